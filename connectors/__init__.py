@@ -1,0 +1,10 @@
+"""Where records are: databases, files, workbooks. Everything that reads them, typed and in bounded memory."""
+
+__reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
+
+KINDS: dict[str, str] = {
+    "sql": "connectors.sql:SqlSource",
+    "files": "connectors.files:FilesSource",
+    "workbook": "connectors.workbook:WorkbookSource",
+}
+"""The connectors, one file each; this is the only place that lists them. Loaded when a configuration names them."""

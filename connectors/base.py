@@ -1,0 +1,130 @@
+"""The port every connector implements, and the settings every source and dataset has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import pyarrow as pa
+import sqlalchemy as sa
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class SourceSettings(BaseModel):
+    """What `sources: NAME:` may say. A connector adds its own fields; `type` picks the connector."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    type: str
+
+
+class DatasetSettings(BaseModel):
+    """How a dataset is read: what every connector understands. A connector adds where in the source it is.
+
+    `columns` declares types by word: `text integer decimal float boolean date instant`, the last two with an optional
+    strptime format (`date %d.%m.%Y`). Columns that are not declared keep the source's type; in files and workbooks
+    that is text (workbook cells: as typed in the cell).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    columns: dict[str, str] = Field(default_factory=dict)
+    decimal: str = "."
+    null_values: tuple[str, ...] = ()
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Cells that could not be read as declared: in which column, why, how many, and the first place to look.
+
+    `skipped` says that their records were left out (an error cell); otherwise the value became null.
+    """
+
+    column: str
+    reason: str
+    records: int
+    first: str
+    skipped: bool = False
+
+
+@dataclass
+class Scan:
+    """One pass over a dataset: Arrow batches, and once they are read, what was wrong with single cells.
+
+    Times are `timestamp[us, UTC]`, decimals decimal128/256, text utf8. Closing it early releases the source.
+    """
+
+    reader: pa.RecordBatchReader
+    problems: Callable[[], tuple[Problem, ...]] = field(default=lambda: ())
+
+    def close(self) -> None:
+        self.reader.close()
+
+
+@dataclass(frozen=True)
+class DuckScan:
+    """A SELECT with which DuckDB reads the dataset itself: same columns, types and rows as `scan`, and repeatable.
+
+    `problems_sql`, where cells can be unreadable, gives rows (column, reason, records, first) as `Problem` has them.
+    """
+
+    sql: str
+    problems_sql: str | None = None
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A place records come from. Reads never change it."""
+
+    Settings: ClassVar[type[SourceSettings]]
+    Dataset: ClassVar[type[DatasetSettings]]
+    name: str
+
+    def datasets(self) -> Sequence[str]:
+        """Names of what could be a dataset here (tables, files, sheets), for `init`, `check` and near names."""
+
+    def describe(self, dataset: Any) -> pa.Schema:
+        """Columns, types, nullability; raises DatasetMissing or ColumnMissing with the nearest names.
+
+        Field metadata `pushdown: exact` marks a column which the source compares exactly as we do.
+        """
+
+    def scan(self, dataset: Any, columns: Sequence[str]) -> Scan:
+        """Stream these columns, in this order, in bounded memory. Raises a ConnectorError, before or while reading."""
+
+    def close(self) -> None:
+        """Give back connections and temporary files. Safe to call twice."""
+
+
+@runtime_checkable
+class DuckReadable(Protocol):
+    """A source whose datasets DuckDB can read by itself."""
+
+    def duck_scan(self, dataset: Any, columns: Sequence[str]) -> DuckScan | None:
+        """None where only `scan` is faithful."""
+
+
+class Snapshot(Protocol):
+    """One consistent, read-only view of a database."""
+
+    def query(self, statement: sa.Select[Any]) -> pa.RecordBatchReader:
+        """Stream the answer; Arrow types as in `Scan`. Raises a ConnectorError."""
+
+
+@runtime_checkable
+class Queryable(Protocol):
+    """A source that can run our query itself (pushdown)."""
+
+    dialect: str  # SQLAlchemy's name: postgresql, mysql (MariaDB too), sqlite
+
+    def relation(self, dataset: Any) -> sa.FromClause:
+        """The dataset as a named FROM clause whose columns carry SQLAlchemy types."""
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Every query inside sees the same state of the database."""
+
+
+Opener = Callable[[str, Any, Path], Source]
+"""(name in the configuration, its settings, directory of the configuration file) → a source. Opening reads nothing."""

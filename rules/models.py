@@ -1,0 +1,66 @@
+"""What every rule has, whatever its kind. Unknown keys are errors at every level."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
+_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
+_UNITS |= {"d": 24 * _UNITS["h"], "w": 7 * 24 * _UNITS["h"]}
+
+
+class Severity(enum.IntEnum):
+    """How bad a finding is; written by name, compared by order."""
+
+    info = 1
+    low = 2
+    medium = 3
+    high = 4
+    critical = 5
+
+
+def parse_severity(value: Any) -> Any:
+    """A severity by its name; raises ValueError naming the allowed ones."""
+    if isinstance(value, str) and value in Severity.__members__:
+        return Severity[value]
+    if isinstance(value, Severity):
+        return value
+    raise ValueError(f"{value!r} is not a severity; use one of {', '.join(Severity.__members__)}")
+
+
+def parse_duration(value: Any) -> Any:
+    """`30s 15m 6h 3d 2w` (also `ms`, `us`) as a timedelta, exact to the microsecond; raises ValueError."""
+    if isinstance(value, dt.timedelta):
+        return value
+    found = _DURATION.fullmatch(str(value).strip())
+    if not found:
+        raise ValueError(f"{value!r} is not a duration; write it like 30s, 15m, 6h, 3d or 2w")
+    return dt.timedelta(microseconds=round(float(found[1]) * _UNITS[found[2]]))
+
+
+SeverityField = Annotated[Severity, BeforeValidator(parse_severity)]
+Duration = Annotated[dt.timedelta, BeforeValidator(parse_duration)]
+
+
+class Strict(BaseModel):
+    """A YAML mapping with no unknown keys, immutable once read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Rule(Strict):
+    """The settings every kind of rule shares. `name` is the key in the `rules:` mapping, not a setting."""
+
+    name: str = Field(exclude=True)
+    kind: str
+    dataset: str
+    where: str | None = None
+    severity: SeverityField = Severity.medium
+    owner: str | None = None
+    runbook: str | None = None
+    was: str | None = None

@@ -1,0 +1,145 @@
+"""Typed values and their canonical form: the ground under keys and fingerprints.
+
+Two values are the same exactly when their canonical forms are equal, on every engine, in every process, for ever.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import pyarrow as pa
+
+Value = str | int | Decimal | float | bool | dt.date | dt.datetime | bytes | None
+RecordId = tuple[Value, ...]
+
+
+class Type(enum.Enum):
+    """The types a rule can see. An instant is always aware and in UTC; there are no naive times past a connector."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    FLOAT = "float"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    INSTANT = "instant"
+    BYTES = "bytes"
+
+    @property
+    def is_number(self) -> bool:
+        return self in (Type.INTEGER, Type.DECIMAL, Type.FLOAT)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as a rule sees it.
+
+    `pushable` is the connector's word that the source compares this column exactly as we do, once text is compared
+    binary; without it the planner reads the column and compares here.
+    """
+
+    name: str
+    type: Type
+    nullable: bool = True
+    pushable: bool = False
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a dataset, in order."""
+
+    columns: tuple[Column, ...]
+    _by_name: dict[str, Column] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {c.name: c for c in self.columns})
+
+    def __getitem__(self, name: str) -> Column:
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns)
+
+
+def type_of(arrow: pa.DataType) -> Type | None:
+    """The rule type of an Arrow type; None for one that rules cannot compare (lists, structs)."""
+    t = pa.types
+    checks = (
+        (t.is_boolean, Type.BOOLEAN),
+        (t.is_integer, Type.INTEGER),
+        (t.is_decimal, Type.DECIMAL),
+        (t.is_floating, Type.FLOAT),
+        (t.is_date, Type.DATE),
+        (t.is_timestamp, Type.INSTANT),
+        (lambda a: t.is_string(a) or t.is_large_string(a) or t.is_string_view(a), Type.TEXT),
+        (lambda a: t.is_binary(a) or t.is_large_binary(a), Type.BYTES),
+    )
+    return next((kind for check, kind in checks if check(arrow)), None)
+
+
+def schema_from_arrow(schema: pa.Schema) -> Schema:
+    """Columns that rules can compare; field metadata `pushdown: exact` is the connector's word for `pushable`."""
+    columns = []
+    for one in schema:
+        kind = type_of(one.type)
+        if kind is not None:
+            pushable = (one.metadata or {}).get(b"pushdown") == b"exact"
+            columns.append(Column(one.name, kind, one.nullable, pushable))
+    return Schema(tuple(columns))
+
+
+def canonical(value: Value) -> list[str] | None:
+    """A value as [type tag, text], null as None: equal exactly for equal values; 1, 1.0 and Decimal("1.00") are one."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return ["b", "true" if value else "false"]
+        case str():
+            return ["t", value]
+        case int() | Decimal() | float():
+            return ["n", canonical_number(value)]
+        case dt.datetime():
+            return ["i", canonical_instant(value)]
+        case dt.date():
+            return ["d", value.isoformat()]
+        case bytes():
+            return ["y", value.hex()]
+    raise TypeError(f"a {type(value).__name__} cannot be part of a key")
+
+
+def canonical_number(value: int | Decimal | float) -> str:
+    """Plain decimal digits without exponent, trailing zeros or a negative zero; a float is its shortest repr."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return repr(value)
+        value = Decimal(repr(value))
+    text = format(Decimal(value), "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def canonical_instant(value: dt.datetime) -> str:
+    """UTC with microseconds, always 27 characters; raises ValueError for a naive time, which has no place in a key."""
+    if value.tzinfo is None:
+        raise ValueError("a naive time has no place in a key: the connector gives it its dataset's time zone")
+    return value.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def canonical_json(values: Sequence[Value]) -> str:
+    """The canonical form of a list of values as one line of ASCII JSON."""
+    return json.dumps([canonical(v) for v in values], separators=(",", ":"), ensure_ascii=True)
