@@ -1,0 +1,72 @@
+# Everything a person or CI does here. `make help` lists it.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+RUNTIME := .make/runtime
+DEV := .make/dev
+
+.PHONY: help demo test quick check bench chaos lock clean format
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what people would be told
+	@$(BIN)/reconcile demo
+
+test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), about 15 minutes
+	@$(BIN)/pytest -q
+
+quick: $(DEV) ## the inner loop: no servers, under two minutes
+	@$(BIN)/pytest -q -m "not server and not slow and not chaos" -n 2
+
+check: $(DEV) ## formatting, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(DEV) ## put the code into shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(DEV) ## compare with hand-written SQL, polars and pandas; writes bench/RESULTS.md
+	$(BIN)/python -m bench
+
+chaos: $(DEV) ## the long tier of the kill tests: SEED=… KILLS=…
+	RECONCILE_KILLS=$${KILLS:-500} RECONCILE_SEED=$${SEED:-$$RANDOM} $(BIN)/pytest -q -s -m chaos --timeout 7200
+
+lock: ## resolve the dependencies anew into the two lock files (needs uv)
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+		--python-version 3.11 --extra all -o requirements.lock pyproject.toml
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+		--python-version 3.11 --extra dev -c requirements.lock -o requirements-dev.lock pyproject.toml
+
+clean: ## forget the environment and every cache
+	rm -rf $(VENV) .make .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/pyvenv.cfg:
+	@if command -v uv >/dev/null; then uv venv -q --python "$$(command -v $(PYTHON))" $(VENV); \
+	elif $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then $(PYTHON) -m venv $(VENV); \
+	else echo "Python's venv module is missing here; install it (Debian, Ubuntu: apt-get install python3-venv) and run make again." >&2; exit 1; fi
+	@touch $@
+
+# One recipe for both environments: exactly the locked files, then this checkout on top.
+define install
+	@echo "installing $(1) into $(VENV)"
+	@if command -v uv >/dev/null; then \
+		uv pip install -q --python $(BIN)/python --require-hashes -r $(1) && uv pip install -q --python $(BIN)/python --no-deps -e .; \
+	else \
+		$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(1) && \
+		$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .; \
+	fi
+	@mkdir -p .make && touch $@
+endef
+
+$(RUNTIME): requirements.lock pyproject.toml | $(VENV)/pyvenv.cfg
+	$(call install,requirements.lock)
+
+$(DEV): requirements-dev.lock $(RUNTIME)
+	$(call install,requirements-dev.lock)
