@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -64,3 +64,4 @@ class Rule(Strict):
     owner: str | None = None
     runbook: str | None = None
     was: str | None = None
+    engine: Literal["auto", "embedded", "pushdown"] = "auto"
