@@ -1,0 +1,259 @@
+"""The tables of the store. Instants are UTC; a record is named by its canonical JSON; texts for people are plain.
+
+What is written here is what the migrations build: a test compares the two on both databases.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from reconcile.store.columns import Instant, Json, Word
+
+REVISION = "0001"
+"""The schema this program reads and writes. Revisions are counted, so that newer and older compare as text."""
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+meta = sa.Table(
+    "meta",
+    metadata,
+    sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1", name="one_row"), primary_key=True, autoincrement=False),
+    sa.Column("store_id", Word, nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("revision", Word, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+)
+"""One row: who this store is. `epoch` rises when a store is recovered from a backup."""
+
+releases = sa.Table(
+    "releases",
+    metadata,
+    sa.Column("hash", Word, primary_key=True),
+    sa.Column("config", Json, nullable=False),
+    sa.Column("first_seen", Instant, nullable=False),
+)
+"""Every configuration that ever ran, secrets redacted, by its content hash."""
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", Word, primary_key=True),
+    sa.Column("job", Word, nullable=False),
+    sa.Column("slot", Instant, nullable=False),
+    sa.Column("release", Word, sa.ForeignKey("releases.hash"), nullable=False),
+    sa.Column("trigger", Word, nullable=False),  # manual | slot | schedule
+    sa.Column("status", Word, nullable=False),  # running | succeeded | failed
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("fence", sa.BigInteger, nullable=False),
+    sa.Column("started", Instant, nullable=False),
+    sa.Column("finished", Instant),
+    sa.Column("summary", Json),
+    sa.UniqueConstraint("job", "slot"),
+)
+"""One row a job and slot; `attempt` counts how often it was taken up, `fence` is the lease it runs under."""
+
+run_rules = sa.Table(
+    "run_rules",
+    metadata,
+    sa.Column("run", Word, sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("rule", Word, primary_key=True),
+    sa.Column("status", Word, nullable=False),  # done | failed
+    sa.Column("outcome", Json, nullable=False),
+    sa.Column("finished", Instant, nullable=False),
+)
+"""The checkpoint of a run: a rule that stands here is not run again when the run is resumed."""
+
+leases = sa.Table(
+    "leases",
+    metadata,
+    sa.Column("name", Word, primary_key=True),
+    sa.Column("owner", Json),
+    sa.Column("fence", sa.BigInteger, nullable=False),
+    sa.Column("lease_until", Instant, nullable=False),
+    sa.Column("taken_at", Instant, nullable=False),
+)
+"""Who may write for a name. `owner` is null once given back; `fence` rises with every take-over and never falls."""
+
+rule_state = sa.Table(
+    "rule_state",
+    metadata,
+    sa.Column("rule", Word, primary_key=True),
+    sa.Column("definition", Word, nullable=False),  # hash of what it matches
+    sa.Column("first_run", Word, sa.ForeignKey("runs.id"), nullable=False),
+    sa.Column("first_run_at", Instant, nullable=False),
+    sa.Column("last_run", Word, sa.ForeignKey("runs.id"), nullable=False),
+    sa.Column("last_run_at", Instant, nullable=False),
+    sa.Column("renamed_from", Word),
+)
+"""What is known of a rule beyond its findings."""
+
+dataset_stats = sa.Table(
+    "dataset_stats",
+    metadata,
+    sa.Column("dataset", Word, primary_key=True),
+    sa.Column("rule", Word, primary_key=True),
+    sa.Column("run", Word, sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("at", Instant, nullable=False),
+    sa.Column("read", sa.BigInteger, nullable=False),
+    sa.Column("scanned", sa.BigInteger, nullable=False),
+    sa.Column("groups", sa.BigInteger, nullable=False),
+    sa.Index(None, "dataset", "rule", "at"),
+)
+"""How many records each run saw: full yesterday and empty today is a failure, not "clean"."""
+
+failures = sa.Table(
+    "failures",
+    metadata,
+    sa.Column("job", Word, primary_key=True),
+    sa.Column("subject", Word, primary_key=True),  # a source, a rule, a channel
+    sa.Column("sentence", sa.Text, nullable=False),
+    sa.Column("since", Instant, nullable=False),
+    sa.Column("first_run", Word, sa.ForeignKey("runs.id"), nullable=False),
+    sa.Column("last_run", Word, sa.ForeignKey("runs.id"), nullable=False),
+)
+"""What could not be checked and still cannot: told once when it starts (the row) and once when it ends (its delete)."""
+
+findings = sa.Table(
+    "findings",
+    metadata,
+    sa.Column("id", Word, primary_key=True),
+    sa.Column("fingerprint", Word, nullable=False, index=True),
+    sa.Column("rule", Word, nullable=False),
+    sa.Column("kind", Word, nullable=False),
+    sa.Column("dataset", Word, nullable=False),
+    sa.Column("state", Word, nullable=False),
+    sa.Column("severity", sa.Integer, nullable=False),  # rules.models.Severity
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("key", Json, nullable=False),
+    sa.Column("payload", Json, nullable=False),
+    sa.Column("money", Json, nullable=False),
+    sa.Column("records", sa.Integer, nullable=False),
+    sa.Column("first_run", Word, sa.ForeignKey("runs.id"), nullable=False),
+    sa.Column("first_seen", Instant, nullable=False),
+    sa.Column("last_run", Word, sa.ForeignKey("runs.id"), nullable=False),
+    sa.Column("last_seen", Instant, nullable=False),
+    sa.Column("state_since", Instant, nullable=False),
+    sa.Column("snoozed_until", Instant),
+    sa.Column("assigned_to", Word),
+    sa.Column("decided_by", Word),
+    sa.Column("note", sa.Text),
+    sa.Column("merged_into", Word, sa.ForeignKey("findings.id")),
+    sa.Index(None, "rule", "state"),
+)
+"""One group of records over its whole life. `version` rises with every change worth telling."""
+
+finding_aliases = sa.Table(
+    "finding_aliases",
+    metadata,
+    sa.Column("fingerprint", Word, primary_key=True),
+    sa.Column("finding", Word, sa.ForeignKey("findings.id"), nullable=False, index=True),
+    sa.Column("since", Instant, nullable=False),
+)
+"""Every fingerprint a finding ever had, the present one included."""
+
+finding_members = sa.Table(
+    "finding_members",
+    metadata,
+    sa.Column("finding", Word, sa.ForeignKey("findings.id"), primary_key=True),
+    sa.Column("record", Word, primary_key=True, index=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("role", Word, nullable=False),  # keeper | surplus
+    sa.Column("values", Json, nullable=False),
+    sa.Column("first_seen", Instant, nullable=False),
+    sa.Column("settled_at", Instant),
+)
+"""The records of a finding, keeper first. `settled_at`: a decision covers this record already."""
+
+not_same = sa.Table(
+    "not_same",
+    metadata,
+    sa.Column("rule", Word, primary_key=True),
+    sa.Column("record_a", Word, primary_key=True),
+    sa.Column("record_b", Word, primary_key=True),
+    sa.Column("values_a", Json, nullable=False),
+    sa.Column("values_b", Json, nullable=False),
+    sa.Column("finding", Word, sa.ForeignKey("findings.id"), nullable=False),
+    sa.Column("decided_by", Word, nullable=False),
+    sa.Column("decided_at", Instant, nullable=False),
+    sa.Column("note", sa.Text),
+    sa.CheckConstraint("record_a < record_b", name="ordered"),
+)
+"""Pairs people judged to be different, with the normalised values that judgement was about."""
+
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    sa.Column("message", Word, primary_key=True),
+    sa.Column("channel", Word, nullable=False),
+    sa.Column("job", Word, nullable=False),
+    sa.Column("run", Word, sa.ForeignKey("runs.id"), index=True),
+    sa.Column("notice", Json, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("status", Word, nullable=False),  # queued | sending | sent | failed
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("queued_at", Instant, nullable=False),
+    sa.Column("next_at", Instant, nullable=False),
+    sa.Column("give_up_at", Instant, nullable=False),
+    sa.Column("fence", sa.BigInteger, nullable=False),
+    sa.Column("owner", Json),
+    sa.Column("lease_until", Instant, nullable=False),
+    sa.Column("in_doubt", sa.Boolean, nullable=False),
+    sa.Column("problem", sa.Text),
+    sa.Column("receipt", Json),
+    sa.Column("sent_at", Instant),
+    sa.Index(None, "status", "next_at"),
+)
+"""Messages to people, written with the facts they tell. `in_doubt`: a send began whose end is not known."""
+
+told = sa.Table(
+    "told",
+    metadata,
+    sa.Column("finding", Word, sa.ForeignKey("findings.id"), primary_key=True),
+    sa.Column("channel", Word, primary_key=True),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("message", Word, sa.ForeignKey("outbox.message"), nullable=False),
+    sa.Column("at", Instant, nullable=False),
+)
+"""Which version of a finding each channel was last told, in which message."""
+
+audit = sa.Table(
+    "audit",
+    metadata,
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", Instant, nullable=False),
+    sa.Column("actor", Word, nullable=False),
+    sa.Column("event", Word, nullable=False),
+    sa.Column("subject", Word, nullable=False, index=True),
+    sa.Column("body_commitment", Word, nullable=False),
+    sa.Column("prev", Word, nullable=False),
+    sa.Column("head", Word, nullable=False),
+)
+"""The hash chain; see reconcile.audit."""
+
+audit_bodies = sa.Table(
+    "audit_bodies",
+    metadata,
+    sa.Column("seq", sa.BigInteger, sa.ForeignKey("audit.seq"), primary_key=True, autoincrement=False),
+    sa.Column("salt", Word, nullable=False),
+    sa.Column("body", Json, nullable=False),
+    sa.Column("finding", Word, index=True),
+    sa.Column("run", Word, index=True),
+)
+"""What each entry says, apart from the chain so that it can be erased. `finding` and `run` repeat the body's."""
+
+audit_head = sa.Table(
+    "audit_head",
+    metadata,
+    sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1", name="one_row"), primary_key=True, autoincrement=False),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("head", Word, nullable=False),
+)
+"""One row: where the chain ends. Locking it is what puts writers in a row."""
