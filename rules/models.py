@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from rules.mistakes import suggestion
+
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
 _UNITS |= {"d": 24 * _UNITS["h"], "w": 7 * 24 * _UNITS["h"]}
@@ -30,7 +32,7 @@ def parse_severity(value: Any) -> Any:
         return Severity[value]
     if isinstance(value, Severity):
         return value
-    raise ValueError(f"{value!r} is not a severity; use one of {', '.join(Severity.__members__)}")
+    raise ValueError(f"`{value}` is not a severity; {suggestion(str(value), Severity.__members__, otherwise='use')}")
 
 
 def parse_duration(value: Any) -> Any:
@@ -39,12 +41,18 @@ def parse_duration(value: Any) -> Any:
         return value
     found = _DURATION.fullmatch(str(value).strip())
     if not found:
-        raise ValueError(f"{value!r} is not a duration; write it like 30s, 15m, 6h, 3d or 2w")
+        raise ValueError(f"`{value}` is not a duration; write it like 30s, 15m, 6h, 3d or 2w")
     return dt.timedelta(microseconds=round(float(found[1]) * _UNITS[found[2]]))
 
 
-SeverityField = Annotated[Severity, BeforeValidator(parse_severity)]
-Duration = Annotated[dt.timedelta, BeforeValidator(parse_duration)]
+SeverityField = Annotated[
+    Severity, BeforeValidator(parse_severity), WithJsonSchema({"type": "string", "enum": list(Severity.__members__)})
+]
+Duration = Annotated[
+    dt.timedelta,
+    BeforeValidator(parse_duration),
+    WithJsonSchema({"type": "string", "examples": ["30s", "15m", "6h", "3d", "2w"]}),
+]
 
 
 class Strict(BaseModel):
@@ -57,11 +65,14 @@ class Rule(Strict):
     """The settings every kind of rule shares. `name` is the key in the `rules:` mapping, not a setting."""
 
     name: str = Field(exclude=True)
-    kind: str
-    dataset: str
-    where: str | None = None
-    severity: SeverityField = Severity.medium
-    owner: str | None = None
-    runbook: str | None = None
-    was: str | None = None
+    kind: str = Field(description="What the rule looks for.")
+    dataset: str = Field(description="The dataset whose records it reads.")
+    where: str | None = Field(default=None, description="Which records take part, e.g. status = 'succeeded'.")
+    severity: SeverityField = Field(default=Severity.medium, description="How bad a finding is.")
+    owner: str | None = Field(default=None, description="Who is asked to act, e.g. @finance.")
+    runbook: str | None = Field(default=None, description="Where it is written what to do about a finding.")
+    was: str | None = Field(default=None, description="The rule's former name: its findings stay known.")
+    engine: Literal["auto", "embedded", "pushdown"] = Field(
+        default="auto", description="Where it runs: chosen by the planner, here in DuckDB, or inside the database."
+    )
     engine: Literal["auto", "embedded", "pushdown"] = "auto"

@@ -1,0 +1,177 @@
+"""From a tree to a pydantic model, with every mistake told in our words at its own line.
+
+Used for rules here and by `reconcile` for everything else in a configuration.
+"""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from rules.document import Data, ListNode, MapNode, Node, Place, ScalarNode, data, locate, walk
+from rules.mistakes import Position, Problem, listed, nearest, short, suggestion
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_GLUED = re.compile(r"([\w-]+):(\S.*)")
+_BOUNDS = {"greater_than": "more than", "greater_than_equal": "at least", "less_than": "less than"}
+_BOUNDS |= {"less_than_equal": "at most"}
+_LIMITS = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}
+
+
+@dataclass(frozen=True)
+class Reader(Generic[Model]):
+    """How one mapping of a configuration becomes a model.
+
+    `what` names it in sentences (rule `twin-contact`); `given` are fields that are not the author's to set, `defaults`
+    are values the author may replace; `also` are keys that belong here but are read elsewhere; `later` are keys of
+    versions to come; `hide` takes secrets out of a sentence.
+    """
+
+    model: type[Model]
+    what: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Data] = field(default_factory=dict)
+    also: Collection[str] = ()
+    later: Collection[str] = ()
+    hide: Callable[[str], str] = str
+
+    def read(self, node: Node, key_at: Position) -> tuple[Model | None, list[Problem]]:
+        """The model, or None with every mistake."""
+        if not isinstance(node, MapNode):
+            return None, [Problem.at(node.at, self.hide(f"{self.what} {_not_a_mapping(node)}"))]
+        values, problems = self._own_values(node)
+        try:
+            model = self.model.model_validate(values | dict(self.given))
+        except ValidationError as wrong:
+            problems += self._problems(wrong, node, key_at)
+            return None, problems
+        return (None if problems else model), problems
+
+    def _own_values(self, node: MapNode) -> tuple[dict[str, Data], list[Problem]]:
+        known = sorted({k for k in known_keys(self.model) if k not in self.given} | set(self.also))
+        values: dict[str, Data] = dict(self.defaults)
+        problems: list[Problem] = []
+        for key, entry in node.entries.items():
+            if key in self.later:
+                problems.append(Problem.at(entry.key_at, not_yet(key)))
+            elif key not in known:
+                problems.append(Problem.at(entry.key_at, unknown_key(key, known)))
+            elif key not in self.also:
+                values[key] = data(entry.node)
+        return values, problems
+
+    def _problems(self, wrong: ValidationError, node: MapNode, key_at: Position) -> list[Problem]:
+        told: list[Problem] = []
+        for error in wrong.errors(include_url=False):
+            place = locate(node, error["loc"], key_at)
+            told.append(self._problem(error, place))
+        return told
+
+    def _problem(self, error: Any, place: Place) -> Problem:
+        kind, loc = error["type"], error["loc"]
+        if kind == "extra_forbidden":
+            model = _model_at(self.model, loc[:-1])
+            return Problem.at(place.key_at, unknown_key(str(loc[-1]), known_keys(model) if model else ()))
+        if kind == "missing":
+            inside = f" in `{place.path[-1]}`" if place.path else ""
+            return Problem.at(place.key_at, f"{self.what} needs `{loc[-1]}`{inside}; add it")
+        name = next((str(step) for step in reversed(place.path) if isinstance(step, str)), None)
+        said = self.hide(_sentence(error, place.node))
+        if kind == "value_error" and _holds_short_secret(place.node):
+            said = "this value is not accepted here; it is secret, so it is not shown"
+        return Problem.at(place.node.at, f"`{name}`: {said}" if name else f"{self.what}: {said}")
+
+
+def known_keys(model: type[BaseModel]) -> tuple[str, ...]:
+    """The keys a mapping for this model may have, as people write them."""
+    return tuple(info.alias or name for name, info in model.model_fields.items())
+
+
+def unknown_key(key: str, known: Collection[str]) -> str:
+    return f"`{short(key)}` is not known here; {suggestion(key, known, otherwise='known are')}"
+
+
+def not_yet(key: str) -> str:
+    return f"`{key}` comes with a later version; this one finds and reports only, so remove it"
+
+
+def _not_a_mapping(node: Node) -> str:
+    glued = _GLUED.fullmatch(node.text or "") if isinstance(node, ScalarNode) and not node.sealed_as else None
+    if glued:
+        return f"has no blank after a colon; write `{short(f'{glued[1]}: {glued[2]}')}`"
+    return "is empty; give it its settings" if data(node) is None else "must be a mapping of settings, `name: value`"
+
+
+def _sentence(error: Any, node: Node) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    value = _shown(node)
+    if kind in ("value_error", "assertion_error"):
+        return str(context["error"])
+    if kind in ("literal_error", "enum"):
+        return _choice(value, context["expected"])
+    if kind in _BOUNDS:
+        return f"{value} must be {_BOUNDS[kind]} {context[_LIMITS[kind]]}"
+    if kind in ("too_short", "string_too_short"):
+        return f"needs at least {context['min_length']}; add what is missing"
+    if kind in ("too_long", "string_too_long"):
+        return f"takes at most {context['max_length']}; remove the rest"
+    wanted = next((said for words, said in _WANTED if any(kind.startswith(w) for w in words)), None)
+    if wanted is None:
+        return f"{value} does not fit: {error['msg'][:1].lower()}{error['msg'][1:]}"
+    return f"is empty; it must be {wanted}" if data(node) is None else f"must be {wanted}, not {value}"
+
+
+_WANTED = (
+    (("string",), "text"),
+    (("int",), "a whole number"),
+    (("bool",), "true or false"),
+    (("float", "decimal", "finite"), "a number"),
+    (("list", "tuple", "set", "frozen_set"), "a list like [a, b]"),
+    (("dict", "mapping", "model"), "a mapping like {name: value}"),
+)
+
+
+def _choice(value: str, expected: str) -> str:
+    names = re.findall(r"'([^']*)'", expected) or [expected]
+    near = nearest(value.strip("`"), names)
+    choices = f"write {listed(names)}".replace(" and ", " or ")
+    return (
+        f"{value} is not a choice here; did you mean `{near}`?" if near else f"{value} is not a choice here; {choices}"
+    )
+
+
+def _shown(node: Node) -> str:
+    if isinstance(node, ListNode):
+        return "a list"
+    if isinstance(node, MapNode):
+        return "a mapping"
+    return f"`{short(node.sealed_as or node.text or '')}`" if node.text is not None else "an empty value"
+
+
+def _holds_short_secret(node: Node) -> bool:
+    """A secret too short to be found in a sentence and taken out again."""
+    return any(isinstance(n, ScalarNode) and n.sealed_as and len(n.text or "") < 8 for _, n in walk(node))
+
+
+def _model_at(model: type[BaseModel], path: tuple[str | int, ...]) -> type[BaseModel] | None:
+    """The model that a path inside another leads to."""
+    here: type[BaseModel] | None = model
+    for step in path:
+        if here is None:
+            return None
+        found = [info for name, info in here.model_fields.items() if step in (name, info.alias)]
+        here = next(_models_in(found[0].annotation), None) if found else here
+    return here
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in typing.get_args(annotation):
+        yield from _models_in(part)
