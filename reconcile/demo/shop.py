@@ -11,46 +11,12 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-FIRST = [
-    "Anna",
-    "Ben",
-    "Chloé",
-    "Dmitri",
-    "Elif",
-    "Finn",
-    "Greta",
-    "Hugo",
-    "Inés",
-    "Jonas",
-    "Kira",
-    "Léo",
-    "Mia",
-    "Noah",
-    "Olga",
-    "Paul",
-    "Rosa",
-    "Sören",
-    "Tara",
-    "Uwe",
-]
-LAST = [
-    "Adler",
-    "Becker",
-    "Çelik",
-    "Díaz",
-    "Engel",
-    "Fischer",
-    "García",
-    "Huber",
-    "Ivanov",
-    "Jansen",
-    "Koch",
-    "López",
-    "Müller",
-    "Nowak",
-    "Öztürk",
-    "Petit",
-]
+FIRST = tuple(
+    "Anna Ben Chloé Dmitri Elif Finn Greta Hugo Inés Jonas Kira Léo Mia Noah Olga Paul Rosa Sören Tara Uwe".split()  # noqa: SIM905 - names read better so
+)
+LAST = tuple(
+    "Adler Becker Çelik Díaz Engel Fischer García Huber Ivanov Jansen Koch López Müller Nowak Öztürk Petit".split()  # noqa: SIM905
+)
 HOSTS = ("gmail.com", "example.com", "example.org", "mail.example", "post.example")
 SUPPLIERS = ("Nordlicht Paper", "Hansa Logistics", "Blue Door Cleaning", "Alpine Coffee", "Kontor IT", "Green Grid")
 

@@ -1,0 +1,176 @@
+"""`python -m bench [SECTION …] [--rows N] [--runs N]`: sections files, postgres, workbook, start. Writes RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench import data
+from bench.measure import Contender, interleave, table
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "RESULTS.md"
+POSTGRES = os.environ.get("RECONCILE_TEST_POSTGRES", "postgresql://root@127.0.0.1:5432/test").replace("+psycopg", "")
+RECONCILE = [sys.executable, "-m", "reconcile"]
+
+
+def contender(script: str, *arguments: str) -> Contender:
+    """One of the scripts in bench/contenders as a whole process."""
+    return Contender(script, lambda: [sys.executable, str(HERE / "contenders" / f"{script}.py"), *arguments])
+
+
+def reconcile(name: str, configuration: str, *arguments: str) -> Contender:
+    """A whole `reconcile run` in a fresh folder with a fresh store each time."""
+
+    def command() -> Sequence[str]:
+        folder = Path(tempfile.mkdtemp(prefix="bench-"))
+        (folder / "reconcile.yaml").write_text(configuration)
+        return [*RECONCILE, "run", "-c", str(folder / "reconcile.yaml"), "--json", "--quiet", *arguments]
+
+    return Contender(name, command)
+
+
+def members(one: Contender) -> int:
+    """Records in groups: what every contender prints or, for Reconcile, what its report lists."""
+    if one.answer.isdigit():
+        return int(one.answer)
+    report = json.loads(one.answer)
+    return sum(1 + len(finding["surplus"]) for finding in report["findings"])
+
+
+def agree(contenders: Sequence[Contender]) -> str:
+    """The answer they share; raises SystemExit where one differs, for then the times mean nothing."""
+    answers = {one.name: members(one) for one in contenders}
+    if len(set(answers.values())) != 1:
+        raise SystemExit(f"the contenders disagree: {answers}")
+    return f"Every contender found the same {next(iter(answers.values())):,} records."
+
+
+def files(rows: int, runs: int) -> str:
+    """Exact normalised key over a CSV and over Parquet."""
+    parts = []
+    for path in data.files(rows):
+        configuration = f"""
+version: 1
+sources: {{files: {{type: files, root: "{path.parent}"}}}}
+datasets: {{charges: {{source: files, path: {path.name}, id: id}}}}
+rules: {{twin: {{kind: duplicates, dataset: charges, key: [{{email: [mailbox]}}, order_id, amount]}}}}
+"""
+        base = contender("duckdb_hash", str(path))
+        whole = [
+            base,
+            reconcile("reconcile run --dry-run", configuration, "--dry-run"),
+            reconcile("reconcile run (findings stored, audited)", configuration),
+            contender("duckdb_window", str(path)),
+            contender("polars_over", str(path)),
+            contender("pandas_duplicated", str(path)),
+        ]
+        interleave(whole, runs)
+        parts.append(f"### {path.suffix[1:]}, {rows:,} rows\n\n{agree(whole)}\n\n{table(whole, base)}")
+    return "\n\n".join(parts)
+
+
+def postgres(rows: int, runs: int) -> str:
+    """The rule pushed down into a PostgreSQL table."""
+    data.postgres(rows, POSTGRES)
+    name = f"charges_{rows}"
+    configuration = f"""
+version: 1
+sources: {{shop: {{type: sql, url: "{POSTGRES}"}}}}
+datasets: {{charges: {{source: shop, table: {name}, id: id}}}}
+rules: {{twin: {{kind: duplicates, dataset: charges, engine: ENGINE, key: [{{email: [trim, lower]}}, order_id, amount]}}}}
+"""
+    base = contender("postgres_sql", POSTGRES, name)
+    whole = [
+        base,
+        reconcile("reconcile run --dry-run, pushed down", configuration.replace("ENGINE", "pushdown"), "--dry-run"),
+        reconcile("reconcile run --dry-run, embedded", configuration.replace("ENGINE", "embedded"), "--dry-run"),
+        contender("postgres_pandas", POSTGRES.replace("postgresql://", "postgresql+psycopg://"), name),
+    ]
+    interleave(whole, runs)
+    return f"### PostgreSQL, {rows:,} rows\n\n{agree(whole)}\n\n{table(whole, base)}"
+
+
+def workbook(rows: int, runs: int) -> str:
+    """A whole run over a workbook, next to bare calamine."""
+    rows = min(rows, 200_000)
+    path = data.workbook(rows)
+    configuration = f"""
+version: 1
+sources: {{crm: {{type: workbook, path: "{path}"}}}}
+datasets: {{contacts: {{source: crm, sheet: Contacts, id: id}}}}
+rules: {{twin: {{kind: duplicates, dataset: contacts, key: [email]}}}}
+"""
+    base = contender("calamine_rows", str(path))
+    whole = [base, reconcile("reconcile run --dry-run", configuration, "--dry-run")]
+    reader = contender("workbook_scan", str(path))
+    whole.insert(1, reader)
+    interleave(whole, runs)
+    return f"### Workbook, {rows:,} rows of 8 columns\n\n{table(whole, base)}"
+
+
+def start(_: int, runs: int) -> str:
+    """Start-up, and a whole run over 1,000 rows."""
+    path, _unused = data.files(1000)
+    configuration = f"""
+version: 1
+sources: {{files: {{type: files, root: "{path.parent}"}}}}
+datasets: {{charges: {{source: files, path: {path.name}, id: id}}}}
+rules: {{twin: {{kind: duplicates, dataset: charges, key: [{{email: [mailbox]}}, order_id, amount]}}}}
+"""
+    base = Contender("python -c pass", lambda: [sys.executable, "-c", "pass"])
+    whole = [
+        base,
+        Contender("reconcile version", lambda: [*RECONCILE, "version"]),
+        Contender("reconcile --help", lambda: [*RECONCILE, "--help"]),
+        reconcile("reconcile run, 1,000 rows", configuration),
+    ]
+    interleave(whole, max(runs, 7))
+    return f"### Start\n\n{table(whole, base)}"
+
+
+SECTIONS: dict[str, Callable[[int, int], str]] = {
+    "start": start,
+    "files": files,
+    "postgres": postgres,
+    "workbook": workbook,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=[])
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    chosen = options.sections or list(SECTIONS)
+    parts = [SECTIONS[name](options.rows, options.runs) for name in chosen]
+    head = (
+        "# Results of `make bench`\n\n"
+        "Whole processes, interleaved, medians; absolute times depend on the machine, ratios less so. "
+        f"Peak memory is the process's own (ru_maxrss).\n\n{_machine()}\n"
+    )
+    text = head + "\n" + "\n\n".join(parts) + "\n"
+    if options.sections:
+        print(text)
+    else:
+        RESULTS.write_text(text)
+        print(f"written to {RESULTS.relative_to(Path.cwd())}")
+
+
+def _machine() -> str:
+    names = ("duckdb", "polars", "pandas", "pyarrow", "sqlalchemy", "psycopg", "python-calamine")
+    code = "import importlib.metadata as m, sys; print(', '.join(f'{n} {m.version(n)}' for n in sys.argv[1:]))"
+    versions = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True).stdout
+    return f"Python {platform.python_version()}, {os.cpu_count()} cores; {versions.strip()}."
+
+
+if __name__ == "__main__":
+    main()

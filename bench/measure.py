@@ -1,0 +1,66 @@
+"""Run contenders as whole processes, interleaved, and keep wall time and peak memory of each."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Contender:
+    """One way to get an answer: a command whose standard output is the answer, or None where only time counts."""
+
+    name: str
+    command: Callable[[], Sequence[str]]
+    seconds: list[float] = field(default_factory=list)
+    megabytes: list[float] = field(default_factory=list)
+    answer: str = ""
+
+    @property
+    def time(self) -> float:
+        return statistics.median(self.seconds)
+
+    @property
+    def memory(self) -> float:
+        return statistics.median(self.megabytes)
+
+
+def run_once(contender: Contender, allowed: Sequence[int] = (0,)) -> None:
+    """One whole process; raises RuntimeError with its last words when it fails."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        begin = time.perf_counter()
+        process = subprocess.Popen(list(contender.command()), stdout=out, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        contender.seconds.append(time.perf_counter() - begin)
+        contender.megabytes.append(usage.ru_maxrss / 1024)
+        out.seek(0)
+        err.seek(0)
+        if os.waitstatus_to_exitcode(status) not in allowed:
+            raise RuntimeError(f"{contender.name} failed: {err.read()[-2000:].decode(errors='replace')}")
+        contender.answer = out.read().decode().strip()
+
+
+def interleave(contenders: Sequence[Contender], runs: int) -> None:
+    """Every contender once, then every one again …, so that other load on the machine hits all alike."""
+    for turn in range(runs):
+        for one in contenders:
+            run_once(one)
+            print(
+                f"  {turn + 1}/{runs} {one.name}: {one.seconds[-1]:.2f} s, {one.megabytes[-1]:.0f} MB", file=sys.stderr
+            )
+
+
+def table(contenders: Sequence[Contender], base: Contender) -> str:
+    """A Markdown table: medians, and ratios to `base`."""
+    rows = ["| | seconds | ratio | peak MB | ratio |", "| --- | --- | --- | --- | --- |"]
+    rows += [
+        f"| {c.name} | {c.time:.2f} | {c.time / base.time:.2f} | {c.memory:.0f} | {c.memory / base.memory:.2f} |"
+        for c in contenders
+    ]
+    return "\n".join(rows)

@@ -1,0 +1,89 @@
+"""Duplicates in a pandas frame, by the same rules as everywhere else."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rules.engines.base import Relation, Streamed
+from rules.kinds import duplicates
+from rules.values import schema_from_arrow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_POSITION = "_position"
+
+
+def find_duplicates(
+    frame: pd.DataFrame,
+    key: str | Sequence[Any],
+    *,
+    window: Mapping[str, Any] | None = None,
+    gap: Mapping[str, Any] | None = None,
+    keep: Any = (),
+    where: str | None = None,
+    nulls: Mapping[str, str] | None = None,
+    minimum: int = 2,
+    timezone: str = "UTC",
+    slot: dt.datetime | None = None,
+) -> pd.DataFrame:
+    """The rows of `frame` that share a key, group by group, keeper first.
+
+    Returns the rows as they are, index kept, with two columns in front: `group` (0, 1, …) and `role` (`keeper` or
+    `surplus`). Settings mean what they mean in a rule of kind `duplicates` (docs/rules.md); naive times are in
+    `timezone`. Raises ValueError, in one sentence, for a setting or column that does not fit.
+    """
+    table = _arrow(frame, timezone)
+    rule = duplicates.DuplicatesRule.model_validate(
+        {
+            "name": "frame",
+            "dataset": "frame",
+            "key": [key] if isinstance(key, str) and key != "all" else key,
+            "window": window,
+            "gap": gap,
+            "keep": keep,
+            "where": where,
+            "nulls": dict(nulls or {}),
+            "minimum": minimum,
+        }
+    )
+    relation = Relation(dataset="frame", schema=schema_from_arrow(table.schema), id=(_POSITION,), timezone=timezone)
+    mistakes = duplicates.check(rule, relation)
+    if mistakes:
+        raise ValueError(" ".join(str(m) for m in mistakes))
+    records = Streamed(open=lambda columns: table.select(list(columns)).to_reader())
+    found = duplicates.detect(rule, relation, records, slot or dt.datetime.now(dt.UTC))
+    members = [
+        (number, "surplus" if place else "keeper", member.id[0])
+        for number, group in enumerate(found.groups)
+        for place, member in enumerate(group.members)
+    ]
+    result = frame.iloc[[position for _, _, position in members]].copy()
+    result.insert(0, "group", [number for number, _, _ in members])
+    result.insert(1, "role", [role for _, role, _ in members])
+    return result
+
+
+def _arrow(frame: pd.DataFrame, timezone: str) -> pa.Table:
+    """The frame's columns as rules see them, and the position of each row as its id."""
+    if not frame.columns.is_unique:
+        twice = sorted({str(c) for c in frame.columns[frame.columns.duplicated()]})
+        raise ValueError(f"the frame has more than one column named {', '.join(twice)}; give each its own name")
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"the frame has a column of mixed types: {error}") from error
+    for number, column in enumerate(table.schema):
+        if pa.types.is_timestamp(column.type):
+            values = table[number].cast(pa.timestamp("us", tz=column.type.tz), safe=False)
+            if column.type.tz is None:
+                values = pc.assume_timezone(values, timezone, ambiguous="earliest", nonexistent="latest")
+            table = table.set_column(number, column.name, values.cast(pa.timestamp("us", tz="UTC")))
+        elif pa.types.is_dictionary(column.type):
+            table = table.set_column(number, column.name, table[number].cast(column.type.value_type))
+    return table.append_column(_POSITION, pa.array(range(table.num_rows), pa.int64()))
