@@ -7,7 +7,7 @@ import enum
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from rules.mistakes import suggestion
 
@@ -75,4 +75,3 @@ class Rule(Strict):
     engine: Literal["auto", "embedded", "pushdown"] = Field(
         default="auto", description="Where it runs: chosen by the planner, here in DuckDB, or inside the database."
     )
-    engine: Literal["auto", "embedded", "pushdown"] = "auto"
