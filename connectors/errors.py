@@ -29,3 +29,13 @@ class SourceUnreachable(ConnectorError):
             f"Source {source!r} did not answer at {where}: {reason}. Nothing was changed; run it again when it is up, "
             f"or try by hand: reconcile check --source {source}"
         )
+
+
+class ColumnTypeUnknown(ConnectorError):
+    """A value of `columns:` is not a type; the configuration is wrong and nothing was read."""
+
+    def __init__(self, column: str, said: str) -> None:
+        super().__init__(
+            f"columns: {column}: {said!r} is not a type; write text, integer, decimal, decimal(p,s), float, boolean, "
+            f"date or instant, the last two also with strptime formats like 'date %d.%m.%Y' (%z only in an instant)"
+        )

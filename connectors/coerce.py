@@ -1,0 +1,344 @@
+"""Turning text into the types that `columns:` declares: exactly, by one definition for every connector.
+
+The definition is a DuckDB expression per type, so that DuckDB reading a file itself and batches streaming through
+`Coercion` give the same values. What cannot be read becomes null and is counted; nothing is ever guessed.
+
+    text                as it is
+    integer             64 bits; digits with an optional sign
+    decimal             38 digits, 12 of them after the mark; decimal(p,s) for other room. Exact, never through floats
+    float               digits, mark, exponent; no NaN, no infinity
+    boolean             true false yes no y n t f 1 0, in any case
+    date [formats]      2026-03-01, or strptime formats separated by " | ": date %d.%m.%Y | %Y%m%d
+    instant [formats]   ISO 8601, with offset or in the dataset's time zone; or formats, which may hold %z
+
+Numbers may be grouped in threes by the other mark ("." when `decimal` is ","), blanks, no-break blanks or
+apostrophes: 1.234,56 and 1'234.56; a group of any other size is unreadable, not a guess. Signs stand before the number
+or, as SAP writes it, a minus behind it. White space around a typed value is ignored; years before 1000 are unreadable,
+because they are two-digit years read by %Y.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connectors.base import Problem
+from connectors.duck import literal, literals
+from connectors.errors import ColumnTypeUnknown
+
+INSTANT = pa.timestamp("us", "UTC")
+WORDS = ("text", "integer", "decimal", "float", "boolean", "date", "instant")
+TRUE, FALSE = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0")
+BLANKS = (
+    " \t\r\n\v\f\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+)
+GROUPS = " \u00a0\u202f\u2009'\u2019"
+EXPONENT = "(?:[eE][+-]?[0-9]{1,4})"
+TIME = r"[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]{1,9})?)?"
+DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+OFFSET = "(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A column type as a user declared it."""
+
+    word: str
+    precision: int = 38
+    scale: int = 12
+    formats: tuple[str, ...] = ()
+
+    @property
+    def arrow(self) -> pa.DataType:
+        types: dict[str, pa.DataType] = {
+            "text": pa.string(),
+            "integer": pa.int64(),
+            "decimal": pa.decimal128(self.precision, self.scale),
+            "float": pa.float64(),
+            "boolean": pa.bool_(),
+            "date": pa.date32(),
+            "instant": INSTANT,
+        }
+        return types[self.word]
+
+    @property
+    def reason(self) -> str:
+        """Why a value became null, in words for people."""
+        if self.word == "decimal":
+            return f"not a decimal of at most {self.precision - self.scale} digits and {self.scale} places"
+        article = "an" if self.word[0] == "i" else "a"
+        return f"not {article} {self.word}" + (f" as {' | '.join(self.formats)}" if self.formats else "")
+
+
+def declared(column: str, text: str) -> Declared:
+    """Read one value of `columns:`. Raises ColumnTypeUnknown naming the column and what may stand there."""
+    word, _, rest = text.strip().partition(" ")
+    formats = tuple(one.strip() for one in rest.split("|") if one.strip())
+    sized = re.fullmatch(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", text.strip())
+    if sized and 1 <= int(sized[1]) <= 38 and int(sized[2]) <= int(sized[1]):
+        return Declared("decimal", int(sized[1]), int(sized[2]))
+    if word not in WORDS or (formats and word not in ("date", "instant")):
+        raise ColumnTypeUnknown(column, text)
+    for one in formats:
+        _check_format(column, word, one)
+    return Declared(word, formats=formats)
+
+
+def _check_format(column: str, word: str, form: str) -> None:
+    if word == "date" and "%z" in form:
+        raise ColumnTypeUnknown(column, f"{word} {form}")
+    with duckdb.connect() as con:
+        try:
+            con.execute("select try_strptime('', $1)::varchar", [form]).fetchall()
+        except duckdb.Error as error:
+            raise ColumnTypeUnknown(column, f"{word} {form}") from error
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a dataset writes numbers and nulls, and the zone of its naive times."""
+
+    decimal: str = "."
+    null_values: tuple[str, ...] = ()
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """DuckDB's words for one value; `local` are naive times still to be placed in the dataset's zone."""
+
+    value: str
+    local: str | None = None
+
+
+def expression(kind: Declared, text: str, notation: Notation) -> Expression:
+    """The SQL that turns `text`, an SQL expression of a VARCHAR that is null for null values, into `kind`."""
+    if kind.word == "text":
+        return Expression(text)
+    if kind.word in ("integer", "decimal", "float"):
+        return Expression(_number(kind, text, notation.decimal))
+    trimmed = f"trim({text}, {literal(BLANKS)})"
+    if kind.word == "boolean":
+        low = f"lower({trimmed})"
+        return Expression(
+            f"case when list_contains({literals(TRUE)}, {low}) then true "
+            f"when list_contains({literals(FALSE)}, {low}) then false end"
+        )
+    if kind.word == "date":
+        return Expression(_date(kind, trimmed))
+    return _instant(kind, trimmed, notation.timezone)
+
+
+def unreadable(text: str, value: str) -> str:
+    """The SQL condition under which a value was there and could not be read."""
+    return f"({value}) is null and trim({text}, {literal(BLANKS)}) <> ''"
+
+
+def _number(kind: Declared, text: str, mark: str) -> str:
+    whole = f"{{1,{kind.precision - kind.scale}}}" if kind.word == "decimal" and kind.precision > kind.scale else "+"
+    places = {"integer": None, "decimal": f"{{0,{kind.scale}}}", "float": "*"}[kind.word]
+    tail = EXPONENT + "?" if kind.word == "float" else ""
+    plain = f"[+-]?[0-9]{whole}" + ("" if places is None else f"(?:{re.escape(mark)}[0-9]{places})?") + tail
+    groups = ("." if mark == "," else ",") + GROUPS
+    grouped = "|".join(f"(?:{re.escape(g)}[0-9]{{3}})+" for g in groups)
+    full = f"(?:[0-9]+|[0-9]{{1,3}}(?:{grouped}))"
+    if places is not None:
+        full = f"(?:{full}(?:{re.escape(mark)}[0-9]{places})?|{re.escape(mark)}[0-9]{places.replace('0,', '1,')})"
+    full = f"[+\u2212-]?{full}{tail}|{full}[\u2212-]"
+    trimmed = f"trim({text}, {literal(BLANKS)})"
+    bare = f"translate({trimmed}, {literal(mark + chr(0x2212) + groups)}, '.-')"
+    turned = f"(case when right({bare}, 1) = '-' then '-' || left({bare}, -1) else {bare} end)"
+    quick = text if mark == "." else f"replace({text}, {literal(mark)}, '.')"
+    target = {"integer": "BIGINT", "float": "DOUBLE", "decimal": f"DECIMAL({kind.precision},{kind.scale})"}[kind.word]
+    cast = (
+        f"case when regexp_full_match({text}, {literal(plain)}) then try_cast({quick} as {target}) "
+        f"when regexp_full_match({trimmed}, {literal(full)}) then try_cast({turned} as {target}) end"
+    )
+    return f"case when isfinite({cast}) then {cast} end" if kind.word == "float" else cast
+
+
+def _date(kind: Declared, text: str) -> str:
+    if kind.formats:
+        found = f"try_strptime({text}, {literals(kind.formats)})::date"
+    else:
+        pattern = f"{DAY}(?:[T ]00:00(?::00(?:[.]0+)?)?)?"
+        found = f"case when regexp_full_match({text}, {literal(pattern)}) then try_cast(left({text}, 10) as date) end"
+    return _believable(found, "date")
+
+
+def _believable(found: str, kind: str) -> str:
+    first, last = f"{kind} '1000-01-01'", f"{kind} '9999-12-31'"
+    return f"case when {found} between {first} and {last} then {found} end"
+
+
+def _instant(kind: Declared, text: str, timezone: str) -> Expression:
+    if kind.formats:
+        placed = [one for one in kind.formats if "%z" in one]
+        naive = [one for one in kind.formats if "%z" not in one]
+        utc = f"regexp_replace({text}, '[Zz]$', '+00:00')"
+        aware = f"try_strptime({utc}, {literals(placed)})" if placed else "null::timestamptz"
+        local = f"try_strptime({text}, {literals(naive)})" if naive else "null::timestamp"
+    else:
+        clean = f"replace(replace(replace(upper({text}), ',', '.'), ' +', '+'), ' ', 'T')"
+        moment = f"{DAY}{TIME} ?{OFFSET}"
+        aware = f"case when regexp_full_match({text}, {literal(moment)}) then try_cast({clean} as timestamptz) end"
+        wall = f"{DAY}(?:{TIME})?"
+        local = f"case when regexp_full_match({text}, {literal(wall)}) then try_cast({clean} as timestamp) end"
+    aware, local = _believable(aware, "timestamptz"), _believable(local, "timestamp")
+    if timezone == "UTC":
+        return Expression(f"coalesce({aware}, timezone('UTC', {local}))")
+    return Expression(aware, local)
+
+
+class Coercion:
+    """Batches of one stream, turned into the declared types; counts what could not be read.
+
+    Columns that are not declared pass through. A column that already has the declared type passes through as well;
+    other types go by their shortest exact text, so a float 0.1 becomes the decimal 0.1.
+    """
+
+    def __init__(self, schema: pa.Schema, columns: Mapping[str, Declared], notation: Notation) -> None:
+        self._columns = {name: kind for name, kind in columns.items() if name in schema.names}
+        self._notation = notation
+        self._con: duckdb.DuckDBPyConnection | None = None
+        self._counts: dict[str, int] = {}
+        self._first: dict[str, str] = {}
+        self._seen = 0
+        self._plan = [_step(i, field, self._columns.get(field.name), notation) for i, field in enumerate(schema)]
+        self.schema = pa.schema(
+            [
+                pa.field(f.name, s.arrow, f.nullable or s.sql is not None, f.metadata)
+                for f, s in zip(schema, self._plan, strict=True)
+            ]
+        )
+
+    def batch(self, batch: pa.RecordBatch, place: Callable[[int], str] | None = None) -> pa.RecordBatch:
+        """The batch in the new types. `place` names the record with this position in the stream, for people."""
+        work = [(i, step.sql) for i, step in enumerate(self._plan) if step.sql is not None]
+        arrays = list(batch.columns)
+        if work and batch.num_rows:
+            table = self._ask(batch, [sql for _, sql in work])
+            for (i, _), answer in zip(work, _threes(table), strict=True):
+                arrays[i] = self._taken(batch.schema.names[i], answer, place)
+        self._seen += batch.num_rows
+        return pa.RecordBatch.from_arrays(
+            [a.cast(f.type) for a, f in zip(arrays, self.schema, strict=True)], schema=self.schema
+        )
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What became null so far, one Problem per column."""
+        return tuple(
+            Problem(name, self._columns[name].reason, count, self._first[name]) for name, count in self._counts.items()
+        )
+
+    def close(self) -> None:
+        if self._con is not None:
+            self._con.close()
+            self._con = None
+
+    def _ask(self, batch: pa.RecordBatch, parts: Sequence[str]) -> pa.Table:
+        if self._con is None:
+            self._con = duckdb.connect(config={"threads": "2"})
+            self._con.execute("set TimeZone = 'UTC'")
+        names = [f"c{i}" for i in range(batch.num_columns)]
+        self._con.register("batch", pa.Table.from_arrays(batch.columns, names=names))
+        answer: pa.Table = self._con.sql(f"select {', '.join(parts)} from batch").to_arrow_table()
+        return answer
+
+    def _taken(self, name: str, answer: Sequence[pa.Array[Any]], place: Callable[[int], str] | None) -> pa.Array[Any]:
+        value, local, bad = answer
+        wrong = pc.sum(bad).as_py() or 0
+        if wrong:
+            position = self._seen + pc.index(bad, pa.scalar(value=True)).as_py()
+            self._first.setdefault(name, place(position) if place else f"record {position + 1}")
+            self._counts[name] = self._counts.get(name, 0) + wrong
+        if name in self._columns and self._columns[name].word == "instant":
+            value = value.cast(INSTANT)
+            if local.null_count < len(local):
+                value = pc.coalesce(value, in_zone(local, self._notation.timezone))
+        return value
+
+
+@dataclass(frozen=True)
+class _Step:
+    arrow: pa.DataType
+    sql: str | None = None
+
+
+def _step(position: int, field: pa.Field[Any], kind: Declared | None, notation: Notation) -> _Step:
+    """Three SQL columns: the value, naive times still without a zone, and whether it was unreadable."""
+    column = f"c{position}"
+    is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+    if kind is None or _already(field.type, kind):
+        if not (is_text and notation.null_values):
+            return _Step(kind.arrow if kind and kind.word in ("text", "date") else field.type)
+        kind = kind or Declared("text")
+    if is_text:
+        text = _without(column, notation.null_values)
+        found = expression(kind, text, notation)
+    else:
+        text, found = f"{column}::varchar", _from_typed(field.type, kind, column, notation)
+    value = found.value if found.local is None else f"coalesce({found.value}, timezone('UTC', {found.local}))"
+    bad = "false" if kind.word == "text" else unreadable(text, value)
+    parts = (found.value, found.local or "null::timestamp", f"coalesce({bad}, false)")
+    return _Step(kind.arrow, ", ".join(f"{part} as {column}_{i}" for i, part in enumerate(parts)))
+
+
+def _already(arrow: pa.DataType, kind: Declared) -> bool:
+    t = pa.types
+    return {
+        "text": t.is_string(arrow) or t.is_large_string(arrow),
+        "integer": t.is_integer(arrow),
+        "decimal": t.is_decimal(arrow),
+        "float": t.is_floating(arrow),
+        "boolean": t.is_boolean(arrow),
+        "date": t.is_date(arrow),
+        "instant": bool(arrow == INSTANT),
+    }[kind.word]
+
+
+def _without(column: str, nulls: Sequence[str]) -> str:
+    return f"case when not list_contains({literals(nulls)}, {column}) then {column} end" if nulls else column
+
+
+def _from_typed(arrow: pa.DataType, kind: Declared, column: str, notation: Notation) -> Expression:
+    t = pa.types
+    if kind.word == "text":
+        return Expression(f"{column}::varchar")
+    if t.is_timestamp(arrow) and kind.word in ("date", "instant"):
+        if kind.word == "instant":
+            aware = arrow.tz is not None
+            return Expression(f"{column}::timestamptz") if aware else _placed(f"{column}::timestamp", notation)
+        wall = f"timezone({literal(notation.timezone)}, {column})" if arrow.tz else column
+        return Expression(f"{wall}::date")
+    if t.is_date(arrow) and kind.word == "instant":
+        return _placed(f"{column}::timestamp", notation)
+    if (t.is_floating(arrow) or t.is_decimal(arrow)) and kind.word == "integer":
+        return Expression(f"case when {column} = trunc({column}) then try_cast({column} as bigint) end")
+    if t.is_floating(arrow) and kind.word == "decimal":
+        return Expression(f"try_cast({column}::varchar as decimal({kind.precision},{kind.scale}))")
+    return expression(kind, f"{column}::varchar", Notation(timezone=notation.timezone))
+
+
+def _placed(local: str, notation: Notation) -> Expression:
+    if notation.timezone == "UTC":
+        return Expression(f"timezone('UTC', {local})")
+    return Expression("null::timestamptz", local)
+
+
+def in_zone(naive: pa.Array[Any], timezone: str) -> pa.Array[Any]:
+    """Naive times as instants: the earlier of two possible ones, the first moment after a gap."""
+    options = pc.AssumeTimezoneOptions(timezone, ambiguous="earliest", nonexistent="latest")
+    placed: pa.Array[Any] = pc.call_function("assume_timezone", [naive.cast(pa.timestamp("us"))], options)
+    return placed.cast(INSTANT)
+
+
+def _threes(table: pa.Table) -> list[list[pa.Array[Any]]]:
+    arrays = [one.combine_chunks() for one in table.columns]
+    return [arrays[i : i + 3] for i in range(0, len(arrays), 3)]

@@ -1,0 +1,27 @@
+"""Writing names and constants into the SELECTs with which DuckDB reads files; nothing else pastes text into SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+
+def identifier(name: str) -> str:
+    """A column or alias, quoted."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text constant, quoted; DuckDB gives backslashes no meaning here. Raises ValueError for a NUL character."""
+    if "\0" in text:
+        raise ValueError("a name with a NUL character cannot be written into SQL")
+    return "'" + text.replace("'", "''") + "'"
+
+
+def literals(texts: Iterable[str]) -> str:
+    """A list constant of texts."""
+    return "[" + ", ".join(literal(one) for one in texts) + "]"
+
+
+def struct(fields: Mapping[str, str]) -> str:
+    """A struct constant of texts, as `columns=` of a reader takes it."""
+    return "{" + ", ".join(f"{literal(name)}: {literal(value)}" for name, value in fields.items()) + "}"
