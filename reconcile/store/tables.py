@@ -25,10 +25,12 @@ metadata = sa.MetaData(
 meta = sa.Table(
     "meta",
     metadata,
-    sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1", name="one_row"), primary_key=True, autoincrement=False),
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.CheckConstraint("id = 1", name="one_row"),
     sa.Column("store_id", Word, nullable=False),
     sa.Column("epoch", sa.Integer, nullable=False),
     sa.Column("revision", Word, nullable=False),
+    sa.Column("key_check", Word, nullable=False),  # proves that the key file at hand is this store's
     sa.Column("created_at", Instant, nullable=False),
 )
 """One row: who this store is. `epoch` rises when a store is recovered from a backup."""
@@ -252,7 +254,8 @@ audit_bodies = sa.Table(
 audit_head = sa.Table(
     "audit_head",
     metadata,
-    sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1", name="one_row"), primary_key=True, autoincrement=False),
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.CheckConstraint("id = 1", name="one_row"),
     sa.Column("seq", sa.BigInteger, nullable=False),
     sa.Column("head", Word, nullable=False),
 )

@@ -1,0 +1,135 @@
+"""From `state:` to a SQLAlchemy engine whose connections are set up to keep what they are told."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.store import errors
+
+APPLICATION_ID = 0x52434E4C  # "RCNL" in the SQLite header: how we know our own files
+SCHEMA = "reconcile"  # in PostgreSQL our tables stand in a schema of their own
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a store is: the engine, how errors name it (no password), and where its key file stands."""
+
+    engine: sa.Engine
+    where: str
+    key_file: Path
+    file: Path | None = None  # SQLite only
+
+
+def locate(url: str, root: Path, patience: dt.timedelta) -> Place:
+    """The engine for a state URL, not yet connected; a relative SQLite path is relative to `root`."""
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        raise errors.StoreUrlRefused("what `state:` says: it is not a database URL") from None
+    if parsed.drivername in ("sqlite", "sqlite+pysqlite"):
+        return _sqlite(parsed, root, patience)
+    if parsed.drivername in ("postgresql", "postgresql+psycopg"):
+        return _postgresql(parsed, root, patience)
+    raise errors.StoreUrlRefused(f"a `{parsed.drivername}` database")
+
+
+def _sqlite(url: sa.URL, root: Path, patience: dt.timedelta) -> Place:
+    if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
+        raise errors.StoreUrlRefused("memory or a `file:` address: it must be a file, so that it outlives the process")
+    if url.query:
+        raise errors.StoreUrlRefused("an SQLite address with `?` options: none are needed")
+    file = root / url.database
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=str(file)),
+        connect_args={"isolation_level": None, "timeout": patience.total_seconds()},
+        hide_parameters=True,
+    )
+    sa.event.listen(engine, "connect", _set_up_sqlite)
+    sa.event.listen(engine, "begin", _begin_sqlite)
+    return Place(engine, str(file), file.with_name(file.name + ".key"), file)
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        _switch_to_wal(cursor)
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _switch_to_wal(cursor: Any) -> None:
+    """Only for our own or an empty file. Two processes may switch at once, and SQLite does not wait there by itself."""
+    names = [name for (name,) in cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    if names and cursor.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        return
+    for _ in range(100):
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except Exception as error:
+            if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+                raise
+            time.sleep(0.02)
+        else:
+            return
+    cursor.execute("PRAGMA journal_mode = WAL")
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    """Writers take the write lock at once: an upgrade in mid-transaction could fail where nothing can be retried."""
+    reading = connection.get_execution_options().get("reconcile_reading", False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def create_file(place: Place) -> None:
+    """An empty SQLite file readable by its owner only (findings hold personal data), unless something is there."""
+    file = place.file
+    if file is None:
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise errors.StoreNotWritable(place.where, error.strerror or str(error)) from error
+    if not file.is_file():
+        raise errors.StoreUrlRefused(f"{place.where}: it is not a file")
+
+
+def _postgresql(url: sa.URL, root: Path, patience: dt.timedelta) -> Place:
+    if not url.database:
+        raise errors.StoreUrlRefused("PostgreSQL without the name of a database")
+    limits = {"connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
+    try:
+        engine = sa.create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            isolation_level="READ COMMITTED",
+            pool_pre_ping=True,
+            hide_parameters=True,
+            connect_args={k: v for k, v in limits.items() if k not in url.query} | {"application_name": "reconcile"},
+        )
+    except ModuleNotFoundError:
+        raise errors.StoreDriverMissing from None
+    waits = int(patience.total_seconds() * 1000)
+
+    def set_up(connection: Any, _record: object) -> None:
+        """A stopped writer must not hold the others for ever, and a server that is lax about disks must not be."""
+        connection.autocommit = True
+        connection.execute(f"SET search_path TO {SCHEMA}")
+        connection.execute("SET TIME ZONE 'UTC'")
+        connection.execute(f"SET lock_timeout TO {waits}")
+        connection.execute("SET idle_in_transaction_session_timeout TO '60s'")
+        connection.execute(
+            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+        )
+        connection.autocommit = False
+
+    sa.event.listen(engine, "connect", set_up)
+    return Place(engine, url.render_as_string(hide_password=True), root / "reconcile.key")

@@ -1,0 +1,121 @@
+"""What can go wrong with the store, one class per failure, each with its sentence and the way to react."""
+
+from __future__ import annotations
+
+from connectors.errors import Reaction
+
+
+class StoreError(Exception):
+    """The state database cannot be used. The message is one sentence for people and holds no secret."""
+
+    reaction = Reaction.STOP
+
+
+class StoreUrlRefused(StoreError):
+    """`state:` names something that cannot hold the state."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(
+            f"The state cannot be kept in {said}. Write `state: sqlite:///reconcile.db` for one host, or "
+            "`state: postgresql://user@host/database` when several share it"
+        )
+
+
+class StoreDriverMissing(StoreError):
+    """The driver for PostgreSQL is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The state is in PostgreSQL, whose driver is missing: pip install 'reconcile-runner[postgres]'"
+        )
+
+
+class StoreUnreachable(StoreError):
+    """The store did not answer, or the connection broke before anything of this step was kept."""
+
+    reaction = Reaction.RETRY
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"The state database {where} did not answer: {reason}. Run it again when it is up")
+
+
+class StoreInDoubt(StoreError):
+    """The connection broke while the last step was being committed."""
+
+    reaction = Reaction.RETRY
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(
+            f"The state database {where} was lost while saving a step: {reason}. Whether that step was kept is not "
+            "known; run it again, which looks first and repeats only what is missing"
+        )
+
+
+class StoreLocked(StoreError):
+    """Somebody else held the database, a row or the file for longer than we wait; nothing was changed."""
+
+    reaction = Reaction.RETRY
+
+    def __init__(self, where: str, seconds: float) -> None:
+        super().__init__(
+            f"The state database {where} stayed locked by another process for {seconds:g} s; nothing was changed. "
+            "Run it again when the other process has ended"
+        )
+
+
+class StoreNotWritable(StoreError):
+    """The database can be read at best."""
+
+    reaction = Reaction.ASK
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"The state database {where} cannot be written: {reason}. Give this user write access to it")
+
+
+class StoreFull(StoreError):
+    """No room to write; the step was rolled back whole."""
+
+    reaction = Reaction.ASK
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"The state database {where} has no room left: {reason}. Nothing of this step was kept")
+
+
+class StoreUnreadable(StoreError):
+    """The file is not an SQLite database, or is damaged."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(
+            f"The state database {where} cannot be read: {reason}. It was left as it is; "
+            "name another file in `state:`, or restore this one from a backup"
+        )
+
+
+class StoreForeign(StoreError):
+    """The database belongs to another program."""
+
+    def __init__(self, where: str, tables: str) -> None:
+        super().__init__(
+            f"{where} is another program's database (it holds {tables}); it was left as it is. "
+            "Name a database of its own in `state:`"
+        )
+
+
+class StoreNewer(StoreError):
+    """A newer Reconcile has upgraded the store."""
+
+    def __init__(self, where: str, revision: str, ours: str) -> None:
+        super().__init__(
+            f"The state database {where} was upgraded by a newer Reconcile (schema {revision}; this one knows {ours}). "
+            "Nothing was changed; use the newer version"
+        )
+
+
+class StoreKeyMissing(StoreError):
+    """The store exists but its key file is gone or is another store's."""
+
+    def __init__(self, where: str, path: str, problem: str) -> None:
+        super().__init__(
+            f"The key file {path} of the state database {where} {problem}. Copy back the file that was made with "
+            "this database: without it the subjects of the audit log cannot be named"
+        )
