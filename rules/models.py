@@ -61,6 +61,28 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
+class Step(Strict):
+    """One normaliser with its argument: `trim` or `{round: 2}`."""
+
+    name: str
+    argument: Any = None
+
+
+class KeyPart(Strict):
+    """One column of a key with its chain of normalisers: `amount` or `{email: [mailbox]}`."""
+
+    column: str
+    steps: tuple[Step, ...] = ()
+
+
+class Keep(Strict):
+    """One line of `keep:`: how the keeper is chosen, before the id breaks the last tie."""
+
+    how: Literal["first", "last", "most_complete", "max", "min", "prefer"]
+    column: str | None = None
+    prefer: tuple[str, ...] = ()
+
+
 class Rule(Strict):
     """The settings every kind of rule shares. `name` is the key in the `rules:` mapping, not a setting."""
 

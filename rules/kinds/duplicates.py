@@ -9,29 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from rules.mistakes import suggestion
-from rules.models import Rule, Strict, parse_duration
-
-
-class Step(Strict):
-    """One normaliser with its argument: `trim` or `{round: 2}`."""
-
-    name: str
-    argument: Any = None
-
-
-class KeyPart(Strict):
-    """One column of a key with its chain of normalisers: `amount` or `{email: [mailbox]}`."""
-
-    column: str
-    steps: tuple[Step, ...] = ()
-
-
-class Keep(Strict):
-    """One line of `keep:`: how the keeper is chosen, before the id breaks the last tie."""
-
-    how: Literal["first", "last", "most_complete", "max", "min", "prefer"]
-    column: str | None = None
-    prefer: tuple[str, ...] = ()
+from rules.models import Keep, KeyPart, Rule, Strict, parse_duration
 
 
 class Span(Strict):

@@ -1,0 +1,364 @@
+"""SQL that means the same on every engine: a DuckDB dialect to compile with, and functions compiled per dialect.
+
+Text is compared by code point everywhere: `exact` takes a database's collation, padding and case rules away. Each
+function's docstring is its meaning; the tests run it on DuckDB, PostgreSQL, MariaDB and SQLite.
+
+Dialects go by the names `duckdb`, `postgresql`, `mysql` (MariaDB too) and `sqlite`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect, PGTypeCompiler
+from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+
+DIALECTS = ("duckdb", "postgresql", "mysql", "sqlite")
+
+# Every character for which str.isspace() is true, so that trimming in SQL can mean what str.strip() means.
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+class DuckCompiler(PGCompiler):
+    """DuckDB reads PostgreSQL's SQL; what differs is compiled here."""
+
+
+class DuckTypeCompiler(PGTypeCompiler):
+    """DuckDB's names for types that PostgreSQL calls otherwise."""
+
+    def visit_BYTEA(self, type_: Any, **kw: Any) -> str:  # noqa: ARG002, N802  (SQLAlchemy's visitor protocol)
+        return "BLOB"
+
+    def visit_NUMERIC(self, type_: Any, **kw: Any) -> str:  # noqa: ARG002, N802
+        # A bare NUMERIC is DECIMAL(18,3) in DuckDB, which would round in silence.
+        if type_.precision is None:
+            return "DECIMAL(38, 10)"
+        return f"DECIMAL({type_.precision}, {type_.scale or 0})"
+
+
+class DuckDialect(PGDialect):
+    """Compiles statements for DuckDB's own API. It never connects."""
+
+    name = "duckdb"
+    statement_compiler = DuckCompiler
+    type_compiler_cls = DuckTypeCompiler
+    supports_statement_cache = True
+    _backslash_escapes = False
+
+
+class _PostgresText(PGDialect):
+    """PostgreSQL without a connection to ask: a backslash is an ordinary character since 9.1."""
+
+    supports_statement_cache = True
+    _backslash_escapes = False
+
+
+@functools.cache
+def dialect(name: str) -> Dialect:
+    """A dialect to compile with, by name; raises ValueError naming the four it knows."""
+    if name == "duckdb":
+        return DuckDialect(paramstyle="named")  # type: ignore[no-untyped-call]
+    if name == "postgresql":
+        return _PostgresText(paramstyle="named")  # type: ignore[no-untyped-call]
+    if name in ("mysql", "mariadb"):
+        return mysql.dialect(paramstyle="named")
+    if name == "sqlite":
+        return sqlite.dialect(paramstyle="named")
+    raise ValueError(f"{name!r} is not a dialect rules compile to; use one of {', '.join(DIALECTS)}")
+
+
+def render(statement: sa.ClauseElement, dialect_name: str) -> str:
+    """The statement as SQL text with every value quoted inline. Raises ValueError for text with a NUL character."""
+    compiled = statement.compile(dialect=dialect(dialect_name), compile_kwargs={"literal_binds": True})
+    text = str(compiled)
+    if "\x00" in text:
+        raise ValueError("a text with a NUL character cannot be part of a statement")
+    return text
+
+
+class _TextFunction(FunctionElement[str]):
+    type = sa.Text()
+    inherit_cache = True
+
+
+class plain(_TextFunction):  # noqa: N801  functions in a statement read like functions
+    """The text itself, as functions should see it: no citext, no locale, no collation of the column's own."""
+
+    name = "plain"
+    inherit_cache = True
+
+
+class exact(_TextFunction):  # noqa: N801
+    """Text to compare, group and order by code point: `A1`, `A1 `, `a1` and `Ä1` are four values.
+
+    On MariaDB the result is binary: compare and group by it, but select the text itself.
+    """
+
+    name = "exact"
+    inherit_cache = True
+
+
+class is_ascii(FunctionElement[bool]):  # noqa: N801
+    """Whether every character of the text is ASCII; null for null."""
+
+    type = sa.Boolean()
+    name = "is_ascii"
+    inherit_cache = True
+
+
+class trim_sp(_TextFunction):  # noqa: N801
+    """The text without the blanks (U+0020, nothing else) at both ends."""
+
+    name = "trim_sp"
+    inherit_cache = True
+
+
+class strip(_TextFunction):  # noqa: N801
+    """The text without Unicode white space at both ends: Python's str.strip()."""
+
+    name = "strip"
+    inherit_cache = True
+
+
+class squeezed(_TextFunction):  # noqa: N801
+    """Every run of Unicode white space folded to one blank, none at the ends. Not on SQLite."""
+
+    name = "squeezed"
+    inherit_cache = True
+
+
+class replaced(_TextFunction):  # noqa: N801
+    """`replaced(text, pattern, replacement)`: all matches of a regular expression. Not on SQLite.
+
+    Only for our own patterns, which mean the same to RE2, PostgreSQL and PCRE; `\\1` is the first group.
+    """
+
+    name = "replaced"
+    inherit_cache = True
+
+
+class find(FunctionElement[int]):  # noqa: N801
+    """`find(text, part)`: where the part begins, in characters counted from 1; 0 when it is not there."""
+
+    type = sa.Integer()
+    name = "find"
+    inherit_cache = True
+
+
+class characters(FunctionElement[int]):  # noqa: N801
+    """How many code points the text has."""
+
+    type = sa.Integer()
+    name = "characters"
+    inherit_cache = True
+
+
+class micros_between(FunctionElement[int]):  # noqa: N801
+    """`micros_between(a, b)`: microseconds from a to b, exactly, negative when b is earlier; null for a null.
+
+    Both are instants, or both are dates (`sa.Date`). On SQLite they are ISO text in UTC, `2026-01-31 12:00:00.000000`
+    (fewer or no decimals are fine).
+    """
+
+    type = sa.BigInteger()
+    name = "micros_between"
+    inherit_cache = True
+
+
+def present(text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """The text, or null when nothing is left of it."""
+    return sa.case((characters(text) > 0, text), else_=sa.null())
+
+
+def _arguments(element: FunctionElement[Any], compiler: SQLCompiler, **kw: Any) -> list[str]:
+    return [compiler.process(clause, **kw) for clause in element.clauses]
+
+
+def _white(compiler: SQLCompiler, **kw: Any) -> str:
+    return _bound(compiler, WHITE_SPACE, **kw)
+
+
+def _bound(compiler: SQLCompiler, text: str, **kw: Any) -> str:
+    return compiler.process(sa.literal(text, sa.String()), **kw)
+
+
+@compiles(plain, "duckdb")
+@compiles(exact, "duckdb")
+def _duck_text(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"CAST({_arguments(element, compiler, **kw)[0]} AS VARCHAR)"
+
+
+@compiles(plain, "postgresql")
+@compiles(exact, "postgresql")
+def _pg_text(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f'(CAST({_arguments(element, compiler, **kw)[0]} AS TEXT) COLLATE "C")'
+
+
+@compiles(plain, "sqlite")
+@compiles(exact, "sqlite")
+def _sqlite_text(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"({_arguments(element, compiler, **kw)[0]} COLLATE BINARY)"
+
+
+@compiles(plain, "mysql", "mariadb")
+def _mysql_plain(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"(CONVERT({_arguments(element, compiler, **kw)[0]} USING utf8mb4) COLLATE utf8mb4_bin)"
+
+
+@compiles(exact, "mysql", "mariadb")
+def _mysql_exact(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"CAST(CONVERT({_arguments(element, compiler, **kw)[0]} USING utf8mb4) AS BINARY)"
+
+
+@compiles(is_ascii, "duckdb")
+def _duck_is_ascii(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = _arguments(element, compiler, **kw)
+    return f"(strlen({x}) = length({x}))"
+
+
+@compiles(is_ascii, "postgresql")
+def _pg_is_ascii(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    # Through UTF-8: in a LATIN1 database é is one byte as well.
+    [x] = _arguments(element, compiler, **kw)
+    return f"(octet_length(convert_to(CAST({x} AS TEXT), 'UTF8')) = char_length(CAST({x} AS TEXT)))"
+
+
+@compiles(is_ascii, "mysql", "mariadb")
+def _mysql_is_ascii(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = _arguments(element, compiler, **kw)
+    return f"(LENGTH(CONVERT({x} USING utf8mb4)) = CHAR_LENGTH({x}))"
+
+
+@compiles(is_ascii, "sqlite")
+def _sqlite_is_ascii(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = _arguments(element, compiler, **kw)
+    return f"(length(CAST({x} AS BLOB)) = length({x}))"
+
+
+@compiles(trim_sp, "duckdb")
+@compiles(trim_sp, "sqlite")
+def _trim_sp(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"trim({_arguments(element, compiler, **kw)[0]}, ' ')"
+
+
+@compiles(trim_sp, "postgresql")
+def _pg_trim_sp(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"btrim({_arguments(element, compiler, **kw)[0]}, ' ')"
+
+
+@compiles(trim_sp, "mysql", "mariadb")
+def _mysql_trim_sp(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"TRIM(BOTH ' ' FROM {_arguments(element, compiler, **kw)[0]})"
+
+
+@compiles(strip, "duckdb")
+@compiles(strip, "sqlite")
+def _strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"trim({_arguments(element, compiler, **kw)[0]}, {_white(compiler, **kw)})"
+
+
+@compiles(strip, "postgresql")
+def _pg_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"btrim({_arguments(element, compiler, **kw)[0]}, {_white(compiler, **kw)})"
+
+
+@compiles(strip, "mysql", "mariadb")
+def _mysql_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = _arguments(element, compiler, **kw)
+    pattern = _bound(compiler, f"\\A[{WHITE_SPACE}]+|[{WHITE_SPACE}]+\\z", **kw)
+    return f"REGEXP_REPLACE({x}, {pattern}, '')"
+
+
+@compiles(squeezed)
+def _squeezed(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = element.clauses
+    return compiler.process(trim_sp(replaced(x, sa.literal(f"[{WHITE_SPACE}]+"), sa.literal(" "))), **kw)
+
+
+@compiles(replaced, "duckdb")
+@compiles(replaced, "postgresql")
+def _replaced(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    x, pattern, replacement = _arguments(element, compiler, **kw)
+    return f"regexp_replace({x}, {pattern}, {replacement}, 'g')"
+
+
+@compiles(replaced, "mysql", "mariadb")
+def _mysql_replaced(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    x, pattern, replacement = _arguments(element, compiler, **kw)
+    return f"REGEXP_REPLACE({x}, {pattern}, {replacement})"
+
+
+@compiles(find, "duckdb")
+@compiles(find, "postgresql")
+def _find(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    text, part = element.clauses
+    return f"strpos({compiler.process(plain(text), **kw)}, {compiler.process(plain(part), **kw)})"
+
+
+@compiles(find, "mysql", "mariadb")
+def _mysql_find(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    text, part = element.clauses
+    return f"LOCATE({compiler.process(plain(part), **kw)}, {compiler.process(plain(text), **kw)})"
+
+
+@compiles(find, "sqlite")
+def _sqlite_find(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    text, part = _arguments(element, compiler, **kw)
+    return f"instr({text}, {part})"
+
+
+@compiles(characters)
+def _characters(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"length({_arguments(element, compiler, **kw)[0]})"
+
+
+@compiles(characters, "mysql", "mariadb")
+def _mysql_characters(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"CHAR_LENGTH({_arguments(element, compiler, **kw)[0]})"
+
+
+def _are_dates(element: FunctionElement[Any]) -> bool:
+    return all(isinstance(clause.type, sa.Date) for clause in element.clauses)
+
+
+@compiles(micros_between, "duckdb")
+def _duck_micros(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    a, b = _arguments(element, compiler, **kw)
+    return f"date_diff('microsecond', {a}, {b})"
+
+
+@compiles(micros_between, "postgresql")
+def _pg_micros(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    a, b = _arguments(element, compiler, **kw)
+    if _are_dates(element):
+        return f"(CAST({b} - {a} AS BIGINT) * 86400000000)"
+    return f"CAST(EXTRACT(EPOCH FROM ({b} - {a})) * 1000000 AS BIGINT)"
+
+
+@compiles(micros_between, "mysql", "mariadb")
+def _mysql_micros(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    a, b = _arguments(element, compiler, **kw)
+    return f"TIMESTAMPDIFF(MICROSECOND, {a}, {b})"
+
+
+@compiles(micros_between, "sqlite")
+def _sqlite_micros(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    a, b = (_sqlite_epoch(x) for x in _arguments(element, compiler, **kw))
+    return f"({b} - {a})"
+
+
+def _sqlite_epoch(x: str) -> str:
+    # Whole seconds and decimals apart: julianday() is a float and loses microseconds.
+    return (
+        f"(CAST(strftime('%s', substr({x}, 1, 19)) AS INTEGER) * 1000000"
+        f" + CAST(substr(substr({x}, 21, 6) || '000000', 1, 6) AS INTEGER))"
+    )

@@ -1,0 +1,104 @@
+"""Runs one SQL expression over a column of values on a real engine: what an exactness claim is tested with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import sqlalchemy as sa
+
+from rules.functions import render
+from rules.values import Type
+
+Expression = Callable[..., sa.ColumnElement[Any]]
+ARROW = {
+    Type.TEXT: pa.string(),
+    Type.INTEGER: pa.int64(),
+    Type.DECIMAL: pa.decimal128(20, 4),
+    Type.FLOAT: pa.float64(),
+    Type.BOOLEAN: pa.bool_(),
+    Type.DATE: pa.date32(),
+    Type.INSTANT: pa.timestamp("us", tz="UTC"),
+}
+SQL: dict[Type, sa.types.TypeEngine[Any]] = {
+    Type.TEXT: sa.Text(),
+    Type.INTEGER: sa.BigInteger(),
+    Type.DECIMAL: sa.Numeric(20, 4),
+    Type.FLOAT: sa.Double(),
+    Type.BOOLEAN: sa.Boolean(),
+    Type.DATE: sa.Date(),
+    Type.INSTANT: sa.DateTime(timezone=True).with_variant(sa.dialects.mysql.DATETIME(fsp=6), "mysql"),
+}
+
+
+class DuckRun:
+    """DuckDB through its own API, the values handed over as Arrow, the statement as rendered text."""
+
+    dialect = "duckdb"
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect()
+
+    def __call__(self, types: Sequence[Type], rows: Sequence[Sequence[Any]], expression: Expression) -> list[Any]:
+        """The expression's value for each row, in order; its arguments are the columns."""
+        names = [f"c{i}" for i in range(len(types))]
+        columns = {
+            n: pa.array([r[i] for r in rows], ARROW[t]) for i, (n, t) in enumerate(zip(names, types, strict=True))
+        }
+        self.connection.register("t", pa.table({"n": pa.array(range(len(rows)), pa.int64()), **columns}))
+        table = sa.table("t", sa.column("n"), *(sa.column(n, SQL[t]) for n, t in zip(names, types, strict=True)))
+        query = sa.select(expression(*(table.c[n] for n in names)).label("x")).order_by(table.c.n)
+        found = self.connection.sql(render(query, "duckdb")).to_arrow_table().column(0).to_pylist()
+        self.connection.unregister("t")
+        return found
+
+
+class ServerRun:
+    """A database through SQLAlchemy with bound parameters; the text columns have the server's default collation."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = sa.create_engine(url)
+        self.dialect = self.engine.dialect.name
+        self.connection = self.engine.connect()
+        self.tables: dict[tuple[Type, ...], sa.Table] = {}
+
+    def __call__(self, types: Sequence[Type], rows: Sequence[Sequence[Any]], expression: Expression) -> list[Any]:
+        """The expression's value for each row, in order; its arguments are the columns."""
+        table = self._table(tuple(types))
+        names = [f"c{i}" for i in range(len(types))]
+        self.connection.execute(table.delete())
+        values = [{"n": i, **dict(zip(names, row, strict=True))} for i, row in enumerate(rows)]
+        self.connection.execute(table.insert(), values)
+        query = sa.select(expression(*(table.c[n] for n in names)).label("x")).order_by(table.c.n)
+        return list(self.connection.execute(query).scalars())
+
+    def _table(self, types: tuple[Type, ...]) -> sa.Table:
+        if types not in self.tables:
+            columns = [sa.Column(f"c{i}", SQL[t]) for i, t in enumerate(types)]
+            made = sa.Table(
+                f"t{len(self.tables)}",
+                sa.MetaData(),
+                sa.Column("n", sa.Integer, primary_key=True, autoincrement=False),
+                *columns,
+            )
+            made.create(self.connection)
+            self.tables[types] = made
+        return self.tables[types]
+
+    def close(self) -> None:
+        self.connection.rollback()
+        self.connection.close()
+        self.engine.dispose()
+
+
+@contextmanager
+def server(url: str) -> Iterator[ServerRun]:
+    """The server at that URL, closed afterwards so that its database can be dropped."""
+    run = ServerRun(url)
+    try:
+        yield run
+    finally:
+        run.close()
