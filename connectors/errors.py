@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import enum
+from collections.abc import Iterable
 
 
 class Reaction(enum.Enum):
@@ -38,4 +40,51 @@ class ColumnTypeUnknown(ConnectorError):
         super().__init__(
             f"columns: {column}: {said!r} is not a type; write text, integer, decimal, decimal(p,s), float, boolean, "
             f"date or instant, the last two also with strptime formats like 'date %d.%m.%Y' (%z only in an instant)"
+        )
+
+
+def nearest(wanted: str, known: Iterable[str]) -> str:
+    """The end of a sentence: names that look like the wanted one, else the first few there are."""
+    names = list(known)
+    close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"there is {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}" if names else "there is none"
+
+
+class DatasetMissing(ConnectorError):
+    """What a dataset points to is not in the source."""
+
+    def __init__(self, source: str, what: str, known: Iterable[str]) -> None:
+        super().__init__(f"Source {source!r} has no {what}; {nearest(what, known)}")
+
+
+class ColumnMissing(ConnectorError):
+    """A column that was asked for or declared is not in the dataset."""
+
+    def __init__(self, where: str, column: str, known: Iterable[str]) -> None:
+        super().__init__(f"{where} has no column {column!r}; {nearest(column, known)}")
+
+
+class FileRefused(ConnectorError):
+    """A file that must not be read: outside its root, not a regular file, or larger than its limits."""
+
+    def __init__(self, path: str, reason: str, remedy: str) -> None:
+        super().__init__(f"{path} is not read: {reason}; {remedy}")
+
+
+class FileUnreadable(ConnectorError):
+    """A file that does not hold what its format asks for; nothing of the dataset is used."""
+
+    def __init__(self, place: str, reason: str, remedy: str) -> None:
+        super().__init__(f"{place}: {reason}; {remedy}")
+
+
+class HeadersDiffer(ConnectorError):
+    """Files of one dataset have different columns."""
+
+    def __init__(self, path: str, column: str, other: str) -> None:
+        super().__init__(
+            f"{path} has a column {column!r} that {other} does not have; files of one dataset have the same columns: "
+            f"narrow `path` or make two datasets"
         )
