@@ -5,19 +5,23 @@ Used for rules here and by `reconcile` for everything else in a configuration.
 
 from __future__ import annotations
 
+import json
 import re
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretBytes, SecretStr, ValidationError
 
 from rules.document import Data, ListNode, MapNode, Node, Place, ScalarNode, data, locate, walk
 from rules.mistakes import Position, Problem, listed, nearest, short, suggestion
 
 Model = TypeVar("Model", bound=BaseModel)
 
+_NAME = re.compile(r"\w[\w.-]{0,63}")
+_FINDABLE = 4  # a secret shorter than this would blank out half the alphabet of a sentence
 _GLUED = re.compile(r"([\w-]+):(\S.*)")
 _BOUNDS = {"greater_than": "more than", "greater_than_equal": "at least", "less_than": "less than"}
 _BOUNDS |= {"less_than_equal": "at most"}
@@ -58,22 +62,21 @@ class Reader(Generic[Model]):
         values: dict[str, Data] = dict(self.defaults)
         problems: list[Problem] = []
         for key, entry in node.entries.items():
-            if key in self.later:
-                problems.append(Problem.at(entry.key_at, not_yet(key)))
-            elif key not in known:
-                problems.append(Problem.at(entry.key_at, unknown_key(key, known)))
+            if key not in known:
+                sentence = not_yet(key) if key in self.later else unknown_key(key, known)
+                problems.append(Problem.at(entry.key_at, sentence))
             elif key not in self.also:
                 values[key] = data(entry.node)
         return values, problems
 
     def _problems(self, wrong: ValidationError, node: MapNode, key_at: Position) -> list[Problem]:
-        told: list[Problem] = []
-        for error in wrong.errors(include_url=False):
-            place = locate(node, error["loc"], key_at)
-            told.append(self._problem(error, place))
-        return told
+        secrets = Secrets.of(self.model, node)
+        return [
+            self._problem(error, locate(node, error["loc"], key_at), secrets)
+            for error in wrong.errors(include_url=False)
+        ]
 
-    def _problem(self, error: Any, place: Place) -> Problem:
+    def _problem(self, error: Any, place: Place, secrets: Secrets) -> Problem:
         kind, loc = error["type"], error["loc"]
         if kind == "extra_forbidden":
             model = _model_at(self.model, loc[:-1])
@@ -82,10 +85,16 @@ class Reader(Generic[Model]):
             inside = f" in `{place.path[-1]}`" if place.path else ""
             return Problem.at(place.key_at, f"{self.what} needs `{loc[-1]}`{inside}; add it")
         name = next((str(step) for step in reversed(place.path) if isinstance(step, str)), None)
-        said = self.hide(_sentence(error, place.node))
-        if kind == "value_error" and _holds_short_secret(place.node):
-            said = "this value is not accepted here; it is secret, so it is not shown"
+        said = self.hide(secrets.hide(_sentence(error, place.node, secrets)))
         return Problem.at(place.node.at, f"`{name}`: {said}" if name else f"{self.what}: {said}")
+
+
+def name_problem(name: str, key_at: Position) -> Problem | None:
+    """What is wrong with the name that an author gave to a rule, a source, a job …"""
+    if _NAME.fullmatch(name):
+        return None
+    sentence = f"`{short(name)}` is not a name; use letters, digits, `-`, `_` and `.`, at most 64, not `-` or `.` first"
+    return Problem.at(key_at, sentence)
 
 
 def known_keys(model: type[BaseModel]) -> tuple[str, ...]:
@@ -108,9 +117,9 @@ def _not_a_mapping(node: Node) -> str:
     return "is empty; give it its settings" if data(node) is None else "must be a mapping of settings, `name: value`"
 
 
-def _sentence(error: Any, node: Node) -> str:
+def _sentence(error: Any, node: Node, secrets: Secrets) -> str:
     kind, context = error["type"], error.get("ctx", {})
-    value = _shown(node)
+    value = "this value" if secrets.holds(node) else _shown(node)
     if kind in ("value_error", "assertion_error"):
         return str(context["error"])
     if kind in ("literal_error", "enum"):
@@ -154,9 +163,54 @@ def _shown(node: Node) -> str:
     return f"`{short(node.sealed_as or node.text or '')}`" if node.text is not None else "an empty value"
 
 
-def _holds_short_secret(node: Node) -> bool:
-    """A secret too short to be found in a sentence and taken out again."""
-    return any(isinstance(n, ScalarNode) and n.sealed_as and len(n.text or "") < 8 for _, n in walk(node))
+@dataclass(frozen=True)
+class Secrets:
+    """The secret texts of one mapping, to be taken out of what is said about it."""
+
+    texts: frozenset[str]
+
+    @classmethod
+    def of(cls, model: type[BaseModel], node: Node) -> Secrets:
+        """What was sealed on the way in, and what stands where the model wants a secret."""
+        scalars = [(path, one) for path, one in walk(node) if isinstance(one, ScalarNode) and one.text]
+        secret = (one.text for path, one in scalars if one.sealed_as or wants_secret(model, path))
+        return cls(frozenset(text for text in secret if text))
+
+    def holds(self, node: Node) -> bool:
+        return isinstance(node, ScalarNode) and node.text in self.texts
+
+    def hide(self, sentence: str) -> str:
+        """The sentence without any secret; a sentence about a secret too short to be found is not said at all."""
+        return without(self.texts, sentence)
+
+
+def without(secrets: Iterable[str], sentence: str) -> str:
+    """A sentence with every secret, also written as a literal or inside an address, replaced by ***."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        written = {secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], quote(secret, safe=""), secret.strip()} - {""}
+        if len(secret) < _FINDABLE and any(w in sentence for w in written):
+            return "this is not accepted here; a value is secret, so no more is said"
+        for form in sorted(written, key=len, reverse=True):
+            sentence = sentence.replace(form, "***")
+    return sentence
+
+
+def wants_secret(model: type[BaseModel], path: tuple[str | int, ...]) -> bool:
+    """Whether the model keeps what stands at this path as a secret."""
+    annotation: Any = model
+    for step in path:
+        inner = next(_models_in(annotation), None)
+        if inner is None:
+            break
+        found = [info for name, info in inner.model_fields.items() if step in (name, info.alias)]
+        if not found:
+            return False
+        annotation = found[0].annotation
+    return _mentions(annotation, (SecretStr, SecretBytes))
+
+
+def _mentions(annotation: Any, wanted: tuple[type, ...]) -> bool:
+    return annotation in wanted or any(_mentions(part, wanted) for part in typing.get_args(annotation))
 
 
 def _model_at(model: type[BaseModel], path: tuple[str | int, ...]) -> type[BaseModel] | None:

@@ -1,0 +1,288 @@
+"""One YAML file, and what it includes, becomes a Project; or every mistake in them is told at once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+
+from reconcile.plugins import Kinds, PluginBroken
+from reconcile.release import canonical
+from reconcile.secrets import hide_in_addresses
+from reconcile.sections import Sections, gather
+from reconcile.settings import (
+    ChannelConfig,
+    DatasetConfig,
+    DatasetEntry,
+    JobConfig,
+    JobEntry,
+    Project,
+    SourceConfig,
+    TopSettings,
+)
+from rules.document import Entry, MapNode, Node, ScalarNode, locate
+from rules.loader import load_rule
+from rules.mistakes import Position, Problem, short, suggestion
+from rules.models import Rule
+from rules.reading import Reader, known_keys, name_problem
+
+FILE_NAME = "reconcile.yaml"
+DEFAULT_JOB = "default"
+
+_LATER = {
+    "sources": ("replica",),
+    "datasets": ("incremental",),
+    "jobs": ("schedule", "approval", "limits", "retry", "quiet", "quiet_hours", "digest"),
+    "channels": ("throttle", "quiet", "quiet_hours", "digest", "escalate", "template", "templates", "on_unknown"),
+}
+_LATER_TYPES = {
+    "sources": ("http_api", "google_sheets", "airtable", "stripe"),
+    "channels": ("email", "apprise", "console"),
+}
+
+
+class ConfigProblems(Exception):
+    """The configuration is wrong; nothing was read or changed. Its text is one line for every mistake."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(set(problems)))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def load(path: str | os.PathLike[str] = FILE_NAME, environ: Mapping[str, str] | None = None) -> Project:
+    """Read a configuration, connecting to nothing. Raises ConfigProblems with every mistake, by file and line."""
+    return _Loading(gather(Path(path), os.environ if environ is None else environ)).project()
+
+
+@dataclass
+class _Loading:
+    """The steps of one `load` after its files were read. Whatever is wrong is told to `sections`."""
+
+    sections: Sections
+    warnings: list[Problem] = field(default_factory=list)
+
+    def project(self) -> Project:
+        in_files = len(self.sections.problems)
+        top = self._read(Reader(TopSettings, "the configuration", hide=hide_in_addresses), self.sections.top)
+        sources = self._all("sources", self._source)
+        datasets = self._all("datasets", lambda name, entry: self._dataset(name, entry, sources, top))
+        rules = self._all("rules", self._rule)
+        jobs = self._all("jobs", self._job)
+        channels = self._all("channels", self._channel)
+        self._check_something_is_checked()
+        self._check_former_names(rules)
+        if self.sections.problems:
+            problems = self.sections.problems
+            raise ConfigProblems([*problems[:in_files], *filter(self._is_news, problems[in_files:])])
+        self._warn_of_unused(datasets, rules, jobs)
+        text = canonical(self.sections)
+        return Project(
+            path=self.sections.path.absolute(),
+            state=self._absolute_state(top.state),
+            timezone=top.timezone,
+            memory=top.memory,
+            sources=sources,
+            datasets=datasets,
+            rules=rules,
+            jobs=jobs or {DEFAULT_JOB: JobConfig(DEFAULT_JOB, tuple(rules), tuple(channels))},
+            channels=channels,
+            canonical=text,
+            release=hashlib.sha256(text.encode()).hexdigest(),
+            version=top.version,
+            warnings=tuple(sorted(self.warnings)),
+        )
+
+    def _all(self, section: str, make: Callable[[str, Entry], Any]) -> dict[str, Any]:
+        made = {}
+        for name, entry in self.sections[section].items():
+            wrong = name_problem(name, entry.key_at)
+            if wrong:
+                self.sections.problems.append(wrong)
+            one = make(name, entry)
+            if one is not None:
+                made[name] = one
+        return made
+
+    def _read(self, reader: Reader[Any], node: Node, key_at: Position | None = None) -> Any:
+        model, problems = reader.read(node, key_at or node.at)
+        self.sections.problems += problems
+        return model
+
+    def _typed(self, section: str, group: str, what: str, entry: Entry) -> tuple[str, Any] | None:
+        """The type a source or channel names, and its class."""
+        if not isinstance(entry.node, MapNode):
+            self._read(Reader(TopSettings, what), entry.node, entry.key_at)
+            return None
+        given = entry.node.entries.get("type")
+        kinds = Kinds(group)
+        if given is None:
+            self.sections.tell(entry.key_at, f"{what} needs `type`; it is one of {', '.join(sorted(kinds))}")
+            return None
+        name = given.node.text if isinstance(given.node, ScalarNode) else None
+        try:
+            if name is not None and name in kinds:
+                return name, kinds.load(name)
+        except PluginBroken as why:
+            self.sections.tell(given.node.at, str(why))
+            return None
+        if name in _LATER_TYPES[section]:
+            self.sections.tell(
+                given.node.at, f"type `{name}` comes with a later version; known are {', '.join(sorted(kinds))}"
+            )
+        else:
+            self.sections.tell(given.node.at, f"`{short(name or '')}` is not a type; {suggestion(name or '', kinds)}")
+        return None
+
+    def _source(self, name: str, entry: Entry) -> SourceConfig | None:
+        settings = self._settings("sources", "connectors", f"source `{short(name)}`", entry)
+        return SourceConfig(name, settings.type, settings) if settings else None
+
+    def _channel(self, name: str, entry: Entry) -> ChannelConfig | None:
+        settings = self._settings("channels", "channels", f"channel `{short(name)}`", entry)
+        return ChannelConfig(name, settings.type, settings) if settings else None
+
+    def _settings(self, section: str, group: str, what: str, entry: Entry) -> Any:
+        typed = self._typed(section, group, what, entry)
+        if typed is None:
+            return None
+        reader = Reader(typed[1].Settings, what, later=_LATER[section], hide=hide_in_addresses)
+        return self._read(reader, entry.node, entry.key_at)
+
+    def _dataset(
+        self, name: str, entry: Entry, sources: Mapping[str, SourceConfig], top: TopSettings | None
+    ) -> DatasetConfig | None:
+        what = f"dataset `{short(name)}`"
+        source = sources.get(self._check_reference(entry, "source", "sources") or "")
+        theirs = Kinds("connectors").load(source.type).Dataset if source else None
+        zone = {"timezone": top.timezone if top else "UTC"}
+        only_theirs = set(known_keys(theirs)) - set(known_keys(DatasetEntry)) if theirs else _keys(entry)
+        ours = Reader(DatasetEntry, what, defaults=zone, also=only_theirs, later=_LATER["datasets"])
+        common = self._read(ours, entry.node, entry.key_at)
+        if theirs is None or not isinstance(entry.node, MapNode):
+            return None
+        own = MapNode(entry.node.at, {k: e for k, e in entry.node.entries.items() if k in only_theirs})
+        given = {} if common is None else _handed_on(theirs, common)
+        settings = self._read(Reader(theirs, what, given=given), own, entry.key_at)
+        if common is None or settings is None:
+            return None
+        derived = {column: said.is_ for column, said in common.columns.items() if said.is_ is not None}
+        return DatasetConfig(
+            name, common.source, settings, common.id, common.where, derived, common.pii, common.money, common.timezone
+        )
+
+    def _rule(self, name: str, entry: Entry) -> Rule | None:
+        if name == "all":
+            self.sections.tell(entry.key_at, "`all` means every rule in a job; give this rule another name")
+        try:
+            rule, problems = load_rule(name, entry, Kinds("rules"))
+        except (ImportError, AttributeError) as why:
+            self.sections.tell(
+                entry.key_at, f"the kind of rule `{short(name)}` cannot be loaded: {why}; install what it needs"
+            )
+            return None
+        self.sections.problems += problems
+        self._check_reference(entry, "dataset", "datasets")
+        return rule
+
+    def _job(self, name: str, entry: Entry) -> JobConfig | None:
+        reader = Reader(JobEntry, f"job `{short(name)}`", later=_LATER["jobs"])
+        job: JobEntry | None = self._read(reader, entry.node, entry.key_at)
+        if job is None:
+            return None
+        every = job.rules == ("all",)
+        if not job.rules:
+            self.sections.tell(
+                entry.key_at, f"job `{short(name)}` names no rule, so it checks nothing; write `rules: all`"
+            )
+        for index, rule in enumerate(() if every else job.rules):
+            if rule not in self.sections["rules"]:
+                self._tell_unknown(entry, ("rules", index), "rule", rule, self.sections["rules"])
+        for index, channel in enumerate(job.notify):
+            if channel not in self.sections["channels"]:
+                self._tell_unknown(entry, ("notify", index), "channel", channel, self.sections["channels"])
+        rules = tuple(self.sections["rules"]) if every else tuple(dict.fromkeys(job.rules))
+        return JobConfig(name, rules, tuple(dict.fromkeys(job.notify)), job.existing)
+
+    def _check_reference(self, entry: Entry, key: str, section: str) -> str | None:
+        """The name that a key gives, told as wrong where the section has no such name."""
+        written = entry.node.entries.get(key) if isinstance(entry.node, MapNode) else None
+        name = written.node.text if written and isinstance(written.node, ScalarNode) else None
+        if name is not None and name not in self.sections[section]:
+            self._tell_unknown(entry, (key,), key, name, self.sections[section])
+        return name
+
+    def _tell_unknown(
+        self, entry: Entry, path: tuple[str | int, ...], what: str, name: str, known: Iterable[str]
+    ) -> None:
+        place = locate(entry.node, path, entry.key_at)
+        self.sections.tell(place.node.at, f"there is no {what} `{short(name)}`; {suggestion(name, known)}")
+
+    def _check_something_is_checked(self) -> None:
+        if not self.sections["rules"] and not self.sections.problems:
+            self.sections.tell(
+                self.sections.top.at, "no rule stands here, so nothing would be checked; add one to `rules:`"
+            )
+
+    def _check_former_names(self, rules: Mapping[str, Rule]) -> None:
+        taken: dict[str, str] = {}
+        for name, rule in rules.items():
+            if rule.was is None:
+                continue
+            at = locate(self.sections["rules"][name].node, ("was",)).node.at
+            if rule.was in self.sections["rules"]:
+                self.sections.tell(
+                    at, f"rule `{rule.was}` still exists, so `{name}` cannot continue its findings; remove `was`"
+                )
+            elif rule.was in taken:
+                self.sections.tell(
+                    at, f"rule `{taken[rule.was]}` continues `{rule.was}` already; keep `was` in one of them"
+                )
+            taken.setdefault(rule.was, name)
+
+    def _warn_of_unused(
+        self, datasets: Mapping[str, DatasetConfig], rules: Mapping[str, Rule], jobs: Mapping[str, JobConfig]
+    ) -> None:
+        used = {
+            "sources": {d.source for d in datasets.values()},
+            "datasets": {r.dataset for r in rules.values()},
+            "rules": {r for job in jobs.values() for r in job.rules} if jobs else set(rules),
+            "channels": {c for job in jobs.values() for c in job.notify} if jobs else set(self.sections["channels"]),
+        }
+        who = {
+            "sources": "no dataset reads",
+            "datasets": "no rule reads",
+            "rules": "no job runs",
+            "channels": "no job tells",
+        }
+        for section, names in used.items():
+            for name, entry in self.sections[section].items():
+                if name not in names:
+                    sentence = f"{who[section]} {section[:-1]} `{name}`; use it or remove it"
+                    self.warnings.append(Problem.at(entry.key_at, sentence))
+
+    def _is_news(self, problem: Problem) -> bool:
+        """A value whose variable is missing is told once, not again for what it is not."""
+        return Position(problem.file, problem.line, problem.column) not in self.sections.unresolved
+
+    def _absolute_state(self, state: SecretStr) -> SecretStr:
+        address = state.get_secret_value()
+        scheme, separator, path = address.partition(":///")
+        if not scheme.startswith("sqlite") or not separator or path.startswith("/"):
+            return state
+        return SecretStr(f"{scheme}:///{self.sections.path.parent.absolute() / path}")
+
+
+def _keys(entry: Entry) -> tuple[str, ...]:
+    return tuple(entry.node.entries) if isinstance(entry.node, MapNode) else ()
+
+
+def _handed_on(theirs: type[BaseModel], common: DatasetEntry) -> dict[str, Any]:
+    """What a connector's own model wants of the settings every dataset has."""
+    types = {column: said.type for column, said in common.columns.items() if said.type is not None}
+    values = {"columns": types, "timezone": common.timezone}
+    return {key: value for key, value in values.items() if key in theirs.model_fields}

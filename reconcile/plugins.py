@@ -1,0 +1,67 @@
+"""Connectors, rule kinds, normalisers and channels by name: ours, and those other packages bring by entry point.
+
+A package adds one with an entry point in the group `reconcile.connectors`, `reconcile.rules`, `reconcile.normalisers`
+or `reconcile.channels`, written like our own KINDS: `name = "module:object"`. Nothing is imported before a
+configuration names it, and a built-in name always means the built-in.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+from collections.abc import Iterator, Mapping
+from pkgutil import resolve_name
+from typing import Any
+
+import connectors
+import notifications
+import rules.kinds
+
+_BUILT_IN: dict[str, Mapping[str, str]] = {
+    "connectors": connectors.KINDS,
+    "rules": rules.kinds.KINDS,
+    "normalisers": {},  # the built-in ones stand in rules.normalise; here are only those of other packages
+    "channels": notifications.KINDS,
+}
+
+
+class PluginBroken(Exception):
+    """A connector, rule kind, normaliser or channel is there by name and cannot be loaded."""
+
+    def __init__(self, group: str, name: str, reason: str) -> None:
+        super().__init__(
+            f"`{name}` of {group} cannot be loaded: {reason}; install what it needs, for ours with "
+            f"pip install 'reconcile-runner[all]'"
+        )
+
+
+class Kinds(Mapping[str, str]):
+    """Names to `module:object`. Other packages are asked only when a built-in name does not answer."""
+
+    def __init__(self, group: str) -> None:
+        self.group = group
+        self._ours = _BUILT_IN[group]
+
+    def __getitem__(self, name: str) -> str:
+        return self._ours[name] if name in self._ours else _foreign(self.group)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._ours, *_foreign(self.group)]))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def load(self, name: str) -> Any:
+        """The object itself. Raises KeyError for an unknown name, PluginBroken when it cannot be imported."""
+        reference = self[name]
+        try:
+            return resolve_name(reference)
+        except (ImportError, AttributeError) as why:
+            reason = str(why) if isinstance(why, ImportError) else f"{reference} is not there"
+            raise PluginBroken(self.group, name, reason) from why
+
+
+@functools.cache
+def _foreign(group: str) -> Mapping[str, str]:
+    found = importlib.metadata.entry_points(group=f"reconcile.{group}")
+    return {point.name: point.value for point in sorted(found, key=lambda p: (p.name, p.value))}

@@ -1,0 +1,59 @@
+"""What exactly a configuration says, without its secrets: the text that a release is the hash of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel
+
+from reconcile.plugins import Kinds
+from reconcile.secrets import hide_in_addresses
+from reconcile.sections import Sections
+from reconcile.settings import TopSettings
+from rules.document import Data, Entry, ListNode, MapNode, Node, ScalarNode, locate
+from rules.reading import wants_secret
+
+
+def canonical(sections: Sections) -> str:
+    """One line of JSON: resolved values without secrets, comments, order of keys or division into files."""
+    said: dict[str, Any] = {
+        section: {name: _shown(entry.node, _model(section, entry)) for name, entry in entries.items()}
+        for section, entries in sections.named.items()
+        if entries
+    }
+    said |= {key: _shown(entry.node, TopSettings, (key,)) for key, entry in sections.top.entries.items()}
+    return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _model(section: str, entry: Entry) -> type[BaseModel] | None:
+    """The model that knows which settings of an entry are secret, where there is one."""
+    group = {"sources": "connectors", "channels": "channels"}.get(section)
+    named = locate(entry.node, ("type",)).node
+    if group is None or not isinstance(named, ScalarNode) or named.text is None:
+        return None
+    model: type[BaseModel] = Kinds(group).load(named.text).Settings
+    return model
+
+
+def _shown(node: Node, model: type[BaseModel] | None, path: tuple[str | int, ...] = ()) -> Data:
+    """A tree as data in which a secret is shown as its author referred to it, or as ***."""
+    if isinstance(node, MapNode):
+        return {key: _shown(entry.node, model, (*path, key)) for key, entry in node.entries.items()}
+    if isinstance(node, ListNode):
+        return [_shown(item, model, (*path, index)) for index, item in enumerate(node.items)]
+    text = node.sealed_as or node.text
+    if text is None:
+        return None
+    if node.sealed_as is None and model is not None and wants_secret(model, path) and not _names_a_database(text):
+        return "***"
+    return hide_in_addresses(text)
+
+
+def _names_a_database(text: str) -> bool:
+    """Which database is read is part of a release, though its address is kept like a secret for its password.
+
+    The address of a web hook is a secret from end to end.
+    """
+    scheme, separator, _ = text.partition("://")
+    return bool(separator) and scheme.lower() not in ("http", "https")

@@ -1,0 +1,143 @@
+"""The files of a configuration as one tree: variables filled in, includes taken in, every name given once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reconcile.secrets import Resolver, hide_in_addresses
+from reconcile.settings import TopSettings
+from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, read
+from rules.mistakes import Position, Problem, short
+from rules.reading import known_keys, not_yet, unknown_key
+
+SECTIONS = ("sources", "datasets", "rules", "jobs", "channels")
+
+_TOP_KEYS = (*known_keys(TopSettings), "include", *SECTIONS)
+_LATER = ("maintenance", "retry", "limits", "encryption_key", "users", "console", "undo_window", "grace_stop")
+_SECRETS_IN = ("sources", "channels", "state")
+
+
+@dataclass
+class Sections:
+    """What all files say: the top settings of the main one, and for every section its entries by name.
+
+    `unresolved` are the places of values whose variable is missing: what else is wrong with them is no news.
+    """
+
+    path: Path
+    top: MapNode
+    problems: list[Problem] = field(default_factory=list)
+    unresolved: set[Position] = field(default_factory=set)
+    named: dict[str, dict[str, Entry]] = field(default_factory=lambda: {name: {} for name in SECTIONS})
+
+    def __getitem__(self, section: str) -> dict[str, Entry]:
+        return self.named[section]
+
+    def tell(self, at: Position, sentence: str) -> None:
+        self.problems.append(Problem.at(at, hide_in_addresses(sentence)))
+
+
+def gather(path: Path, environ: Mapping[str, str]) -> Sections:
+    """Read a configuration and what it includes; never raises for what the files say."""
+    gathered = Sections(path, MapNode(Position(str(path), 1, 1), {}))
+    resolver = Resolver(environ, path.parent)
+    main = _file(path, str(path), gathered, resolver)
+    if main is not None:
+        own = {key: entry for key, entry in main.entries.items() if key in known_keys(TopSettings)}
+        gathered.top = MapNode(main.at, own)
+        _add(main, gathered, included=False)
+        for file, shown in _included(main, gathered):
+            node = _file(file, shown, gathered, resolver)
+            if node is not None:
+                _add(node, gathered, included=True)
+    gathered.problems += resolver.problems
+    gathered.unresolved = resolver.unresolved
+    return gathered
+
+
+def _file(file: Path, shown: str, gathered: Sections, resolver: Resolver) -> MapNode | None:
+    """The tree of one file; None, with the mistake told, when there is none."""
+    start = Position(shown, 1, 1)
+    try:
+        document = read(file, shown)
+    except FileNotFoundError:
+        gathered.tell(start, "there is no such file; `reconcile init` writes one, `-c` names another")
+        return None
+    except OSError as why:
+        reason = (why.strerror or type(why).__name__).lower()
+        gathered.tell(start, f"this file cannot be read: {reason}; correct the path or its rights")
+        return None
+    gathered.problems += document.problems
+    if isinstance(document.root, MapNode):
+        entries = {
+            key: Entry(entry.key_at, resolver.resolve(entry.node, secrets_allowed=key in _SECRETS_IN))
+            for key, entry in document.root.entries.items()
+        }
+        return MapNode(document.root.at, entries)
+    if not document.problems:
+        at = document.root.at if document.root else start
+        gathered.tell(at, "a configuration is a mapping that begins with `version: 1`; `reconcile init` writes one")
+    return None
+
+
+def _included(main: MapNode, gathered: Sections) -> Iterator[tuple[Path, str]]:
+    """The files that `include:` names, in the order of their names, and how sentences call them."""
+    entry = main.entries.get("include")
+    if entry is None:
+        return
+    folder = gathered.path.parent
+    patterns = entry.node.items if isinstance(entry.node, ListNode) else (entry.node,)
+    found: dict[Path, str] = {}
+    for node in patterns:
+        for file in _matches(node, gathered):
+            found.setdefault(file, str(folder / file.relative_to(folder.resolve())))
+    found.pop(gathered.path.resolve(), None)
+    yield from sorted(found.items())
+
+
+def _matches(node: Node, gathered: Sections) -> list[Path]:
+    pattern = node.text if isinstance(node, ScalarNode) else None
+    if not pattern:
+        gathered.tell(node.at, "`include`: must be a list of files, like [rules/*.yaml]")
+        return []
+    folder = gathered.path.parent.resolve()
+    files: list[Path] = []
+    leads_out = Path(pattern).is_absolute() or ".." in Path(pattern).parts
+    if not leads_out:
+        files = sorted(file.resolve() for file in folder.glob(pattern) if file.is_file())
+        leads_out = not all(file.is_relative_to(folder) for file in files)
+    if leads_out:
+        sentence = f"`{short(pattern)}` leads out of this file's folder; include files beside it or below"
+        gathered.tell(node.at, sentence)
+        return []
+    if not files:
+        gathered.tell(node.at, f"`{short(pattern)}` matches no file here; correct it or remove it")
+    return files
+
+
+def _add(root: MapNode, gathered: Sections, *, included: bool) -> None:
+    """Take the sections of one file in; the other settings belong in the main file alone."""
+    for key, entry in root.entries.items():
+        if key in SECTIONS:
+            _add_section(key, entry, gathered)
+        elif key not in _TOP_KEYS:
+            known = (*SECTIONS, "version") if included else _TOP_KEYS
+            gathered.tell(entry.key_at, not_yet(key) if key in _LATER else unknown_key(key, known))
+        elif included and key != "version":
+            gathered.tell(entry.key_at, f"`{key}` has no place in an included file; move it to {gathered.path}")
+
+
+def _add_section(section: str, entry: Entry, gathered: Sections) -> None:
+    if not isinstance(entry.node, MapNode):
+        empty = isinstance(entry.node, ScalarNode) and entry.node.text is None
+        said = "is empty; fill it or remove it" if empty else "must be a mapping: each name, then its settings"
+        gathered.tell(entry.key_at, f"`{section}` {said}")
+        return
+    known = gathered[section]
+    for name, one in entry.node.entries.items():
+        before = known.setdefault(name, one).key_at
+        if before != one.key_at:
+            what = f"{section[:-1]} `{short(name)}`"
+            gathered.tell(one.key_at, f"{what} is given in {before.file}:{before.line} too; rename or remove one")

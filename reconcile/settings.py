@@ -1,0 +1,254 @@
+"""What a configuration may say beside its rules, and the project it becomes."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, SecretStr, WithJsonSchema
+
+from rules.mistakes import Problem, short, suggestion
+from rules.models import Rule, Strict
+
+if TYPE_CHECKING:
+    from connectors.base import DatasetSettings, SourceSettings
+    from notifications.base import ChannelSettings
+    from rules.engines.base import MoneyColumns
+
+DEFAULT_STATE = "sqlite:///reconcile.db"
+DEFAULT_MEMORY = 2_000_000_000
+MIN_MEMORY = 64_000_000
+COLUMN_TYPES = ("text", "integer", "decimal", "float", "boolean", "date", "instant")
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]i?B|B)", re.IGNORECASE)
+_UNITS = (
+    {"b": 1}
+    | {f"{u}b": 1000**i for i, u in enumerate("kmgt", 1)}
+    | {f"{u}ib": 1024**i for i, u in enumerate("kmgt", 1)}
+)
+_CURRENCY = re.compile(r"[A-Z]{3}")
+
+
+def parse_size(value: Any) -> Any:
+    """`512MB`, `2GB`, `1GiB` in bytes; raises ValueError."""
+    if isinstance(value, int):
+        return value
+    found = _SIZE.fullmatch(str(value).strip())
+    if not found:
+        raise ValueError(f"`{value}` is not a size; write it like 512MB or 2GB")
+    return round(float(found[1]) * _UNITS[found[2].lower()])
+
+
+def parse_memory(value: Any) -> Any:
+    """A size that is enough to work in."""
+    size = parse_size(value)
+    if size < MIN_MEMORY:
+        raise ValueError(f"`{value}` is too little to work in; give it at least {MIN_MEMORY // 1_000_000}MB")
+    return size
+
+
+def parse_timezone(value: Any) -> Any:
+    """The name of an IANA time zone; raises ValueError naming the nearest."""
+    try:
+        zoneinfo.ZoneInfo(str(value))
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        near = suggestion(str(value), zoneinfo.available_timezones())
+        hint = near if near.startswith("did you") else "write an IANA name like Europe/Berlin or UTC"
+        raise ValueError(f"`{short(str(value))}` is not a time zone; {hint}") from None
+    return value
+
+
+def parse_version(value: Any) -> Any:
+    if str(value) != "1":
+        raise ValueError(f"`{short(str(value))}` is not a version of this file; this Reconcile reads version 1")
+    return 1
+
+
+def parse_state(value: Any) -> Any:
+    """The address of the state database; raises ValueError without repeating it, for it may hold a password."""
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    scheme = text.split(":")[0].split("+")[0] if isinstance(text, str) else ""
+    if scheme == "postgres":
+        raise ValueError("an address of PostgreSQL begins with postgresql://")
+    if scheme not in ("sqlite", "postgresql"):
+        raise ValueError("the state is kept in SQLite or PostgreSQL; write sqlite:///file.db or postgresql://…")
+    if scheme == "sqlite" and text.split("?")[0].rstrip("/") in ("sqlite:", "sqlite:///:memory:"):
+        raise ValueError(
+            "a state in memory would be forgotten after each run; name a file, like sqlite:///reconcile.db"
+        )
+    return value
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+_NAMES_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)]
+Size = Annotated[int, BeforeValidator(parse_memory), WithJsonSchema({"type": "string", "examples": ["512MB", "2GB"]})]
+Zone = Annotated[str, BeforeValidator(parse_timezone)]
+
+
+class TopSettings(Strict):
+    """The settings of the whole project, beside its sections."""
+
+    version: Annotated[int, BeforeValidator(parse_version), WithJsonSchema({"const": 1})] = Field(
+        default=1, description="The version of this file's language."
+    )
+    state: Annotated[SecretStr, BeforeValidator(parse_state)] = Field(
+        default=SecretStr(DEFAULT_STATE), description="Where findings and the audit log are kept."
+    )
+    timezone: Zone = Field(default="UTC", description="The time zone of times that do not say theirs.")
+    memory: Size = Field(default=DEFAULT_MEMORY, description="How much memory detection may use.")
+
+
+class Money(Strict):
+    """Which column holds the amount, and its currency: a column, or a code like EUR."""
+
+    amount: str = Field(description="The column with the amount.")
+    currency: str = Field(description="The column with the currency, or a code like EUR.")
+
+    def columns(self, known: Collection[str]) -> MoneyColumns:
+        """`currency` is a column where the dataset has one of that name, a literal where it looks like a code."""
+        from rules.engines.base import MoneyColumns  # noqa: PLC0415 - brings pyarrow, which few commands need
+
+        if self.currency not in known and _CURRENCY.fullmatch(self.currency):
+            return MoneyColumns(self.amount, currency=self.currency)
+        return MoneyColumns(self.amount, currency_column=self.currency)
+
+
+class ColumnDeclaration(Strict):
+    """What `columns:` says of one column: a type by word, or `{is: expression}` for a derived one."""
+
+    type: str | None = None
+    is_: str | None = Field(default=None, alias="is")
+
+
+def _column(value: Any) -> Any:
+    if isinstance(value, dict) and list(value) == ["is"] and isinstance(value["is"], str):
+        return value
+    word, _, form = value.partition(" ") if isinstance(value, str) else ("", "", "")
+    if not word:
+        raise ValueError("a column is declared by its type, like decimal, or by {is: expression}")
+    if word not in COLUMN_TYPES:
+        raise ValueError(f"`{short(word)}` is not a type; {suggestion(word, COLUMN_TYPES, otherwise='use')}")
+    if form and word not in ("date", "instant"):
+        raise ValueError(f"only date and instant take a format; write `{word}` alone")
+    if form and "%" not in form:
+        raise ValueError(f"`{short(form)}` is not a format; write it like `{word} %d.%m.%Y`")
+    return {"type": value}
+
+
+_COLUMN_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "pattern": rf"^({'|'.join(COLUMN_TYPES)})( .*)?$"},
+        {"type": "object", "required": ["is"], "additionalProperties": False, "properties": {"is": {"type": "string"}}},
+    ]
+}
+ColumnField = Annotated[ColumnDeclaration, BeforeValidator(_column), WithJsonSchema(_COLUMN_SCHEMA)]
+
+
+class DatasetEntry(Strict):
+    """What every dataset may say, whatever its source; the connector adds where in the source it is."""
+
+    source: str = Field(description="The source it is read from.")
+    id: Names = Field(default=(), description="The column, or columns, that name a record.")
+    where: str | None = Field(default=None, description="Which records belong to it, e.g. not void.")
+    columns: dict[str, ColumnField] = Field(
+        default_factory=dict, description="Types of columns, like decimal, and derived ones: {is: net + fee}."
+    )
+    pii: Names = Field(default=(), description="Columns with personal data; messages mask them.")
+    money: Money | None = Field(default=None, description="The amount that is at risk, and its currency.")
+    timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default the project's.")
+
+
+class JobEntry(Strict):
+    """Rules that run together."""
+
+    rules: Annotated[
+        tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA | {"examples": ["all"]})
+    ] = Field(description="Names of rules, or all.")
+    notify: Names = Field(default=(), description="Channels that are told.")
+    existing: Literal["summary", "report", "ignore"] = Field(
+        default="summary", description="What a rule's first run tells of findings that were there before."
+    )
+
+
+@dataclass(frozen=True)
+class SourceConfig:
+    """One source; `settings` is its connector's own model and may hold secrets."""
+
+    name: str
+    type: str
+    settings: SourceSettings = field(repr=False)
+
+
+@dataclass(frozen=True)
+class DatasetConfig:
+    """One dataset: what its connector reads (`settings`) and what we make of it.
+
+    `derived` maps column to expression. `id` is empty for a dataset without one. Nothing here was compared with the
+    source yet.
+    """
+
+    name: str
+    source: str
+    settings: DatasetSettings
+    id: tuple[str, ...] = ()
+    where: str | None = None
+    derived: Mapping[str, str] = field(default_factory=dict)
+    pii: tuple[str, ...] = ()
+    money: Money | None = None
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class JobConfig:
+    """Rules that run together, who is told, and what a rule's first run tells of what already exists."""
+
+    name: str
+    rules: tuple[str, ...]
+    notify: tuple[str, ...] = ()
+    existing: Literal["summary", "report", "ignore"] = "summary"
+
+
+@dataclass(frozen=True)
+class ChannelConfig:
+    """One channel; `settings` is its own model and may hold secrets."""
+
+    name: str
+    type: str
+    settings: ChannelSettings = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Project:
+    """One configuration, resolved, checked and frozen.
+
+    `state` is an absolute address. `memory` is in bytes. `canonical` is the resolved configuration as one line of JSON
+    with every secret left out, and `release` its sha256: two configurations that mean the same texts have the same.
+    `warnings` are mistakes that stop nothing, such as a dataset no rule reads.
+    """
+
+    path: Path
+    state: SecretStr
+    timezone: str
+    memory: int
+    sources: Mapping[str, SourceConfig]
+    datasets: Mapping[str, DatasetConfig]
+    rules: Mapping[str, Rule]
+    jobs: Mapping[str, JobConfig]
+    channels: Mapping[str, ChannelConfig]
+    canonical: str = field(repr=False)
+    release: str
+    version: int = 1
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def directory(self) -> Path:
+        """Where relative paths of the configuration begin."""
+        return self.path.parent
