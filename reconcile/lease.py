@@ -1,0 +1,272 @@
+"""Leases: who may write for a name, proven anew inside every transaction that writes.
+
+A lease has a fence, a number that rises with every take-over. Whoever lost its lease without noticing (stopped,
+swapped out, cut off) finds another fence in the row and writes nothing.
+
+When is an owner dead? Its process is looked at where we can see it: same boot, same process namespace. If that process
+(by pid and start time) is gone, the lease is free at once. Otherwise a deadline decides: on PostgreSQL by the
+database's clock, on SQLite, which serves one host, by that host's boot-time clock, which no one sets forward or back;
+there, an owner from before the last boot is dead too.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.store import Store, StoreError, Transaction
+from reconcile.store.tables import leases
+
+
+class LeaseLost(Exception):
+    """Another worker took over; nothing of this transaction is kept."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The lease {name!r} was taken over by another worker, which goes on with the work; this one stops. "
+            "Nothing of its last step was kept"
+        )
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, named so that another one can tell whether it lives; `boot_deadline` is CLOCK_BOOTTIME in ns."""
+
+    host: str
+    boot: str
+    pids: str  # the process namespace: a pid means nothing in another one
+    pid: int
+    started: int  # clock ticks after boot: tells a process from a later one with its pid
+    boot_deadline: int = 0
+
+    @classmethod
+    def this_process(cls, ttl: dt.timedelta) -> Owner:
+        started = _process_started(os.getpid())
+        assert started is not None, "this process is running"  # noqa: S101 - a fact, not a check of input
+        deadline = boot_time() + round(ttl.total_seconds() * 1e9)
+        return cls(socket.gethostname(), _boot_id(), _pid_namespace(), os.getpid(), started, deadline)
+
+    @classmethod
+    def from_json(cls, value: Any) -> Owner:
+        return cls(**value)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to write for `name`, as long as nobody took over. `until` is by the store's clock."""
+
+    name: str
+    fence: int
+    until: dt.datetime
+    ttl: dt.timedelta
+
+
+@dataclass(frozen=True)
+class Held:
+    """Somebody else has the lease. `until` is when it ends if it is not renewed."""
+
+    by: Owner
+    until: dt.datetime
+
+
+def acquire(store: Store, name: str, ttl: dt.timedelta) -> Lease | Held:
+    """Take the lease if it is free or its owner is dead."""
+    with store.begin() as tx:
+        _ensure_row(tx, name)
+        row = tx.connection.execute(
+            sa.select(leases.c.owner, leases.c.fence, leases.c.lease_until)
+            .where(leases.c.name == name)
+            .with_for_update()
+        ).one()
+        if row.owner is not None:
+            owner = Owner.from_json(row.owner)
+            if not is_dead(tx, owner, row.lease_until):
+                return Held(owner, row.lease_until)
+        until = tx.now + ttl
+        fence = tx.connection.execute(
+            sa.update(leases)
+            .where(leases.c.name == name, leases.c.fence == row.fence)
+            .values(
+                fence=leases.c.fence + 1,
+                owner=Owner.this_process(ttl).to_json(),
+                lease_until=until,
+                taken_at=tx.now,
+            )
+            .returning(leases.c.fence)
+        ).scalar_one()
+        return Lease(name, fence, until, ttl)
+
+
+def renew(store: Store, lease: Lease) -> Lease:
+    """The lease with a new deadline; raises LeaseLost when somebody took over."""
+    with store.begin() as tx:
+        until = tx.now + lease.ttl
+        _update(tx, lease, owner=Owner.this_process(lease.ttl).to_json(), lease_until=until)
+        return replace(lease, until=until)
+
+
+def release(store: Store, lease: Lease) -> None:
+    """Give the lease back, so that the next one need not wait; raises LeaseLost when it was not ours any more."""
+    with store.begin() as tx:
+        _update(tx, lease, owner=None, lease_until=tx.now)
+
+
+def check(tx: Transaction, lease: Lease) -> None:
+    """Raise LeaseLost unless the lease is ours, and keep others from taking it until this transaction ends.
+
+    To be called first in every transaction that writes under the lease. It does not hold up renewals.
+    """
+    mine = (
+        sa.select(leases.c.fence)
+        .where(leases.c.name == lease.name, leases.c.fence == lease.fence)
+        .with_for_update(read=True, key_share=True)
+    )
+    if tx.connection.execute(mine).one_or_none() is None:
+        raise LeaseLost(lease.name)
+
+
+def is_dead(tx: Transaction, owner: Owner, until: dt.datetime) -> bool:
+    """Whether this owner of a claim that runs `until` can no longer act on it; see the module's text."""
+    if owner.boot == _boot_id() and owner.pids == _pid_namespace() and _is_gone(owner):
+        return True
+    if tx.store.is_shared:
+        return until < tx.now
+    return owner.boot != _boot_id() or owner.boot_deadline < boot_time()
+
+
+def _ensure_row(tx: Transaction, name: str) -> None:
+    tx.connection.execute(_NEW_ROW, {"name": name, "now": tx.now})
+
+
+_NEW_ROW = sa.text(
+    "INSERT INTO leases (name, fence, lease_until, taken_at) VALUES (:name, 0, :now, :now) ON CONFLICT DO NOTHING"
+).bindparams(sa.bindparam("now", type_=leases.c.lease_until.type))
+
+
+def _update(tx: Transaction, lease: Lease, **values: Any) -> None:
+    done = tx.connection.execute(
+        sa.update(leases).where(leases.c.name == lease.name, leases.c.fence == lease.fence).values(values)
+    )
+    if done.rowcount != 1:
+        raise LeaseLost(lease.name)
+
+
+def boot_time() -> int:
+    """Nanoseconds since boot, sleep included; not settable."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+@functools.cache
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+@functools.cache
+def _pid_namespace() -> str:
+    return str(Path("/proc/self/ns/pid").readlink())
+
+
+def _process_started(pid: int) -> int | None:
+    """When the process started, in clock ticks after boot; None when there is none to be seen, or only its corpse."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    state, *rest = stat[stat.rindex(b")") + 2 :].split()
+    return None if state in (b"Z", b"X") else int(rest[18])
+
+
+def _is_gone(owner: Owner) -> bool:
+    """Whether its process has ended. A process of another user that /proc hides is there, and left to its deadline."""
+    if _process_started(owner.pid) == owner.started:
+        return False
+    try:
+        os.kill(owner.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return Path(f"/proc/{owner.pid}").exists()  # to be seen, so what we saw was another process with its pid
+    return True
+
+
+class Heartbeat:
+    """Renews a lease from a thread of its own while the work makes progress.
+
+    `stall` is how long the work may be silent (`progress` not called) before renewing stops, so that a hung worker can
+    be replaced. `lost` says that the lease is gone or left to go; the work itself finds out through `check`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        lease: Lease,
+        *,
+        stall: dt.timedelta = dt.timedelta(minutes=15),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._lease = lease
+        self._stall = stall.total_seconds()
+        self._clock = clock
+        self._last_progress = clock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.lost = False
+        self.problem: StoreError | None = None
+        """Why the last renewal failed, if it did; it is tried again at the next tick."""
+
+    def progress(self) -> None:
+        """The work is alive: a batch was read, a rule done."""
+        self._last_progress = self._clock()
+
+    def tick(self) -> None:
+        """Renew once, unless the work stalled or the lease is lost."""
+        if self.lost:
+            return
+        if self._clock() - self._last_progress > self._stall:
+            self.lost = True
+            return
+        try:
+            self._lease = renew(self._store, self._lease)
+            self.problem = None
+        except LeaseLost:
+            self.lost = True
+        except StoreError as error:
+            self.problem = error
+
+    def start(self) -> Heartbeat:
+        self._thread = threading.Thread(target=self._beat, name=f"heartbeat {self._lease.name}", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the thread; a renewal under way is waited for. Safe to call twice."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._stop.wait(self._lease.ttl.total_seconds() / 3):
+            self.tick()
+
+    def __enter__(self) -> Heartbeat:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
