@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class SourceSettings(BaseModel):
     """What `sources: NAME:` may say. A connector adds its own fields; `type` picks the connector."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     type: str
 
 
@@ -28,7 +28,7 @@ class DatasetSettings(BaseModel):
     that is text (workbook cells: as typed in the cell).
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     columns: dict[str, str] = Field(default_factory=dict)
     decimal: str = "."
     null_values: tuple[str, ...] = ()
@@ -58,9 +58,12 @@ class Scan:
 
     reader: pa.RecordBatchReader
     problems: Callable[[], tuple[Problem, ...]] = field(default=lambda: ())
+    release: Callable[[], None] = field(default=lambda: None)
 
     def close(self) -> None:
+        """Stop reading and let go of connections and files, also half-way. Safe to call twice."""
         self.reader.close()
+        self.release()
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,80 @@ class SourceUnreachable(ConnectorError):
         )
 
 
+class AccessDenied(ConnectorError):
+    """The source answered and refused us; a person has to give access. Nothing was read."""
+
+    reaction = Reaction.ASK
+
+    def __init__(self, source: str, where: str, reason: str) -> None:
+        super().__init__(
+            f"Source {source!r} refused access at {where}: {reason}. Nothing was read; check the user, the password "
+            f"and what that user may read"
+        )
+
+
+class SourceMissing(ConnectorError):
+    """There is nothing where the configuration says the source is; nothing was created."""
+
+    def __init__(self, source: str, where: str, reason: str = "there is no such file") -> None:
+        super().__init__(f"Source {source!r} is not at {where}: {reason}. Nothing was created; correct the source")
+
+
+class SourceBusy(ConnectorError):
+    """Somebody else holds the source for writing; nothing was read and a later try can succeed."""
+
+    reaction = Reaction.RETRY
+
+    def __init__(self, source: str, where: str) -> None:
+        super().__init__(
+            f"Source {source!r} is busy: another program holds {where} locked for writing. Nothing was changed; "
+            f"let that program finish or close it, then run again"
+        )
+
+
+class DriverMissing(ConnectorError):
+    """The program is installed without what this source needs."""
+
+    def __init__(self, source: str, needs: str, install: str) -> None:
+        super().__init__(f"Source {source!r} needs {needs}, which is not installed: pip install {install!r}")
+
+
+class ValueDoesNotFit(ConnectorError):
+    """A value cannot be held by the column's type without changing it; it is never rounded or cut."""
+
+    def __init__(self, source: str, column: str, reason: str, remedy: str) -> None:
+        super().__init__(f"Column {column!r} of source {source!r} {reason}; {remedy}")
+
+
+class QueryRefused(ConnectorError):
+    """The database did not run a statement; the reason is its own first line."""
+
+    def __init__(self, source: str, reason: str) -> None:
+        super().__init__(f"Source {source!r} refused the query: {reason}. Nothing was changed; correct the dataset")
+
+
+class StatementTimeout(ConnectorError):
+    """The statement ran longer than `statement_timeout` and was stopped; nothing was changed."""
+
+    reaction = Reaction.RETRY
+
+    def __init__(self, source: str, limit: str) -> None:
+        super().__init__(
+            f"Source {source!r} was stopped after {limit}: the statement ran longer than its statement_timeout. "
+            f"Nothing was changed; raise statement_timeout, or help the database with an index or a narrower query"
+        )
+
+
+class NotReadOnly(ConnectorError):
+    """A dataset's `query` is not one select; it was not sent."""
+
+    def __init__(self, source: str, reason: str) -> None:
+        super().__init__(
+            f"The query of source {source!r} was not sent: {reason}. A dataset is one read-only select, without a "
+            f"second statement"
+        )
+
+
 class ColumnTypeUnknown(ConnectorError):
     """A value of `columns:` is not a type; the configuration is wrong and nothing was read."""
 

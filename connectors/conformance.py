@@ -1,0 +1,332 @@
+"""The suite every connector passes, ours and other people's: the same promises, checked the same way.
+
+The author of a connector writes a kit, which stores a table where the connector can read it, and runs the checks:
+
+    class CsvKit:
+        settings = {"type": "files", "root": "exports"}
+        ...
+
+    @pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__)
+    def test_csv_files_conform(check, tmp_path):
+        check(CsvKit(tmp_path))
+
+Each check stores its own table, opens its own source and closes it. A broken promise is a ConformanceFailure whose
+sentence says which one. Needs no test framework.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Protocol
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import ValidationError
+
+from connectors.base import DuckReadable, Source
+from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing
+
+MANY = 120_000
+LARGEST_BATCH = 65_536
+
+
+class ConformanceFailure(AssertionError):
+    """A connector broke a promise of its port; the message says which."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A table as a source holds it.
+
+    `dataset` and `missing` are settings of the connector's `Dataset`: one that is there, and one whose name is that
+    of `dataset` with a letter off; `near` is the name its error should offer. `digest` gives something that differs
+    once what is stored has changed.
+    """
+
+    source: Source
+    dataset: Any
+    missing: Any
+    near: str
+    digest: Callable[[], object]
+
+
+class Kit(Protocol):
+    """How the suite makes a source of the connector under test.
+
+    `settings` are valid settings of a source, `secret` a text in them that must never be shown (None: it has none).
+    `empty_is_null` says that the source cannot tell an empty text from none.
+    """
+
+    settings: Mapping[str, Any]
+    secret: str | None
+    empty_is_null: bool
+
+    def store(self, table: pa.Table) -> Stored:
+        """Store the table, replacing an earlier one, and open a new source over it; the suite closes the source.
+
+        Column types are utf8, int64, decimal128(20, 4), bool, date32 and timestamp[us, UTC]; where the source has no
+        types, `dataset` declares them by `columns:`.
+        """
+
+
+def sample() -> pa.Table:
+    """Records that a careless connector reads wrong."""
+    instant = pa.timestamp("us", "UTC")
+    return pa.table(
+        {
+            "id": pa.array(["0007", "7", "00123 ", "1e5"], pa.string()),
+            "name": pa.array(["Zoë 🦊", "a\u0301", "=1+1", "NULL"], pa.string()),
+            "note": pa.array(["", None, "two words", "ﬁ"], pa.string()),
+            "number": pa.array([90071992547409931, -1, None, 0], pa.int64()),
+            "amount": pa.array(
+                [Decimal("9007199254740993.0100"), Decimal("-0.0001"), None, Decimal("20.1000")], pa.decimal128(20, 4)
+            ),
+            "paid": pa.array([True, False, None, True], pa.bool_()),
+            "booked": pa.array([dt.date(2024, 2, 29), dt.date(1999, 12, 31), None, dt.date(2026, 1, 1)], pa.date32()),
+            "charged_at": pa.array(
+                [
+                    dt.datetime(2026, 3, 29, 1, 30, tzinfo=dt.UTC),
+                    dt.datetime(1999, 12, 31, 23, 59, 59, 123000, tzinfo=dt.UTC),
+                    None,
+                    dt.datetime(2026, 10, 25, 0, 30, tzinfo=dt.UTC),
+                ],
+                instant,
+            ),
+        }
+    )
+
+
+def describing_tells_what_scanning_gives(kit: Kit) -> None:
+    """`describe` names the columns in order, and `scan` gives them with exactly these types."""
+    with _stored(kit, sample()) as stored:
+        described = stored.source.describe(stored.dataset)
+        names = [name for name in described.names if not name.startswith("_")]
+        _same("describe gives the columns in the order of the source", names, sample().column_names)
+        scanned = _read(stored, described.names)
+        for field in described:
+            _same(f"scan gives {field.name!r} the type of describe", scanned.schema.field(field.name).type, field.type)
+
+
+def values_arrive_exactly(kit: Kit) -> None:
+    """Leading zeros, 17-digit integers, decimals, Unicode, empty and missing, instants: as they were stored."""
+    with _stored(kit, sample()) as stored:
+        read = _read(stored, sample().column_names)
+        for name in sample().column_names:
+            expected = sample().column(name).to_pylist()
+            if kit.empty_is_null:
+                expected = [None if one == "" else one for one in expected]
+            _same(f"values of {name!r} arrive as stored", read.column(name).to_pylist(), expected)
+        _same("times are instants in UTC", read.schema.field("charged_at").type, pa.timestamp("us", "UTC"))
+        _same("text is utf8", read.schema.field("id").type, pa.string())
+
+
+def only_the_columns_asked_for_in_that_order(kit: Kit) -> None:
+    """A projection is neither wider nor sorted."""
+    with _stored(kit, sample()) as stored:
+        read = _read(stored, ["amount", "id"])
+        _same("scan gives the columns asked for, in that order", read.column_names, ["amount", "id"])
+        _same("a projected column keeps its values", read.column("id").to_pylist(), sample().column("id").to_pylist())
+
+
+def reading_twice_gives_the_same(kit: Kit) -> None:
+    """Two scans of an unchanged dataset agree, also while the other is open."""
+    with _stored(kit, sample()) as stored:
+        first = stored.source.scan(stored.dataset, ["id", "number"])
+        second = _read(stored, ["id", "number"])
+        table = first.reader.read_all()
+        first.close()
+        _same("two scans of an unchanged dataset agree", table.to_pylist(), second.to_pylist())
+
+
+def batches_are_bounded(kit: Kit) -> None:
+    """A long dataset arrives in pieces, complete."""
+    ids = pa.array([f"{i:07d}" for i in range(MANY)], pa.string())
+    with _stored(kit, pa.table({"id": ids, "number": pa.array(range(MANY), pa.int64())})) as stored:
+        scan = stored.source.scan(stored.dataset, ["id", "number"])
+        sizes, total = [], 0
+        for batch in scan.reader:
+            sizes.append(batch.num_rows)
+            total += int(pc.sum(batch.column(1)).as_py() or 0)
+        scan.close()
+        _same("every record arrives once", (sum(sizes), total), (MANY, MANY * (MANY - 1) // 2))
+        _true(f"no batch has more than {LARGEST_BATCH} records, one had {max(sizes)}", max(sizes) <= LARGEST_BATCH)
+
+
+def an_empty_dataset_is_no_error(kit: Kit) -> None:
+    """No records: the columns are there, the rows are none."""
+    with _stored(kit, sample().slice(0, 0)) as stored:
+        _same("an empty dataset has no records", _read(stored, ["id", "note"]).num_rows, 0)
+
+
+def clean_cells_are_no_problem(kit: Kit) -> None:
+    """Problems are only told where there are some."""
+    with _stored(kit, sample()) as stored:
+        scan = stored.source.scan(stored.dataset, sample().column_names)
+        scan.reader.read_all()
+        _same("clean records have no problems", scan.problems(), ())
+        scan.close()
+
+
+def closing_early_and_twice_is_fine(kit: Kit) -> None:
+    """A scan given up half-way releases its source, which can be read again; closing again does nothing."""
+    ids = pa.array([f"{i:07d}" for i in range(MANY)], pa.string())
+    with _stored(kit, pa.table({"id": ids, "number": pa.array(range(MANY), pa.int64())})) as stored:
+        scan = stored.source.scan(stored.dataset, ["id"])
+        _true("a scan of a long dataset has a first batch", scan.reader.read_next_batch().num_rows > 0)
+        scan.close()
+        scan.close()
+        _same("a source can be read again after an early close", _read(stored, ["id"]).num_rows, MANY)
+        stored.source.close()
+        stored.source.close()
+
+
+def reading_changes_nothing(kit: Kit) -> None:
+    """What is stored is the same after describe, scan and close."""
+    with _stored(kit, sample()) as stored:
+        before = stored.digest()
+        stored.source.datasets()
+        stored.source.describe(stored.dataset)
+        _read(stored, ["id"])
+        stored.source.close()
+        _same("reading leaves the source as it was", stored.digest(), before)
+
+
+def a_missing_dataset_is_told_with_the_nearest_name(kit: Kit) -> None:
+    """The error knows what the user meant."""
+    with _stored(kit, sample()) as stored:
+        told = _error("describe of a missing dataset", DatasetMissing, lambda: stored.source.describe(stored.missing))
+        _true(f"a missing dataset is told with {stored.near!r}, but: {told}", stored.near in told)
+        _true(f"datasets() lists {stored.near!r}", any(stored.near in one for one in stored.source.datasets()))
+
+
+def a_missing_column_is_told_with_the_nearest_name(kit: Kit) -> None:
+    """Asking for `amuont` names `amount`, before anything is read."""
+    with _stored(kit, sample()) as stored:
+        told = _error("scan of a missing column", ColumnMissing, lambda: _read(stored, ["id", "amuont"]))
+        _true(f"a missing column is told with the nearest one, but: {told}", "amuont" in told and "amount" in told)
+
+
+def unknown_settings_are_refused(kit: Kit) -> None:
+    """A misspelled setting is an error, never ignored."""
+    with _stored(kit, sample()) as stored:
+        source = type(stored.source)
+        source.Settings.model_validate(dict(kit.settings))
+        for model, given in ((source.Settings, dict(kit.settings)), (source.Dataset, {})):
+            _refused(model, {**given, "tresholds": 1})
+
+
+def no_secret_is_shown(kit: Kit) -> None:
+    """Neither the source nor its settings nor its errors hold the secret, nor does a refusal of its settings."""
+    if kit.secret is None:
+        return
+    with _stored(kit, sample()) as stored:
+        model = type(stored.source).Settings
+        settings = model.model_validate(dict(kit.settings))
+        shown = [repr(settings), str(settings), repr(stored.source), str(stored.source), settings.model_dump_json()]
+        shown.append(
+            _error("describe of a missing dataset", ConnectorError, lambda: stored.source.describe(stored.missing))
+        )
+        for name in kit.settings:
+            try:
+                model.model_validate({**kit.settings, name: [kit.settings[name]]})
+            except ValidationError as error:
+                shown.append(str(error))
+        _true("no text for people holds the secret", not any(kit.secret in one for one in shown))
+
+
+def duckdb_reads_the_same(kit: Kit) -> None:
+    """Where DuckDB may read by itself, it gives the columns, types and records of `scan`."""
+    with _stored(kit, sample()) as stored:
+        if not isinstance(stored.source, DuckReadable):
+            return
+        for columns in (sample().column_names, ["amount", "id"]):
+            read = stored.source.duck_scan(stored.dataset, columns)
+            if read is None:
+                continue
+            scanned = _read(stored, columns)
+            with duckdb.connect() as con:
+                con.execute("set TimeZone = 'UTC'")
+                for _ in range(2):
+                    table = con.sql(read.sql).to_arrow_table()
+                    _same("duck_scan gives the columns of scan", table.column_names, list(columns))
+                    _same("duck_scan gives the types of scan", table.schema.types, scanned.schema.types)
+                    _same("duck_scan gives the records of scan", _unordered(table), _unordered(scanned))
+
+
+CHECKS: tuple[Callable[[Kit], None], ...] = (
+    describing_tells_what_scanning_gives,
+    values_arrive_exactly,
+    only_the_columns_asked_for_in_that_order,
+    reading_twice_gives_the_same,
+    batches_are_bounded,
+    an_empty_dataset_is_no_error,
+    clean_cells_are_no_problem,
+    closing_early_and_twice_is_fine,
+    reading_changes_nothing,
+    a_missing_dataset_is_told_with_the_nearest_name,
+    a_missing_column_is_told_with_the_nearest_name,
+    unknown_settings_are_refused,
+    no_secret_is_shown,
+    duckdb_reads_the_same,
+)
+
+
+def check(kit: Kit) -> None:
+    """Every check in turn; raises ConformanceFailure at the first broken promise."""
+    for one in CHECKS:
+        one(kit)
+
+
+@contextmanager
+def _stored(kit: Kit, table: pa.Table) -> Iterator[Stored]:
+    stored = kit.store(table)
+    try:
+        yield stored
+    finally:
+        stored.source.close()
+
+
+def _read(stored: Stored, columns: Sequence[str]) -> pa.Table:
+    scan = stored.source.scan(stored.dataset, columns)
+    try:
+        return scan.reader.read_all()
+    finally:
+        scan.close()
+
+
+def _unordered(table: pa.Table) -> list[str]:
+    return sorted(str(record) for record in table.to_pylist())
+
+
+def _true(promise: str, kept: bool) -> None:  # noqa: FBT001 - it reads as an assertion
+    if not kept:
+        raise ConformanceFailure(promise)
+
+
+def _same(promise: str, got: object, expected: object) -> None:
+    if got != expected:
+        raise ConformanceFailure(f"{promise}: expected {expected!r}, got {got!r}")
+
+
+def _error(what: str, kind: type[ConnectorError], act: Callable[[], object]) -> str:
+    try:
+        act()
+    except kind as error:
+        return str(error)
+    except Exception as error:
+        raise ConformanceFailure(f"{what} raises {kind.__name__}, not {type(error).__name__}: {error}") from error
+    raise ConformanceFailure(f"{what} raises {kind.__name__}, but it went through")
+
+
+def _refused(model: Any, given: dict[str, Any]) -> None:
+    try:
+        model.model_validate(given)
+    except ValidationError as error:
+        if any(one["type"] == "extra_forbidden" for one in error.errors()):
+            return
+    raise ConformanceFailure(f"{model.__name__} refuses a setting it does not know")
