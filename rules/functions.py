@@ -139,10 +139,17 @@ class squeezed(_TextFunction):  # noqa: N801
 class replaced(_TextFunction):  # noqa: N801
     """`replaced(text, pattern, replacement)`: all matches of a regular expression. Not on SQLite.
 
-    Only for our own patterns, which mean the same to RE2, PostgreSQL and PCRE; `\\1` is the first group.
+    On PostgreSQL and MariaDB only for our own patterns, which mean the same to them as to RE2.
     """
 
     name = "replaced"
+    inherit_cache = True
+
+
+class zeros_stripped(_TextFunction):  # noqa: N801
+    """Without the leading zeros of each run of the digits 0 to 9; a run of zeros keeps one. Not on SQLite."""
+
+    name = "zeros_stripped"
     inherit_cache = True
 
 
@@ -171,6 +178,30 @@ class micros_between(FunctionElement[int]):  # noqa: N801
 
     type = sa.BigInteger()
     name = "micros_between"
+    inherit_cache = True
+
+
+class utc_day(FunctionElement[Any]):  # noqa: N801
+    """The date of an instant in UTC. Not on SQLite."""
+
+    type = sa.Date()
+    name = "utc_day"
+    inherit_cache = True
+
+
+class utc_hour(FunctionElement[Any]):  # noqa: N801
+    """The instant at which the hour began in UTC. DuckDB and PostgreSQL."""
+
+    type = sa.DateTime(timezone=True)
+    name = "utc_hour"
+    inherit_cache = True
+
+
+class utc_month(FunctionElement[Any]):  # noqa: N801
+    """The instant at which the month began in UTC. DuckDB and PostgreSQL."""
+
+    type = sa.DateTime(timezone=True)
+    name = "utc_month"
     inherit_cache = True
 
 
@@ -295,6 +326,45 @@ def _replaced(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 def _mysql_replaced(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     x, pattern, replacement = _arguments(element, compiler, **kw)
     return f"REGEXP_REPLACE({x}, {pattern}, {replacement})"
+
+
+@compiles(zeros_stripped, "duckdb")
+@compiles(zeros_stripped, "postgresql")
+def _zeros_stripped(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = _arguments(element, compiler, **kw)
+    return rf"regexp_replace({x}, '(^|[^0-9])0+([0-9])', '\1\2', 'g')"
+
+
+@compiles(zeros_stripped, "mysql", "mariadb")
+def _mysql_zeros_stripped(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    # Looking around instead of \1: MariaDB and MySQL write groups differently.
+    [x] = _arguments(element, compiler, **kw)
+    return f"REGEXP_REPLACE({x}, '(?<![0-9])0+(?=[0-9])', '')"
+
+
+@compiles(utc_day, "duckdb")
+@compiles(utc_day, "postgresql")
+def _utc_day(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"CAST(timezone('UTC', {_arguments(element, compiler, **kw)[0]}) AS DATE)"
+
+
+@compiles(utc_day, "mysql", "mariadb")
+def _mysql_utc_day(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"CAST({_arguments(element, compiler, **kw)[0]} AS DATE)"
+
+
+@compiles(utc_hour, "duckdb")
+@compiles(utc_hour, "postgresql")
+def _utc_hour(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = _arguments(element, compiler, **kw)
+    return f"timezone('UTC', date_trunc('hour', timezone('UTC', {x})))"
+
+
+@compiles(utc_month, "duckdb")
+@compiles(utc_month, "postgresql")
+def _utc_month(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = _arguments(element, compiler, **kw)
+    return f"timezone('UTC', CAST(date_trunc('month', timezone('UTC', {x})) AS TIMESTAMP))"
 
 
 @compiles(find, "duckdb")

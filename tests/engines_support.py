@@ -8,12 +8,13 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pytest
 import sqlalchemy as sa
 
 from rules.functions import render
 from rules.values import Type
 
-Expression = Callable[..., sa.ColumnElement[Any]]
+Expression = Callable[..., Any]
 ARROW = {
     Type.TEXT: pa.string(),
     Type.INTEGER: pa.int64(),
@@ -34,6 +35,10 @@ SQL: dict[Type, sa.types.TypeEngine[Any]] = {
 }
 
 
+def _query(table: sa.TableClause, expressions: Sequence[sa.ColumnElement[Any]]) -> sa.Select[Any]:
+    return sa.select(*(e.label(f"x{i}") for i, e in enumerate(expressions))).order_by(table.c.n)
+
+
 class DuckRun:
     """DuckDB through its own API, the values handed over as Arrow, the statement as rendered text."""
 
@@ -44,16 +49,22 @@ class DuckRun:
 
     def __call__(self, types: Sequence[Type], rows: Sequence[Sequence[Any]], expression: Expression) -> list[Any]:
         """The expression's value for each row, in order; its arguments are the columns."""
+        return self.many(types, rows, [expression])[0]
+
+    def many(
+        self, types: Sequence[Type], rows: Sequence[Sequence[Any]], expressions: Sequence[Expression]
+    ) -> list[list[Any]]:
+        """Each expression's values, in one statement."""
         names = [f"c{i}" for i in range(len(types))]
         columns = {
             n: pa.array([r[i] for r in rows], ARROW[t]) for i, (n, t) in enumerate(zip(names, types, strict=True))
         }
         self.connection.register("t", pa.table({"n": pa.array(range(len(rows)), pa.int64()), **columns}))
         table = sa.table("t", sa.column("n"), *(sa.column(n, SQL[t]) for n, t in zip(names, types, strict=True)))
-        query = sa.select(expression(*(table.c[n] for n in names)).label("x")).order_by(table.c.n)
-        found = self.connection.sql(render(query, "duckdb")).to_arrow_table().column(0).to_pylist()
+        query = _query(table, [e(*(table.c[n] for n in names)) for e in expressions])
+        found = self.connection.sql(render(query, "duckdb")).to_arrow_table()
         self.connection.unregister("t")
-        return found
+        return [column.to_pylist() for column in found.columns]
 
 
 class ServerRun:
@@ -67,13 +78,20 @@ class ServerRun:
 
     def __call__(self, types: Sequence[Type], rows: Sequence[Sequence[Any]], expression: Expression) -> list[Any]:
         """The expression's value for each row, in order; its arguments are the columns."""
+        return self.many(types, rows, [expression])[0]
+
+    def many(
+        self, types: Sequence[Type], rows: Sequence[Sequence[Any]], expressions: Sequence[Expression]
+    ) -> list[list[Any]]:
+        """Each expression's values, in one statement."""
         table = self._table(tuple(types))
         names = [f"c{i}" for i in range(len(types))]
         self.connection.execute(table.delete())
         values = [{"n": i, **dict(zip(names, row, strict=True))} for i, row in enumerate(rows)]
         self.connection.execute(table.insert(), values)
-        query = sa.select(expression(*(table.c[n] for n in names)).label("x")).order_by(table.c.n)
-        return list(self.connection.execute(query).scalars())
+        query = _query(table, [e(*(table.c[n] for n in names)) for e in expressions])
+        found = self.connection.execute(query).all()
+        return [[row[i] for row in found] for i in range(len(expressions))]
 
     def _table(self, types: tuple[Type, ...]) -> sa.Table:
         if types not in self.tables:
@@ -94,10 +112,25 @@ class ServerRun:
         self.engine.dispose()
 
 
+Run = DuckRun | ServerRun
+
+
+ENGINES = [
+    "duckdb",
+    "sqlite",
+    pytest.param("postgresql", marks=pytest.mark.server),
+    pytest.param("mariadb", marks=pytest.mark.server),
+]
+
+
 @contextmanager
-def server(url: str) -> Iterator[ServerRun]:
-    """The server at that URL, closed afterwards so that its database can be dropped."""
-    run = ServerRun(url)
+def opened(request: pytest.FixtureRequest) -> Iterator[Run]:
+    """The engine a fixture's parameter names, closed afterwards so that its database can be dropped."""
+    if request.param == "duckdb":
+        yield DuckRun()
+        return
+    urls = {"postgresql": "postgres_url", "mariadb": "mariadb_url"}
+    run = ServerRun(request.getfixturevalue(urls[request.param]) if request.param in urls else "sqlite://")
     try:
         yield run
     finally:

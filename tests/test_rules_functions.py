@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from engines_support import DuckRun, ServerRun, server
+from engines_support import ENGINES, Run, opened
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,38 +17,12 @@ from rules.values import Type
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)
 SPACED = st.text(st.sampled_from(" \t\n\x1c\x1f\x85\xa0\u2003\u3000aAä"), max_size=8)
-Run = DuckRun | ServerRun
 
 
-@pytest.fixture
-def duck() -> DuckRun:
-    return DuckRun()
-
-
-@pytest.fixture
-def sqlite() -> Iterator[ServerRun]:
-    with server("sqlite://") as run:
-        yield run
-
-
-@pytest.fixture
-def postgres(postgres_url: str) -> Iterator[ServerRun]:
-    with server(postgres_url) as run:
-        yield run
-
-
-@pytest.fixture
-def mariadb(mariadb_url: str) -> Iterator[ServerRun]:
-    with server(mariadb_url) as run:
-        yield run
-
-
-@pytest.fixture(
-    params=["duck", "sqlite", *(pytest.param(n, marks=pytest.mark.server) for n in ("postgres", "mariadb"))]
-)
-def run(request: pytest.FixtureRequest) -> Run:
-    found: Run = request.getfixturevalue(request.param)
-    return found
+@pytest.fixture(params=ENGINES)
+def run(request: pytest.FixtureRequest) -> Iterator[Run]:
+    with opened(request) as engine:
+        yield engine
 
 
 def test_exact_tells_case_blanks_and_accents_apart(run: Run) -> None:

@@ -1,0 +1,81 @@
+"""Chains of normalisers: their type, their value, and their SQL with the weakest claim of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from rules.errors import RuleError
+from rules.functions import present
+from rules.mistakes import suggestion
+from rules.models import Step
+from rules.normalise.normaliser import NORMALISERS, Exactness, Normaliser, weakest
+from rules.values import Type, Value
+
+
+def _normaliser(step: Step) -> Normaliser:
+    if step.name not in NORMALISERS:
+        raise RuleError(f"There is no normaliser `{step.name}`; {suggestion(step.name, NORMALISERS)}")
+    return NORMALISERS[step.name]
+
+
+def chain_type(column_type: Type, steps: Sequence[Step]) -> Type:
+    """The type after all steps; raises RuleError naming the step and what it cannot take."""
+    kind = column_type
+    for step in steps:
+        one = _normaliser(step)
+        try:
+            one.check(step.argument)
+        except ValueError as error:
+            raise RuleError(f"`{step.name}` {error}.") from error
+        if kind not in one.types:
+            takes = " or ".join(t.value for t in one.types)
+            raise RuleError(f"`{step.name}` takes {takes}, but here the value is of type {kind.value}.")
+        kind = one.types[kind]
+    return kind
+
+
+def chain_function(steps: Sequence[Step], timezone: str = "UTC") -> Callable[[Value], Value]:
+    """The chain as one function of a value, for steps that `chain_type` accepted. Null stays null; nothing is null."""
+    applied = [(_normaliser(step).python, step.argument) for step in steps]
+
+    def apply(value: Value) -> Value:
+        for python, argument in applied:
+            if value is None:
+                return None
+            value = python(value, argument, timezone)
+            if isinstance(value, str) and not value:
+                return None
+        return value
+
+    return apply
+
+
+def normalise(value: Value, steps: Sequence[Step], timezone: str = "UTC") -> Value:
+    """The value after all steps; None when it is null, when nothing is left of it or when it cannot be parsed."""
+    return chain_function(steps, timezone)(value)
+
+
+def chain_sql(
+    column: sa.ColumnElement[Any], column_type: Type, steps: Sequence[Step], dialect: str, timezone: str = "UTC"
+) -> tuple[sa.ColumnElement[Any], Exactness] | None:
+    """The chain in SQL and how far it is the Python one: for every value, or while the column's text is ASCII.
+
+    None when some step cannot be said in that dialect with the same meaning. Without steps it is the column itself.
+    """
+    element, kind, ascii_so_far = column, column_type, True
+    exactness: Exactness = "always"
+    for step in steps:
+        one = _normaliser(step)
+        this = one.exact_on(dialect, step.argument, kind, timezone)
+        if one.sql is None or this == "never" or (this == "ascii" and not ascii_so_far):
+            return None
+        element = one.sql(element, step.argument, timezone)
+        exactness = weakest(exactness, this)
+        ascii_so_far = ascii_so_far and one.stays_ascii(step.argument)
+        kind = one.types[kind]
+    if steps and kind is Type.TEXT:
+        element = present(element)
+    return element, exactness

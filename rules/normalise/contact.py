@@ -1,0 +1,91 @@
+"""Normalisers of addresses that reach people: e-mail, mailboxes, telephone numbers. Python only."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import unicodedata
+from typing import Any
+
+import idna
+
+from rules.errors import RuleError
+from rules.normalise.normaliser import Normaliser, no_argument
+from rules.normalise.text import simple_lower
+from rules.values import Type
+
+_TEXT = {Type.TEXT: Type.TEXT}
+_BRACKETS = re.compile(r"<([^<>]*)>\s*$")
+_LOCAL = re.compile(r'"[^"]+"|[^\s"(),:;<>@\[\]\\]+')
+_DOMAIN = re.compile(r"[^\s\"(),:;<>@\\]+")
+
+
+def email(value: str) -> str | None:
+    """`Ann <Ann@Bücher.example> ` as `ann@xn--bcher-kva.example`; None for what is not one address."""
+    text = unicodedata.normalize("NFKC", value)
+    bracketed = _BRACKETS.search(text)
+    text = simple_lower((bracketed[1] if bracketed else text).strip())
+    local, at, domain = text.rpartition("@")
+    if not at or not _LOCAL.fullmatch(local) or not _DOMAIN.fullmatch(domain):
+        return None
+    encoded = _encoded(domain.rstrip("."))
+    return f"{local}@{encoded}" if encoded else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _encoded(domain: str) -> str | None:
+    try:
+        return idna.encode(domain, uts46=True).decode("ascii").lower()
+    except idna.IDNAError:
+        # Host names with an underscore or an address in brackets are no IDNA, but they are the same every time.
+        return domain if domain.isascii() else None
+
+
+def mailbox(value: str) -> str | None:
+    """Where the mail ends up: `email` without the plus tag, and for Gmail without dots and under one domain."""
+    address = email(value)
+    if address is None:
+        return None
+    local, _, domain = address.rpartition("@")
+    local = local.partition("+")[0] or local
+    if domain in ("gmail.com", "googlemail.com"):
+        domain, local = "gmail.com", local.replace(".", "") or local
+    return f"{local}@{domain}"
+
+
+@functools.cache
+def _phonenumbers() -> Any:
+    try:
+        return importlib.import_module("phonenumbers")
+    except ModuleNotFoundError as error:
+        raise RuleError(
+            "`phone` needs the package phonenumbers; install it with: pip install 'reconcile-runner[phone]'"
+        ) from error
+
+
+def _check_region(argument: Any) -> None:
+    if argument is not None and argument not in _phonenumbers().SUPPORTED_REGIONS:
+        raise ValueError("takes the region of numbers without a country code, in two capital letters, like `phone: DE`")
+
+
+def phone(value: str, region: str | None) -> str | None:
+    """The number as E.164, read as from that region unless it says another; None for what cannot be one.
+
+    An extension is dropped. Without a region only numbers with a country code can be read.
+    """
+    library = _phonenumbers()
+    try:
+        number = library.parse(value, region)
+    except library.NumberParseException:
+        return None
+    if not library.is_possible_number(number):
+        return None
+    return str(library.format_number(number, library.PhoneNumberFormat.E164))
+
+
+CONTACT = (
+    Normaliser("email", lambda value, _argument, _timezone: email(value), _TEXT, no_argument),
+    Normaliser("mailbox", lambda value, _argument, _timezone: mailbox(value), _TEXT, no_argument),
+    Normaliser("phone", lambda value, argument, _timezone: phone(value, argument), _TEXT, _check_region),
+)

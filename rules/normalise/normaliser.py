@@ -1,0 +1,74 @@
+"""What a normaliser is: its meaning in Python, the types it takes, and how far its SQL says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from rules.errors import RuleError
+from rules.values import Type, Value
+
+Exactness = Literal["always", "ascii", "never"]
+_ORDER: tuple[Exactness, ...] = ("always", "ascii", "never")
+
+Python = Callable[[Any, Any, str], Value]
+Sql = Callable[[sa.ColumnElement[Any], Any, str], sa.ColumnElement[Any]]
+
+
+def weakest(*claims: Exactness) -> Exactness:
+    """The weakest of some claims; `always` when there is none."""
+    return max(claims, key=_ORDER.index, default="always")
+
+
+def no_argument(argument: Any) -> None:
+    """For a normaliser that takes none."""
+    if argument is not None:
+        raise ValueError("takes no argument")
+
+
+def everywhere(argument: Any, kind: Type, timezone: str) -> bool:  # noqa: ARG001
+    """No argument, type or time zone takes the SQL form away."""
+    return True
+
+
+@dataclass(frozen=True)
+class Normaliser:
+    """One normaliser.
+
+    `python(value, argument, timezone)` is the reference meaning, for a value that is not null: an empty text it
+    returns becomes null, None means it could not be parsed. `types` maps each type it takes to the type it gives.
+    `check(argument)` raises ValueError with the end of a sentence that begins with the normaliser's name.
+
+    `sql` is the same on the dialects in `exactness`: for every value (`always`) or while the text is ASCII
+    (`ascii`); a dialect that is not there is `never`. It maps the empty text to itself. `pushes(argument, type,
+    timezone)` takes the SQL form away where an argument or a type makes it differ; `stays_ascii(argument)` says
+    that ASCII in gives ASCII out, so that a later step may rely on it.
+    """
+
+    name: str
+    python: Python
+    types: Mapping[Type, Type]
+    check: Callable[[Any], None] = no_argument
+    sql: Sql | None = None
+    exactness: Mapping[str, Exactness] = field(default_factory=dict)
+    pushes: Callable[[Any, Type, str], bool] = everywhere
+    stays_ascii: Callable[[Any], bool] = lambda _: True
+
+    def exact_on(self, dialect: str, argument: Any, kind: Type, timezone: str) -> Exactness:
+        """How far the SQL form on that dialect is the Python one."""
+        if self.sql is None or not self.pushes(argument, kind, timezone):
+            return "never"
+        return self.exactness.get("mysql" if dialect == "mariadb" else dialect, "never")
+
+
+NORMALISERS: dict[str, Normaliser] = {}
+
+
+def register(one: Normaliser) -> None:
+    """Add a normaliser; raises RuleError when the name is taken, for a rule's meaning must not hang on load order."""
+    if one.name in NORMALISERS and NORMALISERS[one.name] is not one:
+        raise RuleError(f"There is already a normaliser `{one.name}`; give yours another name.")
+    NORMALISERS[one.name] = one

@@ -1,0 +1,181 @@
+"""Normalisers of text: white space, case, accents, what is kept, and what a person calls a document number."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlalchemy as sa
+
+from rules.functions import exact, plain, replaced, squeezed, strip, zeros_stripped
+from rules.normalise.normaliser import Exactness, Normaliser, no_argument
+from rules.values import Type, Value
+
+_TEXT = {Type.TEXT: Type.TEXT}
+_ALL: Mapping[str, Exactness] = {"duckdb": "always", "postgresql": "always", "mysql": "always", "sqlite": "always"}
+_ALL_ASCII: Mapping[str, Exactness] = dict.fromkeys(_ALL, "ascii")
+_REGEX = ("duckdb", "postgresql", "mysql")  # SQLite has no regular expressions
+_REGEX_ALWAYS: Mapping[str, Exactness] = dict.fromkeys(_REGEX, "always")
+_REGEX_ASCII: Mapping[str, Exactness] = dict.fromkeys(_REGEX, "ascii")
+
+_LEADING_ZEROS = re.compile("(?<![0-9])0+(?=[0-9])")
+# Letters with a stroke and ligatures have no decomposition, but people drop what is on them all the same.
+_STROKES = str.maketrans(
+    {
+        "Ø": "O", "ø": "o", "Ł": "L", "ł": "l", "Đ": "D", "đ": "d", "Ħ": "H", "ħ": "h", "Ŧ": "T", "ŧ": "t",
+        "Ð": "D", "ð": "d", "Þ": "TH", "þ": "th", "Æ": "AE", "æ": "ae", "Œ": "OE", "œ": "oe", "ẞ": "SS", "ß": "ss",
+        "ı": "i",
+    }
+)  # fmt: skip
+# Only marks that Latin, Greek and Cyrillic put on letters: the vowel signs of other scripts are not diacritics.
+_MARKS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
+
+
+def simple_lower(text: str) -> str:
+    """Simple lower case: letter by letter, without regard to neighbours (no final sigma) and never longer."""
+    if text.isascii():
+        return text.lower()
+    return "".join("i" if c == "İ" else c.lower() for c in text)
+
+
+def squeeze(text: str) -> str:
+    """No white space at the ends, one blank where there was some inside."""
+    return " ".join(text.split())
+
+
+def unaccent(text: str) -> str:
+    """Without diacritics: é becomes e, ø o, ß ss; scripts whose marks are letters keep them."""
+    if text.isascii():
+        return text
+    bare = _MARKS.sub("", unicodedata.normalize("NFD", text.translate(_STROKES)))
+    return unicodedata.normalize("NFC", bare)
+
+
+def _kept(text: str, categories: str) -> str:
+    return "".join(c for c in text if unicodedata.category(c)[0] in categories)
+
+
+def alnum(text: str) -> str:
+    """Only letters, the marks that belong to them, and numbers."""
+    return _kept(text, "LMN")
+
+
+def letters(text: str) -> str:
+    """Only letters and the marks that belong to them."""
+    return _kept(text, "LM")
+
+
+def digits(text: str) -> str:
+    """Only decimal digits, of any script, as they are."""
+    return "".join(c for c in text if c.isdecimal())
+
+
+def strip_zeros(text: str) -> str:
+    """Without the leading zeros of each run of the digits 0 to 9; a run of zeros keeps one."""
+    return _LEADING_ZEROS.sub("", text)
+
+
+def docno(text: str) -> str:
+    """A document number as people mean it: upper case, letters and numbers only, no leading zeros."""
+    return strip_zeros(alnum(text.upper()))
+
+
+def _keep_sql(pattern: str) -> Callable[[sa.ColumnElement[Any], Any, str], sa.ColumnElement[Any]]:
+    return lambda x, _argument, _timezone: replaced(plain(x), sa.literal(pattern), sa.literal(""))
+
+
+def _docno_sql(x: sa.ColumnElement[Any], _argument: Any, _timezone: str) -> sa.ColumnElement[Any]:
+    return zeros_stripped(sa.func.upper(replaced(plain(x), sa.literal("[^A-Za-z0-9]+"), sa.literal(""))))
+
+
+def _check_prefix(argument: Any) -> None:
+    if not isinstance(argument, int) or isinstance(argument, bool) or not 1 <= argument <= 10_000:
+        raise ValueError("takes how many characters to keep, a whole number from 1 to 10000, like `prefix: 3`")
+
+
+def _check_map(argument: Any) -> None:
+    if not isinstance(argument, Mapping) or not argument:
+        raise ValueError("takes a mapping of texts, like `map: {EUR: euro}`")
+    if not all(isinstance(k, str) and k for k in argument):
+        raise ValueError("maps texts: put the text on the left in quotes, for NO, 1 and empty are not texts in YAML")
+    if not all(v is None or isinstance(v, str) for v in argument.values()):
+        raise ValueError("maps to texts or to null: put the text on the right in quotes")
+
+
+def _mapped(value: str, argument: Mapping[str, str | None], _timezone: str) -> Value:
+    return argument.get(value, value)
+
+
+def _map_sql(x: sa.ColumnElement[Any], argument: Mapping[str, str | None], _timezone: str) -> sa.ColumnElement[Any]:
+    whens = [
+        (exact(x) == exact(sa.literal(old)), sa.null() if new is None else plain(sa.literal(new)))
+        for old, new in argument.items()
+    ]
+    return sa.case(*whens, else_=plain(x))
+
+
+def _map_stays_ascii(argument: Mapping[str, str | None]) -> bool:
+    return all((new or "").isascii() for new in argument.values())
+
+
+def _check_regex(argument: Any) -> None:
+    if not isinstance(argument, list | tuple) or len(argument) != 2 or not all(isinstance(a, str) for a in argument):
+        raise ValueError("takes a pattern and what replaces it, both in quotes, like `regex: ['-.*', '']`")
+    if r"\C" in argument[0]:
+        raise ValueError(r"cannot use \C, which cuts characters into bytes")
+    try:
+        _regex("", (argument[0], argument[1]), "")
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"needs RE2 syntax and does not understand this: {str(error).rstrip('.')}") from error
+
+
+def _regex(value: str, argument: tuple[str, str], _timezone: str) -> Value:
+    """All matches replaced, by RE2: linear time whatever the pattern, and the engine inside DuckDB too."""
+    pattern, replacement = argument
+    replaced_text = pc.replace_substring_regex(pa.scalar(value, pa.string()), pattern, replacement)
+    return str(replaced_text.as_py())
+
+
+def _regex_sql(x: sa.ColumnElement[Any], argument: tuple[str, str], _timezone: str) -> sa.ColumnElement[Any]:
+    return replaced(plain(x), sa.literal(argument[0]), sa.literal(argument[1]))
+
+
+def _text(
+    name: str,
+    python: Callable[[str], str],
+    sql: Callable[[sa.ColumnElement[Any], Any, str], sa.ColumnElement[Any]],
+    exactness: Mapping[str, Exactness],
+) -> Normaliser:
+    return Normaliser(name, lambda value, _argument, _timezone: python(value), _TEXT, no_argument, sql, exactness)
+
+
+TEXT = (
+    _text("trim", str.strip, lambda x, _a, _z: strip(plain(x)), _ALL),
+    _text("squeeze", squeeze, lambda x, _a, _z: squeezed(plain(x)), _REGEX_ALWAYS),
+    _text("lower", simple_lower, lambda x, _a, _z: sa.func.lower(plain(x)), _ALL_ASCII),
+    _text("casefold", str.casefold, lambda x, _a, _z: sa.func.lower(plain(x)), _ALL_ASCII),
+    _text("nfkc", functools.partial(unicodedata.normalize, "NFKC"), lambda x, _a, _z: plain(x), _ALL_ASCII),
+    _text("unaccent", unaccent, lambda x, _a, _z: plain(x), _ALL_ASCII),
+    _text("alnum", alnum, _keep_sql("[^A-Za-z0-9]+"), _REGEX_ASCII),
+    _text("digits", digits, _keep_sql("[^0-9]+"), _REGEX_ASCII),
+    _text("letters", letters, _keep_sql("[^A-Za-z]+"), _REGEX_ASCII),
+    _text("strip_zeros", strip_zeros, lambda x, _a, _z: zeros_stripped(plain(x)), _REGEX_ALWAYS),
+    _text("docno", docno, _docno_sql, _REGEX_ASCII),
+    Normaliser(
+        "prefix",
+        lambda value, argument, _timezone: value[:argument],
+        _TEXT,
+        _check_prefix,
+        lambda x, argument, _timezone: sa.func.substr(plain(x), 1, argument),
+        _ALL,
+    ),
+    Normaliser("map", _mapped, _TEXT, _check_map, _map_sql, _ALL, stays_ascii=_map_stays_ascii),
+    Normaliser(
+        "regex", _regex, _TEXT, _check_regex, _regex_sql, {"duckdb": "always"}, stays_ascii=lambda a: a[1].isascii()
+    ),
+)
