@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from reconcile.settings import (
     SourceConfig,
     TopSettings,
 )
-from rules.document import Entry, MapNode, Node, ScalarNode, locate
+from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, locate
 from rules.loader import load_rule
 from rules.mistakes import Position, Problem, short, suggestion
 from rules.models import Rule
@@ -160,7 +160,8 @@ class _Loading:
         source = sources.get(self._check_reference(entry, "source", "sources") or "")
         theirs = Kinds("connectors").load(source.type).Dataset if source else None
         zone = {"timezone": top.timezone if top else "UTC"}
-        only_theirs = set(known_keys(theirs)) - set(known_keys(DatasetEntry)) if theirs else _keys(entry)
+        common_keys = set(known_keys(DatasetEntry))
+        only_theirs = set(known_keys(theirs)) - common_keys if theirs else _keys(entry) - common_keys
         ours = Reader(DatasetEntry, what, defaults=zone, also=only_theirs, later=_LATER["datasets"])
         common = self._read(ours, entry.node, entry.key_at)
         if theirs is None or not isinstance(entry.node, MapNode):
@@ -179,7 +180,7 @@ class _Loading:
         if name == "all":
             self.sections.tell(entry.key_at, "`all` means every rule in a job; give this rule another name")
         try:
-            rule, problems = load_rule(name, entry, Kinds("rules"))
+            rule, problems = load_rule(name, entry, Kinds("rules"), Kinds("normalisers"))
         except (ImportError, AttributeError) as why:
             self.sections.tell(
                 entry.key_at, f"the kind of rule `{short(name)}` cannot be loaded: {why}; install what it needs"
@@ -192,19 +193,18 @@ class _Loading:
     def _job(self, name: str, entry: Entry) -> JobConfig | None:
         reader = Reader(JobEntry, f"job `{short(name)}`", later=_LATER["jobs"])
         job: JobEntry | None = self._read(reader, entry.node, entry.key_at)
+        for key, section in (("rules", "rules"), ("notify", "channels")):
+            written = entry.node.entries.get(key) if isinstance(entry.node, MapNode) else None
+            for at, one in _names_in(written.node) if written else ():
+                if one not in self.sections[section] and (key, one) != ("rules", "all"):
+                    self._tell_unknown(at, section[:-1], one, self.sections[section])
         if job is None:
             return None
-        every = job.rules == ("all",)
         if not job.rules:
             self.sections.tell(
                 entry.key_at, f"job `{short(name)}` names no rule, so it checks nothing; write `rules: all`"
             )
-        for index, rule in enumerate(() if every else job.rules):
-            if rule not in self.sections["rules"]:
-                self._tell_unknown(entry, ("rules", index), "rule", rule, self.sections["rules"])
-        for index, channel in enumerate(job.notify):
-            if channel not in self.sections["channels"]:
-                self._tell_unknown(entry, ("notify", index), "channel", channel, self.sections["channels"])
+        every = "all" in job.rules
         rules = tuple(self.sections["rules"]) if every else tuple(dict.fromkeys(job.rules))
         return JobConfig(name, rules, tuple(dict.fromkeys(job.notify)), job.existing)
 
@@ -212,15 +212,12 @@ class _Loading:
         """The name that a key gives, told as wrong where the section has no such name."""
         written = entry.node.entries.get(key) if isinstance(entry.node, MapNode) else None
         name = written.node.text if written and isinstance(written.node, ScalarNode) else None
-        if name is not None and name not in self.sections[section]:
-            self._tell_unknown(entry, (key,), key, name, self.sections[section])
+        if written and name is not None and name not in self.sections[section]:
+            self._tell_unknown(written.node.at, key, name, self.sections[section])
         return name
 
-    def _tell_unknown(
-        self, entry: Entry, path: tuple[str | int, ...], what: str, name: str, known: Iterable[str]
-    ) -> None:
-        place = locate(entry.node, path, entry.key_at)
-        self.sections.tell(place.node.at, f"there is no {what} `{short(name)}`; {suggestion(name, known)}")
+    def _tell_unknown(self, at: Position, what: str, name: str, known: Iterable[str]) -> None:
+        self.sections.tell(at, f"there is no {what} `{short(name)}`; {suggestion(name, known)}")
 
     def _check_something_is_checked(self) -> None:
         if not self.sections["rules"] and not self.sections.problems:
@@ -277,8 +274,15 @@ class _Loading:
         return SecretStr(f"{scheme}:///{self.sections.path.parent.absolute() / path}")
 
 
-def _keys(entry: Entry) -> tuple[str, ...]:
-    return tuple(entry.node.entries) if isinstance(entry.node, MapNode) else ()
+def _keys(entry: Entry) -> set[str]:
+    return set(entry.node.entries) if isinstance(entry.node, MapNode) else set()
+
+
+def _names_in(node: Node) -> Iterator[tuple[Position, str]]:
+    """The names that a setting gives, one or a list of them, and where."""
+    for one in node.items if isinstance(node, ListNode) else (node,):
+        if isinstance(one, ScalarNode) and one.text is not None:
+            yield one.at, one.text
 
 
 def _handed_on(theirs: type[BaseModel], common: DatasetEntry) -> dict[str, Any]:

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pkgutil import resolve_name
 
-from rules.document import Entry, MapNode, Node, ScalarNode
+from rules.document import Entry, MapNode, Node, ScalarNode, locate
+from rules.errors import RuleError
 from rules.kinds import KINDS
 from rules.mistakes import Problem, short, suggestion
-from rules.models import Rule
+from rules.models import KeyPart, Rule, Step
+from rules.normalise import NORMALISERS, register
 from rules.reading import Reader, name_problem
 
+NO_MORE: Mapping[str, str] = {}
 LATER_KINDS = ("similar", "reconciliation", "sql")
 LATER_KEYS = ("clean", "approval", "limits", "examples", "use")
 
 
-def load_rules(section: Node, kinds: Mapping[str, str] = KINDS) -> tuple[dict[str, Rule], list[Problem]]:
+def load_rules(
+    section: Node, kinds: Mapping[str, str] = KINDS, normalisers: Mapping[str, str] = NO_MORE
+) -> tuple[dict[str, Rule], list[Problem]]:
     """The rules of a `rules:` mapping by name, and every mistake in them; a wrong rule is left out.
 
-    `kinds` maps each kind to its model, `module:class`.
+    `kinds` maps each kind to its model and `normalisers` those of other packages to theirs, `module:object`.
     """
     if not isinstance(section, MapNode):
         return {}, [Problem.at(section.at, "rules must be a mapping: the name of each rule, then its settings")]
     rules: dict[str, Rule] = {}
     problems: list[Problem] = []
     for name, entry in section.entries.items():
-        rule, wrong = load_rule(name, entry, kinds)
+        rule, wrong = load_rule(name, entry, kinds, normalisers)
         problems += wrong
         if rule is not None:
             rules[name] = rule
     return rules, problems
 
 
-def load_rule(name: str, entry: Entry, kinds: Mapping[str, str] = KINDS) -> tuple[Rule | None, list[Problem]]:
+def load_rule(
+    name: str, entry: Entry, kinds: Mapping[str, str] = KINDS, normalisers: Mapping[str, str] = NO_MORE
+) -> tuple[Rule | None, list[Problem]]:
     """One rule, or None with its mistakes."""
     badly_named = name_problem(name, entry.key_at)
     problems = [badly_named] if badly_named else []
@@ -45,7 +52,10 @@ def load_rule(name: str, entry: Entry, kinds: Mapping[str, str] = KINDS) -> tupl
         return None, [*problems, *wrong_kind]
     reader = Reader(model, what, given={"name": name}, later=LATER_KEYS)
     rule, wrong = reader.read(entry.node, entry.key_at)
-    return (None if problems else rule), problems + wrong
+    problems += wrong
+    if rule is not None:
+        problems += _chain_problems(rule, entry.node, normalisers)
+    return (None if problems else rule), problems
 
 
 def _kind(entry: Entry, what: str, kinds: Mapping[str, str]) -> tuple[type[Rule] | None, list[Problem]]:
@@ -64,3 +74,35 @@ def _kind(entry: Entry, what: str, kinds: Mapping[str, str]) -> tuple[type[Rule]
     else:
         sentence = f"`{short(name)}` is not a kind of rule; {suggestion(name, kinds)}"
     return None, [Problem.at(given.node.at, sentence)]
+
+
+def _chain_problems(rule: Rule, node: Node, normalisers: Mapping[str, str]) -> Iterator[Problem]:
+    """What is wrong with the normalisers of a rule, whatever its kind."""
+    for path, part in _key_parts(rule):
+        for index, step in enumerate(part.steps):
+            said = _step_mistake(step, normalisers)
+            if said:
+                place = locate(node, (*path, part.column, index, step.name))
+                yield Problem.at(place.key_at if place.path[-1:] == (step.name,) else place.node.at, said)
+
+
+def _key_parts(rule: Rule) -> Iterator[tuple[tuple[str | int, ...], KeyPart]]:
+    for name in type(rule).model_fields:
+        value = getattr(rule, name)
+        for index, part in enumerate(value if isinstance(value, tuple) else ()):
+            if isinstance(part, KeyPart):
+                yield (name, index), part
+
+
+def _step_mistake(step: Step, normalisers: Mapping[str, str]) -> str | None:
+    if step.name not in NORMALISERS and step.name in normalisers:
+        register(resolve_name(normalisers[step.name]))
+    if step.name not in NORMALISERS:
+        return f"there is no normaliser `{short(step.name)}`; {suggestion(step.name, {*NORMALISERS, *normalisers})}"
+    try:
+        NORMALISERS[step.name].check(step.argument)
+    except RuleError as wrong:
+        return str(wrong)
+    except ValueError as wrong:
+        return f"`{step.name}` {wrong}"
+    return None

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from rules.mistakes import suggestion
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
 _UNITS |= {"d": 24 * _UNITS["h"], "w": 7 * 24 * _UNITS["h"]}
 
@@ -61,11 +62,16 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
+def _argument(value: Any) -> Any:
+    """A whole number where a normaliser's argument is written as one; the file's reader gives texts only."""
+    return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
+
+
 class Step(Strict):
     """One normaliser with its argument: `trim` or `{round: 2}`."""
 
     name: str
-    argument: Any = None
+    argument: Annotated[Any, BeforeValidator(_argument)] = None
 
 
 class KeyPart(Strict):

@@ -46,7 +46,7 @@ class Reader(Generic[Model]):
     hide: Callable[[str], str] = str
 
     def read(self, node: Node, key_at: Position) -> tuple[Model | None, list[Problem]]:
-        """The model, or None with every mistake."""
+        """The model, None where it cannot be made, and every mistake, such as unknown keys beside a whole model."""
         if not isinstance(node, MapNode):
             return None, [Problem.at(node.at, self.hide(f"{self.what} {_not_a_mapping(node)}"))]
         values, problems = self._own_values(node)
@@ -55,7 +55,7 @@ class Reader(Generic[Model]):
         except ValidationError as wrong:
             problems += self._problems(wrong, node, key_at)
             return None, problems
-        return (None if problems else model), problems
+        return model, problems
 
     def _own_values(self, node: MapNode) -> tuple[dict[str, Data], list[Problem]]:
         known = sorted({k for k in known_keys(self.model) if k not in self.given} | set(self.also))
@@ -71,10 +71,16 @@ class Reader(Generic[Model]):
 
     def _problems(self, wrong: ValidationError, node: MapNode, key_at: Position) -> list[Problem]:
         secrets = Secrets.of(self.model, node)
-        return [
-            self._problem(error, locate(node, error["loc"], key_at), secrets)
-            for error in wrong.errors(include_url=False)
-        ]
+        found = ((error, locate(node, error["loc"], key_at)) for error in wrong.errors(include_url=False))
+        return [self._problem(error, place, secrets) for error, place in found if not self._is_misspelt(error, place)]
+
+    def _is_misspelt(self, error: Any, place: Place) -> bool:
+        """Whether a setting is missing only because its name is misspelt, which is told already."""
+        model = _model_at(self.model, error["loc"][:-1])
+        if error["type"] != "missing" or model is None or not isinstance(place.node, MapNode):
+            return False
+        known = {*known_keys(model), *(self.also if model is self.model else ())}
+        return any(nearest(key, known) == error["loc"][-1] for key in place.node.entries if key not in known)
 
     def _problem(self, error: Any, place: Place, secrets: Secrets) -> Problem:
         kind, loc = error["type"], error["loc"]
@@ -82,11 +88,11 @@ class Reader(Generic[Model]):
             model = _model_at(self.model, loc[:-1])
             return Problem.at(place.key_at, unknown_key(str(loc[-1]), known_keys(model) if model else ()))
         if kind == "missing":
-            inside = f" in `{place.path[-1]}`" if place.path else ""
+            inside = f" in `{place.path[-1]}`" if len(loc) > 1 and place.path else ""
             return Problem.at(place.key_at, f"{self.what} needs `{loc[-1]}`{inside}; add it")
         name = next((str(step) for step in reversed(place.path) if isinstance(step, str)), None)
         said = self.hide(secrets.hide(_sentence(error, place.node, secrets)))
-        return Problem.at(place.node.at, f"`{name}`: {said}" if name else f"{self.what}: {said}")
+        return Problem.at(_at_fault(place.node, said), f"`{name}`: {said}" if name else f"{self.what}: {said}")
 
 
 def name_problem(name: str, key_at: Position) -> Problem | None:
@@ -144,6 +150,12 @@ _WANTED = (
     (("list", "tuple", "set", "frozen_set"), "a list like [a, b]"),
     (("dict", "mapping", "model"), "a mapping like {name: value}"),
 )
+
+
+def _at_fault(node: Node, said: str) -> Position:
+    """The place of the value that a sentence quotes, where it stands inside the node; else the node's own."""
+    inside = (one for _, one in walk(node) if isinstance(one, ScalarNode) and one.text and f"`{one.text}`" in said)
+    return next(inside, node).at
 
 
 def _choice(value: str, expected: str) -> str:
