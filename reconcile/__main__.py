@@ -1,0 +1,5 @@
+"""`python -m reconcile` is the command `reconcile`."""
+
+from reconcile.cli import main
+
+main()

@@ -1,0 +1,151 @@
+"""The composition root: the only place that picks concrete classes. Doors (command line, Python) talk to this."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from connectors.base import Source
+from notifications.base import Channel
+from reconcile import config
+from reconcile.detect import Budget, Subject
+from reconcile.plugins import Kinds
+from reconcile.settings import JobConfig, Project
+from reconcile.store import Store
+from rules.kinds.duplicates import DuplicatesRule
+
+
+class NameUnknown(Exception):
+    """The command line names something the configuration does not have."""
+
+    def __init__(self, what: str, name: str, known: Sequence[str]) -> None:
+        from rules.mistakes import suggestion  # noqa: PLC0415 - only for this sentence
+
+        super().__init__(f"There is no {what} {name!r} in the configuration; {suggestion(name, known)}")
+
+
+class Sources(Mapping[str, Source]):
+    """The sources by name, opened when first asked for and closed together."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._open: dict[str, Source] = {}
+
+    def __getitem__(self, name: str) -> Source:
+        if name not in self._open:
+            chosen = self._project.sources[name]
+            kind = Kinds("connectors").load(chosen.type)
+            self._open[name] = kind(name, chosen.settings, self._project.directory)
+        return self._open[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._project.sources)
+
+    def __len__(self) -> int:
+        return len(self._project.sources)
+
+    def close(self) -> None:
+        while self._open:
+            self._open.popitem()[1].close()
+
+
+class Channels(Mapping[str, Channel]):
+    """The channels by name, opened when first asked for."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._open: dict[str, Channel] = {}
+
+    def __getitem__(self, name: str) -> Channel:
+        if name not in self._open:
+            chosen = self._project.channels[name]
+            kind = Kinds("channels").load(chosen.type)
+            self._open[name] = kind(name, chosen.settings, self._project.directory)
+        return self._open[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._project.channels)
+
+    def __len__(self) -> int:
+        return len(self._project.channels)
+
+
+class Application:
+    """A project with everything it needs to run, opened when first needed. Close it, or use it in a `with`."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.sources = Sources(project)
+        self.channels = Channels(project)
+        self._store: Store | None = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def store(self) -> Store:
+        """The state database, created when it is not there. Raises a StoreError."""
+        if self._store is None:
+            self._store = Store.open(self.project.state.get_secret_value(), self.project.directory)
+        return self._store
+
+    @property
+    def has_state(self) -> bool:
+        """Whether a state database is there, without creating one."""
+        url = self.project.state.get_secret_value()
+        return not url.startswith("sqlite") or Path(url.split("///", 1)[1].split("?")[0]).exists()
+
+    @property
+    def budget(self) -> Budget:
+        """Memory for one detection, and a folder on disk for what does not fit."""
+        if self._scratch is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="reconcile-")
+        return Budget(memory=f"{self.project.memory // 1_000_000}MB", folder=self._scratch.name)
+
+    def subject(self, dataset: str) -> Subject:
+        """A dataset ready to be checked; raises the source's ConnectorError."""
+        chosen = self.project.datasets[dataset]
+        return Subject(chosen, self.sources[chosen.source])
+
+    def job(self, name: str | None) -> JobConfig:
+        """The job of that name; without a name the only one. Raises NameUnknown."""
+        jobs = self.project.jobs
+        if name is None and len(jobs) == 1:
+            return next(iter(jobs.values()))
+        self.require("job", name or "", tuple(jobs))
+        return jobs[name or ""]
+
+    def rule(self, name: str) -> DuplicatesRule:
+        """The rule of that name; raises NameUnknown."""
+        self.require("rule", name, tuple(self.project.rules))
+        rule = self.project.rules[name]
+        assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
+        return rule
+
+    def require(self, what: str, name: str, known: Sequence[str]) -> None:
+        """Raises NameUnknown, with the nearest name, unless the configuration has it."""
+        if name not in known:
+            raise NameUnknown(what, name, known)
+
+    def close(self) -> None:
+        """Give everything back. Safe to call twice."""
+        self.sources.close()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def load(path: str | os.PathLike[str] = config.FILE_NAME, environ: Mapping[str, str] | None = None) -> Application:
+    """A configuration, ready to run. Raises ConfigProblems with every mistake in it."""
+    return Application(config.load(path, environ))

@@ -1,0 +1,86 @@
+"""`reconcile check`: connect, compare columns and types, and say what a run would stumble over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from connectors.errors import ConnectorError
+from reconcile import detect
+from reconcile.app import Application
+from reconcile.detect import RuleDoesNotFit, Subject
+
+_OK, _WRONG, _FAILED = 0, 2, 3
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was looked at, and what was seen there. `code` is the exit code it asks for."""
+
+    subject: str
+    sentence: str
+    code: int = _OK
+
+    @property
+    def wrong(self) -> bool:
+        return self.code != _OK
+
+    def to_json(self) -> dict[str, Any]:
+        return {"subject": self.subject, "ok": not self.wrong, "sentence": self.sentence}
+
+
+def look(application: Application, source: str | None = None) -> Iterator[Look]:
+    """Every source, dataset, rule and channel in order; with `source`, only it and what reads it.
+
+    Raises NameUnknown for a source the configuration does not have.
+    """
+    project = application.project
+    if source is not None:
+        application.require("source", source, tuple(project.sources))
+    for name in project.sources if source is None else (source,):
+        yield _source(application, name)
+    subjects: dict[str, Subject] = {}
+    for dataset in project.datasets.values():
+        if source in (None, dataset.source):
+            yield _dataset(application, dataset.name, subjects)
+    for rule in project.rules.values():
+        if rule.dataset in subjects:
+            yield _rule(application, rule.name, subjects[rule.dataset])
+    if source is None:
+        for name in project.channels:
+            yield _channel(application, name)
+
+
+def _source(application: Application, name: str) -> Look:
+    try:
+        found = application.sources[name].datasets()
+    except ConnectorError as error:
+        return Look(f"source {name}", str(error), _FAILED)
+    some = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+    return Look(f"source {name}", f"answers; it holds {some}" if found else "answers; it holds nothing to read yet")
+
+
+def _dataset(application: Application, name: str, subjects: dict[str, Subject]) -> Look:
+    try:
+        subject = subjects[name] = application.subject(name)
+    except ConnectorError as error:
+        return Look(f"dataset {name}", str(error), _FAILED)
+    columns = ", ".join(f"{c.name} {c.type.value}" for c in subject.relation.schema)
+    unnamed = "" if subject.relation.id else "; it has no `id`, so it is never cleaned"
+    return Look(f"dataset {name}", f"{columns}{unnamed}")
+
+
+def _rule(application: Application, name: str, subject: Subject) -> Look:
+    rule = application.rule(name)
+    try:
+        detect.check(rule, subject)
+        choice = detect.choose(rule, subject)
+    except RuleDoesNotFit as error:
+        return Look(f"rule {name}", str(error), _WRONG)
+    return Look(f"rule {name}", f"fits; {choice.engine}, because {choice.reason}")
+
+
+def _channel(application: Application, name: str) -> Look:
+    application.channels[name]
+    return Look(f"channel {name}", f"is set up; `reconcile notify test {name}` sends a test message")

@@ -1,0 +1,19 @@
+"""The commands by name; each group of them is one file."""
+
+from __future__ import annotations
+
+import typer
+
+from reconcile.cli import configuration, decisions, log, messages, running
+
+app = typer.Typer(
+    name="reconcile",
+    help="Find records that exist twice or disagree, tell people, keep proof.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for group in (configuration, running, decisions, messages, log):
+    group.register(app)

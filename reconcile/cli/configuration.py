@@ -1,0 +1,106 @@
+"""`init`, `check`, `schema`, `explain`, `demo`, `version`: before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from reconcile.cli import exits
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Write a small project with sample data that runs.")(init)
+    app.command(help="Validate the configuration, connect to every source, and compare columns and types.")(check)
+    app.command(help="Print the JSON Schema of the configuration, for editors.")(schema)
+    app.command(help="Show which engine runs a rule, why, and the SQL.")(explain)
+    app.command(help="See the main job at work in a temporary folder: no network, ten seconds.")(demo)
+    app.command(help="Print the version.")(version)
+
+
+def init(directory: Annotated[Path, typer.Argument(help="Where; created if missing.")] = Path()) -> None:
+    from reconcile import scaffold
+
+    out = Output()
+    for path in scaffold.write_project(directory):
+        out.say(str(path))
+    where = "" if directory == Path() else f"cd {directory} && "
+    out.note(f"Try it: {where}reconcile run")
+
+
+def check(
+    config: Config = FILE,
+    source: Annotated[str | None, typer.Option("--source", help="Look at this source only.")] = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.app import load
+    from reconcile.checking import look
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        findings = list(look(application, source))
+        warnings = [str(problem) for problem in application.project.warnings]
+    if json:
+        out.emit({"checks": [one.to_json() for one in findings], "warnings": warnings})
+    else:
+        for one in findings:
+            if one.wrong or not quiet:
+                out.say(f"{'wrong' if one.wrong else 'ok   '}  {one.subject}: {one.sentence}")
+        for warning in warnings:
+            out.note(f"note   {warning}")
+    raise typer.Exit(exits.first_that_applies(*(one.code for one in findings)))
+
+
+def schema() -> None:
+    from reconcile.schema import json_schema
+
+    Output().emit(json_schema())
+
+
+def explain(
+    rule: Annotated[str, typer.Argument(help="The rule's name.")],
+    config: Config = FILE,
+    json: AsJson = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import detect
+    from reconcile.app import load
+
+    out = Output(json, no_color=no_color)
+    with load(config) as application:
+        chosen = application.rule(rule)
+        choice = detect.explain(chosen, application.subject(chosen.dataset))
+    if json:
+        out.emit({"rule": rule, "engine": choice.engine, "reason": choice.reason, "sql": list(choice.statements)})
+        return
+    out.say(f"{rule} runs {_ENGINES.get(choice.engine, choice.engine)}: {choice.reason}.")
+    for statement in choice.statements:
+        out.say(f"\n{statement.rstrip().rstrip(';')};")
+
+
+_ENGINES: dict[str, str] = {"embedded": "embedded (DuckDB, here)", "pushdown": "pushed down (inside the source)"}
+
+
+def demo(
+    folder: Annotated[Path | None, typer.Option("--in", help="Keep it in this folder.")] = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.demo import play
+
+    play(folder, Output(quiet=quiet, no_color=no_color))
+
+
+def version(json: AsJson = False) -> None:
+    from reconcile import __version__
+
+    out = Output(json)
+    answer: Any = {"version": __version__}
+    if json:
+        out.emit(answer)
+    else:
+        out.say(f"reconcile {__version__}")

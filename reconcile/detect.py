@@ -1,0 +1,185 @@
+"""Step 1: pick the engine for a rule, give it the records, and get its answer."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from connectors.base import DuckReadable, DuckScan, Problem, Queryable, Scan, Source
+from connectors.duck import problems_of
+from reconcile.settings import DatasetConfig
+from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Streamed
+from rules.kinds import duplicates
+from rules.kinds.duplicates import DuplicatesRule
+from rules.values import schema_from_arrow
+
+SLOW_GROUPERS = {"mysql": "MariaDB and MySQL are read faster than they group"}
+"""Measured (docs/engines.md): dialects on which pulling wins, with the words for it."""
+
+
+class RuleDoesNotFit(Exception):
+    """A rule cannot be checked on its dataset as it is now; the message holds every mistake, one sentence each."""
+
+    def __init__(self, rule: str, dataset: str, mistakes: list[str]) -> None:
+        super().__init__(f"Rule {rule!r} does not fit dataset {dataset!r}: {' '.join(mistakes)}")
+        self.mistakes = tuple(mistakes)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one detection may use: `memory` as DuckDB writes it (`2GB`), and a folder for what does not fit."""
+
+    memory: str
+    folder: str | None = None
+
+
+@dataclass(frozen=True)
+class Detected:
+    """A rule's answer, which engine gave it and why, what could not be read in single cells, and how long it took."""
+
+    detection: Detection
+    choice: Choice
+    problems: tuple[Problem, ...]
+    seconds: float
+
+
+@dataclass
+class Subject:
+    """A dataset ready to be checked: its source, and how rules see it."""
+
+    dataset: DatasetConfig
+    source: Source
+    relation: Relation = field(init=False)
+
+    def __post_init__(self) -> None:
+        money = self.dataset.money
+        schema = schema_from_arrow(self.source.describe(self.dataset.settings))
+        self.relation = Relation(
+            dataset=self.dataset.name,
+            schema=schema,
+            id=self.dataset.id,
+            timezone=self.dataset.timezone,
+            where=self.dataset.where,
+            derived=self.dataset.derived,
+            money=money.columns((*schema.names, *self.dataset.derived)) if money else None,
+        )
+
+
+def choose(rule: DuplicatesRule, subject: Subject) -> Choice:
+    """Which engine runs the rule, and why. Raises RuleDoesNotFit where `engine: pushdown` cannot give the answer."""
+    if not isinstance(subject.source, Queryable):
+        if rule.engine == "pushdown":
+            reason = f"Source {subject.source.name!r} cannot run queries; use `engine: embedded` or leave it out."
+            raise RuleDoesNotFit(rule.name, subject.dataset.name, [reason])
+        return Choice("embedded", f"source {subject.source.name!r} is read here: it cannot run queries itself")
+    dialect = subject.source.dialect
+    obstacle = duplicates.pushdown_obstacle(rule, subject.relation, dialect)
+    if rule.engine == "embedded":
+        return Choice("embedded", "the rule says `engine: embedded`")
+    if obstacle and rule.engine == "pushdown":
+        raise RuleDoesNotFit(rule.name, subject.dataset.name, [f"It says `engine: pushdown`, but {obstacle}."])
+    if obstacle:
+        return Choice("embedded", obstacle)
+    if rule.engine == "pushdown":
+        return Choice("pushdown", "the rule says `engine: pushdown`, and the answer is the same there")
+    if dialect in SLOW_GROUPERS:
+        return Choice("embedded", f"{SLOW_GROUPERS[dialect]}; `engine: pushdown` forces it")
+    return Choice("pushdown", f"source {subject.source.name!r} compares these columns exactly as we do")
+
+
+def check(rule: DuplicatesRule, subject: Subject) -> None:
+    """Raises RuleDoesNotFit with every column, type and expression of the rule that the dataset cannot serve."""
+    mistakes = [str(mistake) for mistake in duplicates.check(rule, subject.relation)]
+    if mistakes:
+        raise RuleDoesNotFit(rule.name, subject.dataset.name, mistakes)
+
+
+def detect(
+    rule: DuplicatesRule,
+    subject: Subject,
+    slot: dt.datetime,
+    budget: Budget,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Detected:
+    """Run the rule. `progress` is told how many records were read so far, where they stream through us.
+
+    Raises RuleDoesNotFit, or the source's ConnectorError; nothing is half found.
+    """
+    begin = time.monotonic()
+    check(rule, subject)
+    choice = choose(rule, subject)
+    problems: list[Problem] = []
+    with _records(rule, choice, subject, problems, progress) as records:
+        found = duplicates.detect(rule, subject.relation, records, slot, memory=budget.memory, temp=budget.folder)
+    return Detected(found, choice, tuple(problems), time.monotonic() - begin)
+
+
+def explain(rule: DuplicatesRule, subject: Subject) -> Choice:
+    """The choice with the statements that would run."""
+    check(rule, subject)
+    choice = choose(rule, subject)
+    with _records(rule, choice, subject, [], lambda _: None) as records:
+        return Choice(choice.engine, choice.reason, tuple(duplicates.explain(rule, subject.relation, records)))
+
+
+@contextmanager
+def _records(
+    rule: DuplicatesRule,
+    choice: Choice,
+    subject: Subject,
+    problems: list[Problem],
+    progress: Callable[[int], None],
+) -> Iterator[Records]:
+    """The records in the form the chosen engine takes; after the block `problems` holds what was wrong with cells."""
+    source, reading = subject.source, subject.dataset.settings
+    if choice.engine == "pushdown":
+        assert isinstance(source, Queryable)  # noqa: S101 - choose() looked
+        with source.snapshot() as snapshot:
+            yield Pushed(source.dialect, source.relation(reading), snapshot.query)
+        return
+    scan = _duck_scan(source, reading, duplicates.needed_columns(rule, subject.relation))
+    if scan is not None:
+        yield Readable(lambda columns: _sql(source, reading, columns))
+        problems += problems_of(scan)
+        return
+    opened: list[Scan] = []
+
+    def stream(columns: tuple[str, ...]) -> pa.RecordBatchReader:
+        opened.append(source.scan(reading, columns))
+        return _counting(opened[-1].reader, progress)
+
+    try:
+        yield Streamed(stream)
+    finally:
+        for one in opened:
+            one.close()
+    for one in opened:
+        problems += one.problems()
+
+
+def _duck_scan(source: Source, reading: object, columns: tuple[str, ...]) -> DuckScan | None:
+    return source.duck_scan(reading, columns) if isinstance(source, DuckReadable) else None
+
+
+def _sql(source: Source, reading: object, columns: tuple[str, ...]) -> str:
+    scan = _duck_scan(source, reading, columns)
+    assert scan is not None  # noqa: S101 - a source that can read all needed columns so can read some of them so
+    return scan.sql
+
+
+def _counting(reader: pa.RecordBatchReader, progress: Callable[[int], None]) -> pa.RecordBatchReader:
+    """The same batches, and `progress` told of each."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        read = 0
+        for batch in reader:
+            read += batch.num_rows
+            progress(read)
+            yield batch
+
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
