@@ -1,0 +1,287 @@
+"""From the outbox to the channels: once where the channel can be asked, else at least once with the same message id.
+
+A message is `sending` before the first byte leaves. Whoever finds it so while its sender is dead does not know whether
+it arrived: the channel is asked, three times over ten seconds, before it is sent again. A channel that cannot be asked
+gets it again, or leaves it to a person, as its `on_unknown` says.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+
+from notifications.base import Notice, Receipt
+from notifications.errors import CannotBeAsked, ChannelError, Reaction
+from reconcile import retry
+from reconcile.lease import Owner, is_dead
+from reconcile.outbox import MESSAGES, Message, log, messages, notice_of, one
+from reconcile.store import Store, Transaction
+from reconcile.store.tables import outbox
+
+PATIENCE = dt.timedelta(seconds=30)
+"""How long one delivery waits for messages that are due soon; what is due later is the next run's."""
+
+CLAIM = dt.timedelta(minutes=5)
+LOOKS = (0.0, 4.0, 6.0)
+"""Seconds before each look for a message that may have arrived."""
+
+
+class Deliverer(Protocol):
+    """What the outbox needs of a channel; every `notifications.base.Channel` has it."""
+
+    def send(self, notice: Notice) -> Receipt:
+        """Deliver once, or raise a ChannelError that says whether it is known not to have happened."""
+
+    def find(self, notice: Notice) -> Receipt | None:
+        """The receipt of this notice if it is there; raises CannotBeAsked where that cannot be known."""
+
+
+@dataclass
+class Report:
+    """What a delivery did: `sent` and `failed` by it, and all that is `waiting` afterwards, whoever queued it."""
+
+    sent: list[Message] = field(default_factory=list)
+    failed: list[Message] = field(default_factory=list)
+    waiting: list[Message] = field(default_factory=list)
+
+
+def deliver(
+    store: Store,
+    channels: Mapping[str, Deliverer],
+    *,
+    ask_a_person: Collection[str] = (),
+    policy: retry.Policy = MESSAGES,
+    patience: dt.timedelta = PATIENCE,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Report:
+    """Deliver what is due, and what becomes due within `patience`; the rest stays queued for the next delivery.
+
+    `ask_a_person` names the channels with `on_unknown: person`: what may have arrived there and cannot be looked for
+    is failed, in doubt, for a person to requeue. Safe to run in any number of processes: each message is sent by one.
+    A channel's error never ends it; a StoreError does, and leaves every message as the next delivery can go on from.
+    """
+    delivery = _Delivery(store, channels, ask_a_person, policy, sleep)
+    left = patience.total_seconds()
+    delivery.give_up_unknown_channels()
+    while True:
+        while (claim := delivery.claim()) is not None:
+            delivery.handle(claim)
+        wait = delivery.seconds_to_next()
+        if wait is None or wait > left:
+            break
+        sleep(wait)
+        left -= wait
+    with store.read() as tx:
+        delivery.report.waiting = list(messages(tx, "queued"))
+    return delivery.report
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A message that is ours to send, as long as its fence stands."""
+
+    message: str
+    channel: str
+    run: str | None
+    fence: int
+    attempts: int
+    give_up_at: dt.datetime
+    in_doubt: bool
+    notice: Notice
+
+
+class _Overtaken(Exception):
+    """Another sender took the message over while we looked for it."""
+
+
+class _Delivery:
+    """One call of `deliver`: what it may use, what it did, and which messages were refused and are left for later."""
+
+    def __init__(
+        self,
+        store: Store,
+        channels: Mapping[str, Deliverer],
+        ask_a_person: Collection[str],
+        policy: retry.Policy,
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._store = store
+        self._channels = channels
+        self._policy = policy
+        self._ask_a_person = ask_a_person
+        self._sleep = sleep
+        self._refused: set[str] = set()
+        self.report = Report()
+
+    # Claiming
+
+    def claim(self) -> _Claim | None:
+        """The next message that is due or that a dead sender left, made ours by compare-and-set."""
+        with self._store.begin() as tx:
+            for row in tx.connection.execute(_due(tx, self._channels, self._refused)).all():
+                if row.status == "sending" and not is_dead(tx, Owner.from_json(row.owner), row.lease_until):
+                    continue
+                claimed = tx.connection.execute(_take(tx, row)).one_or_none()
+                if claimed is None:
+                    continue
+                doubt = row.in_doubt or row.status == "sending"
+                body = {"channel": row.channel, "run": row.run, "attempt": claimed.attempts, "in_doubt": doubt}
+                log(tx, "reconcile", "message.sending", row.message, body)
+                notice = notice_of(claimed.notice)
+                return _Claim(
+                    row.message,
+                    row.channel,
+                    row.run,
+                    claimed.fence,
+                    claimed.attempts,
+                    claimed.give_up_at,
+                    doubt,
+                    notice,
+                )
+        return None
+
+    def seconds_to_next(self) -> float | None:
+        with self._store.read() as tx:
+            soonest = tx.connection.execute(
+                sa.select(sa.func.min(outbox.c.next_at, type_=outbox.c.next_at.type)).where(
+                    outbox.c.status == "queued",
+                    outbox.c.channel.in_(list(self._channels)),
+                    outbox.c.message.not_in(list(self._refused)),
+                )
+            ).scalar()
+            return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.01)
+
+    # Sending
+
+    def handle(self, claim: _Claim) -> None:
+        """Send one claimed message and record what came of it."""
+        channel = self._channels[claim.channel]
+        doubt = claim.in_doubt
+        try:
+            receipt = None
+            if claim.in_doubt:
+                receipt, doubt = self._look(channel, claim)
+            found = receipt is not None
+            receipt = receipt or channel.send(claim.notice)
+        except _Overtaken:
+            return
+        except ChannelError as error:
+            self._react(claim, error, in_doubt=doubt)
+        else:
+            self._sent(claim, receipt, found=found)
+
+    def _react(self, claim: _Claim, error: ChannelError, *, in_doubt: bool) -> None:
+        """Known not sent: again. Unknown: again, with a look first. Refused: not again by this delivery."""
+        if isinstance(error, CannotBeAsked):
+            self._again(claim, error, give_up=True, in_doubt=True)
+            return
+        if error.reaction in (Reaction.STOP, Reaction.ASK):
+            self._refused.add(claim.message)
+        self._again(claim, error, in_doubt=in_doubt or error.reaction is Reaction.LOOK)
+
+    def _look(self, channel: Deliverer, claim: _Claim) -> tuple[Receipt | None, bool]:
+        """The receipt if it arrived before, and whether doubt is left. Raises what `find` raises, or _Overtaken."""
+        try:
+            for wait in LOOKS:
+                if wait:
+                    self._sleep(wait)
+                receipt = channel.find(claim.notice)
+                if receipt is not None:
+                    return receipt, False
+        except CannotBeAsked:
+            if claim.channel in self._ask_a_person:
+                raise
+            return None, True
+        self._keep(claim)
+        return None, False
+
+    def _keep(self, claim: _Claim) -> None:
+        """Renew the claim before the send; raises _Overtaken when it is not ours any more."""
+        with self._store.begin() as tx:
+            if not _update(tx, claim, owner=Owner.this_process(CLAIM).to_json(), lease_until=tx.now + CLAIM):
+                raise _Overtaken
+
+    def _sent(self, claim: _Claim, receipt: Receipt, *, found: bool) -> None:
+        said = {"where": receipt.where, "details": dict(receipt.details)}
+        body = {"channel": claim.channel, "run": claim.run, "attempt": claim.attempts, "receipt": said, "found": found}
+        with self._store.begin() as tx:
+            done = {"status": "sent", "receipt": said, "sent_at": tx.now, "in_doubt": False, "problem": None}
+            if not _update(tx, claim, owner=None, **done):
+                log(tx, "reconcile", "message.sent_late", claim.message, body)
+                return
+            log(tx, "reconcile", "message.sent", claim.message, body)
+            message = one(tx, claim.message)
+        self.report.sent.append(message)
+
+    def _again(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, give_up: bool = False) -> None:
+        """Queue it again with the delay its key and attempt give, or give it up when its budget is used up."""
+        asked = None if error.retry_after is None else dt.timedelta(seconds=min(error.retry_after, 86_400.0))
+        decision = retry.decide(claim.message, claim.attempts - 1, self._policy, asked)
+        attempts_left = self._policy.attempts - claim.attempts
+        body: dict[str, Any] = {"channel": claim.channel, "run": claim.run, "class": type(error).__name__}
+        body |= {"in_doubt": in_doubt, "attempts_left": attempts_left, **decision.to_json()}
+        with self._store.begin() as tx:
+            next_at = tx.now + decision.delay
+            over = give_up or attempts_left <= 0 or next_at > claim.give_up_at
+            values = {"status": "failed" if over else "queued", "next_at": next_at, "in_doubt": in_doubt}
+            if not _update(tx, claim, owner=None, problem=str(error), **values):
+                log(tx, "reconcile", "message.overtaken", claim.message, body)
+                return
+            log(tx, "reconcile", "message.failed" if over else "message.retry", claim.message, body)
+            message = one(tx, claim.message)
+        if over:
+            self.report.failed.append(message)
+
+    def give_up_unknown_channels(self) -> None:
+        """A message to a channel that is configured no more waits until its budget ends, then it fails."""
+        with self._store.begin() as tx:
+            overdue = sa.select(outbox.c.message, outbox.c.channel, outbox.c.run).where(
+                outbox.c.status == "queued",
+                outbox.c.channel.not_in(list(self._channels)),
+                outbox.c.give_up_at < tx.now,
+            )
+            for row in tx.connection.execute(overdue).all():
+                problem = f"the channel {row.channel!r} is not configured any more"
+                tx.connection.execute(
+                    sa.update(outbox).where(outbox.c.message == row.message).values(status="failed", problem=problem)
+                )
+                log(tx, "reconcile", "message.failed", row.message, {"run": row.run, "class": "no_channel"})
+                self.report.failed.append(one(tx, row.message))
+
+
+def _due(tx: Transaction, channels: Collection[str], refused: Collection[str]) -> sa.Select[Any]:
+    due = sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
+    return (
+        sa.select(outbox)
+        .where(due, outbox.c.channel.in_(list(channels)), outbox.c.message.not_in(list(refused)))
+        .order_by(outbox.c.queued_at, outbox.c.message)
+        .limit(200)
+    )
+
+
+def _take(tx: Transaction, row: sa.Row[Any]) -> Any:
+    values = {
+        "status": "sending",
+        "fence": outbox.c.fence + 1,
+        "attempts": outbox.c.attempts + 1,
+        "owner": Owner.this_process(CLAIM).to_json(),
+        "lease_until": tx.now + CLAIM,
+    }
+    return (
+        sa.update(outbox)
+        .where(outbox.c.message == row.message, outbox.c.fence == row.fence, outbox.c.status == row.status)
+        .values(values)
+        .returning(outbox.c.fence, outbox.c.attempts, outbox.c.notice, outbox.c.give_up_at)
+    )
+
+
+def _update(tx: Transaction, claim: _Claim, **values: Any) -> bool:
+    mine = sa.update(outbox).where(
+        outbox.c.message == claim.message, outbox.c.fence == claim.fence, outbox.c.status == "sending"
+    )
+    return tx.connection.execute(mine.values(values)).rowcount == 1

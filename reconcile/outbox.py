@@ -1,0 +1,137 @@
+"""The outbox: messages are written in the transaction of the facts they tell; neither is there without the other.
+
+A message is `queued`, then `sending`, then `sent` with its receipt, or `queued` again, or `failed` when its budget is
+used up; reconcile.delivery takes it from state to state.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import TypeAdapter
+
+from notifications.base import Notice, Receipt
+from reconcile import audit, retry
+from reconcile.store import Transaction
+from reconcile.store.columns import json_text
+from reconcile.store.tables import outbox
+
+MESSAGES = retry.Policy(dt.timedelta(seconds=1), dt.timedelta(minutes=15), 24, dt.timedelta(days=3))
+"""Longer than an effect's budget: where cron runs a job once a day, most attempts are a day apart."""
+
+_NOTICE = TypeAdapter(Notice)
+
+
+class MessageConflict(Exception):
+    """A message id was used for two different messages: a defect, and nothing was queued."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"The message {message} is in the outbox already with another content; nothing was queued")
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message as it stands. `in_doubt`: it may have arrived. `problem` is why it is not sent yet."""
+
+    message: str
+    channel: str
+    job: str
+    run: str | None
+    status: str
+    attempts: int
+    next_at: dt.datetime
+    in_doubt: bool
+    problem: str | None
+    receipt: Receipt | None
+
+
+def enqueue(
+    tx: Transaction, channel: str, notice: Notice, *, policy: retry.Policy = MESSAGES, actor: str = "reconcile"
+) -> bool:
+    """Queue a notice for a channel under `notice.id`; it is there exactly when the transaction is kept.
+
+    False when the very same message is there already. Raises MessageConflict when the id stands for another one.
+    """
+    content = _NOTICE.dump_python(notice, mode="json")
+    known = sa.select(outbox.c.channel, outbox.c.notice).where(outbox.c.message == notice.id)
+    if (row := tx.connection.execute(known).one_or_none()) is not None:
+        if row.channel == channel and json_text(row.notice) == json_text(content):
+            return False
+        raise MessageConflict(notice.id)
+    row_values = {
+        "message": notice.id,
+        "channel": channel,
+        "job": notice.job,
+        "run": None if notice.test else notice.run,
+        "notice": content,
+        "version": 1,
+        "status": "queued",
+        "attempts": 0,
+        "queued_at": tx.now,
+        "next_at": tx.now,
+        "give_up_at": tx.now + policy.budget,
+        "fence": 0,
+        "lease_until": tx.now,
+        "in_doubt": False,
+    }
+    tx.connection.execute(sa.insert(outbox).values(row_values))
+    log(tx, actor, "message.queued", notice.id, {"channel": channel, "run": row_values["run"]})
+    return True
+
+
+def messages(tx: Transaction, *statuses: str) -> Iterator[Message]:
+    """The messages in these states (all without any), oldest first."""
+    query = sa.select(outbox).order_by(outbox.c.queued_at, outbox.c.message)
+    if statuses:
+        query = query.where(outbox.c.status.in_(statuses))
+    for row in tx.connection.execute(query):
+        yield _message(row)
+
+
+def requeue(tx: Transaction, message: str, *, policy: retry.Policy = MESSAGES, actor: str) -> bool:
+    """Give a failed message a new budget, because a person says so; False when it is not a failed one.
+
+    Where it was in doubt, that person has looked: it is sent without asking the channel.
+    """
+    fresh: dict[str, Any] = {"status": "queued", "attempts": 0, "next_at": tx.now, "give_up_at": tx.now + policy.budget}
+    fresh |= {"in_doubt": False, "problem": None}
+    mine = sa.update(outbox).where(outbox.c.message == message, outbox.c.status == "failed").values(fresh)
+    if tx.connection.execute(mine).rowcount != 1:
+        return False
+    log(tx, actor, "message.requeued", message, {})
+    return True
+
+
+def one(tx: Transaction, message: str) -> Message:
+    """The message with this id; it must be there."""
+    return _message(tx.connection.execute(sa.select(outbox).where(outbox.c.message == message)).one())
+
+
+def _message(row: sa.Row[Any]) -> Message:
+    receipt = None if row.receipt is None else Receipt(row.receipt["where"], row.receipt["details"])
+    return Message(
+        row.message,
+        row.channel,
+        row.job,
+        row.run,
+        row.status,
+        row.attempts,
+        row.next_at,
+        row.in_doubt,
+        row.problem,
+        receipt,
+    )
+
+
+def notice_of(stored: Any) -> Notice:
+    """A notice as the outbox holds it, as a notice again."""
+    return _NOTICE.validate_python(stored)
+
+
+def log(tx: Transaction, actor: str, event: str, message: str, body: Mapping[str, Any]) -> None:
+    """The audit entry of a step of a message."""
+    audit.append(tx, actor, event, f"message:{message}", {"message": message, **body})
