@@ -1,0 +1,141 @@
+"""The JSON Schema of reconcile.yaml, for editors: every setting with what it is for, ours and those of plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from reconcile.plugins import Kinds, PluginBroken
+from reconcile.settings import DEFAULT_MEMORY, DEFAULT_STATE, DatasetEntry, JobEntry, TopSettings
+
+Schema = dict[str, Any]
+
+_MAPS = ("properties", "patternProperties")
+_SCHEMAS = ("additionalProperties", "items", "propertyNames", "contains", "not")
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_NUMBER_AS_TEXT = r"\$\{|^[+-]?[0-9][0-9._]*$"
+_BOOLEAN_AS_TEXT = r"\$\{|^([Yy]es|[Nn]o|[Oo]n|[Oo]ff|[Tt]rue|[Ff]alse)$"
+
+
+def json_schema() -> Schema:
+    """JSON Schema 2020-12 of a whole configuration file; included files fit it too."""
+    sections = {
+        "sources": ("Where records come from.", _any_of([_typed("connectors", name) for name in Kinds("connectors")])),
+        "datasets": ("The records rules read.", _any_of([_dataset(name) for name in Kinds("connectors")])),
+        "rules": ("What must not be.", _any_of([_rule(name) for name in Kinds("rules")])),
+        "jobs": ("Rules that run together.", _of(JobEntry)),
+        "channels": ("Where messages go.", _any_of([_typed("channels", name) for name in Kinds("channels")])),
+    }
+    properties = dict(_of(TopSettings)["properties"])
+    properties["state"] = {**_without(properties["state"], "format", "writeOnly"), "default": DEFAULT_STATE}
+    properties["memory"] = {**properties["memory"], "default": f"{DEFAULT_MEMORY // 10**9}GB"}
+    properties["include"] = {
+        "description": "More files of this shape, relative to this one, e.g. [rules/*.yaml].",
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+    }
+    for section, (description, entry) in sections.items():
+        properties[section] = {"type": "object", "description": description, "additionalProperties": entry}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Reconcile configuration",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+    }
+
+
+def _typed(group: str, name: str) -> Schema:
+    """A source or a channel: `type` tells which."""
+    settings = _load(group, name, "Settings")
+    schema = _of(settings) if settings else {"type": "object", "properties": {}}
+    return _told_by(schema, "type", name)
+
+
+def _dataset(connector: str) -> Schema:
+    """What every dataset says, and what this connector adds."""
+    ours, theirs = _of(DatasetEntry), _load("connectors", connector, "Dataset")
+    ours["properties"]["timezone"].pop("default")  # it is the project's
+    added = _of(theirs) if theirs else {"properties": {}, "additionalProperties": True}
+    return {
+        "title": f"dataset of a source of type {connector}",
+        "type": "object",
+        "additionalProperties": added.get("additionalProperties", False),
+        "properties": {**added["properties"], **ours["properties"]},
+        "required": [*ours.get("required", ()), *added.get("required", ())],
+    }
+
+
+def _rule(kind: str) -> Schema:
+    model = _load("rules", kind, "")
+    if model is None:
+        return _told_by({"type": "object", "properties": {}}, "kind", kind)
+    schema = _of(model)
+    schema["properties"].pop("name")
+    schema["required"] = [key for key in schema["required"] if key != "name"]
+    return _told_by(schema, "kind", kind)
+
+
+def _told_by(schema: Schema, key: str, name: str) -> Schema:
+    properties = {key: {"const": name}, **{k: v for k, v in schema["properties"].items() if k != key}}
+    required = [key, *(k for k in schema.get("required", ()) if k != key)]
+    return {**schema, "title": name, "properties": properties, "required": required}
+
+
+def _load(group: str, name: str, attribute: str) -> type[BaseModel] | None:
+    """The model of a kind; None when what it needs is not installed, which must not take the schema away."""
+    try:
+        loaded = Kinds(group).load(name)
+    except PluginBroken:
+        return None
+    model: type[BaseModel] = getattr(loaded, attribute) if attribute else loaded
+    return model
+
+
+def _any_of(schemas: list[Schema]) -> Schema:
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def _of(model: type[BaseModel]) -> Schema:
+    written = model.model_json_schema(by_alias=True)
+    return _plain(written, written.get("$defs", {}))
+
+
+def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    """Without references, titles and nulls, and with every way an author may write a scalar.
+
+    Scalars are read as text whatever YAML takes them for, and a variable may stand for a number.
+    """
+    if "$ref" in schema:
+        return _plain({**definitions[schema["$ref"].rsplit("/", 1)[-1]], **_without(schema, "$ref")}, definitions)
+    plain = _without(schema, "$defs", "title", *(["default"] if schema.get("default", "") is None else []))
+    for key in _MAPS:
+        if key in plain:
+            plain[key] = {name: _plain(one, definitions) for name, one in plain[key].items()}
+    for key in _SCHEMAS:
+        if isinstance(plain.get(key), dict):
+            plain[key] = _plain(plain[key], definitions)
+    for key in _LISTS:
+        if key in plain:
+            plain[key] = [_plain(one, definitions) for one in plain[key] if one.get("type") != "null"]
+    if len(plain.get("anyOf", ())) == 1:
+        [only] = plain.pop("anyOf")
+        plain = {**only, **plain}
+    return _as_written(plain)
+
+
+def _as_written(schema: Schema) -> Schema:
+    kind = schema.get("type")
+    if kind == "string" and not schema.keys() & {"enum", "const", "pattern"}:
+        return {**schema, "type": ["string", "number", "boolean"]}
+    if kind in ("integer", "number", "boolean"):
+        pattern = _BOOLEAN_AS_TEXT if kind == "boolean" else _NUMBER_AS_TEXT
+        text = {"type": "string", "pattern": pattern}
+        described = {key: schema[key] for key in ("description", "default", "examples") if key in schema}
+        return {**described, "anyOf": [_without(schema, *described), text]}
+    return schema
+
+
+def _without(schema: Schema, *keys: str) -> Schema:
+    return {key: value for key, value in schema.items() if key not in keys}
