@@ -1,0 +1,68 @@
+"""Which files a dataset means, confined to the root of its source."""
+
+from __future__ import annotations
+
+import gzip
+import stat
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from connectors.errors import DatasetMissing, FileRefused
+
+FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+
+
+def matching(source: str, root: Path, pattern: str) -> list[Path]:
+    """The regular files that `pattern` (a path or a glob) names below `root`, sorted.
+
+    Raises DatasetMissing when there is none, and FileRefused for a link that leaves the root, a FIFO or a device.
+    """
+    if "\0" in pattern:
+        raise FileRefused(repr(pattern), "a path has no NUL character", "correct `path`")
+    if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
+        raise FileRefused(pattern, "it is not below the root of its source", "write it relative to `root`, without ..")
+    exact = root / pattern
+    if exact.is_symlink() or exact.exists():
+        found = [exact]
+    else:
+        found = [one for one in sorted(root.glob(pattern)) if not one.is_dir()] if pattern else []
+    if not found:
+        raise DatasetMissing(source, f"file {pattern}", (p.name for p in below(root)))
+    for one in found:
+        confined(one, root)
+    return found
+
+
+def confined(path: Path, root: Path) -> None:
+    """Raises FileRefused unless `path`, links followed, is a regular file below `root`."""
+    name = path.relative_to(root).as_posix()
+    try:
+        mode = path.stat().st_mode
+        inside = path.resolve(strict=True).is_relative_to(root.resolve(strict=True))
+    except OSError as error:
+        raise FileRefused(
+            name, f"it cannot be opened ({error.strerror})", "check the link and its permissions"
+        ) from error
+    if not inside:
+        raise FileRefused(name, "it links to a place outside the root of its source", "copy the file or widen `root`")
+    if not stat.S_ISREG(mode):
+        kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+        raise FileRefused(name, f"it is {kind}", "name a file, or files by a pattern like *.csv")
+
+
+def below(root: Path) -> list[Path]:
+    """Files of a known format directly in the root, for near names."""
+    if not root.is_dir():
+        return []
+    return sorted(one for one in root.iterdir() if one.is_file() and format_of(one) is not None)
+
+
+def format_of(path: Path) -> str | None:
+    """The format a name speaks of, `.gz` aside."""
+    name = path.with_suffix("") if path.suffix == ".gz" else path
+    return FORMATS.get(name.suffix.lower())
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """The content, gzip unpacked as it is read."""
+    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
