@@ -26,7 +26,8 @@ from reconcile.settings import (
     TopSettings,
 )
 from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, locate
-from rules.loader import load_rule
+from rules.expressions import parse
+from rules.loader import expression_problems, load_rule
 from rules.mistakes import Position, Problem, short, suggestion
 from rules.models import Rule
 from rules.reading import Reader, known_keys, name_problem
@@ -164,11 +165,12 @@ class _Loading:
         only_theirs = set(known_keys(theirs)) - common_keys if theirs else _keys(entry) - common_keys
         ours = Reader(DatasetEntry, what, defaults=zone, also=only_theirs, later=_LATER["datasets"])
         common = self._read(ours, entry.node, entry.key_at)
-        if theirs is None or not isinstance(entry.node, MapNode):
+        self.sections.problems += _dataset_expressions(entry.node)
+        if theirs is None:
             return None
-        own = MapNode(entry.node.at, {k: e for k, e in entry.node.entries.items() if k in only_theirs})
         given = {} if common is None else _handed_on(theirs, common)
-        settings = self._read(Reader(theirs, what, given=given), own, entry.key_at)
+        adds = Reader(theirs, what, given=given, also=common_keys, later=_LATER["datasets"])
+        settings = self._read(adds, entry.node, entry.key_at)
         if common is None or settings is None:
             return None
         derived = {column: said.is_ for column, said in common.columns.items() if said.is_ is not None}
@@ -217,7 +219,8 @@ class _Loading:
         return name
 
     def _tell_unknown(self, at: Position, what: str, name: str, known: Iterable[str]) -> None:
-        self.sections.tell(at, f"there is no {what} `{short(name)}`; {suggestion(name, known)}")
+        if self.sections.whole:
+            self.sections.tell(at, f"there is no {what} `{short(name)}`; {suggestion(name, known)}")
 
     def _check_something_is_checked(self) -> None:
         if not self.sections["rules"] and not self.sections.problems:
@@ -263,8 +266,8 @@ class _Loading:
                     self.warnings.append(Problem.at(entry.key_at, sentence))
 
     def _is_news(self, problem: Problem) -> bool:
-        """A value whose variable is missing is told once, not again for what it is not."""
-        return Position(problem.file, problem.line, problem.column) not in self.sections.unresolved
+        """A value that could not be read or filled in is told once, not again for what it is not."""
+        return Position(problem.file, problem.line, problem.column) not in self.sections.doubtful
 
     def _absolute_state(self, state: SecretStr) -> SecretStr:
         address = state.get_secret_value()
@@ -272,6 +275,16 @@ class _Loading:
         if not scheme.startswith("sqlite") or not separator or path.startswith("/"):
             return state
         return SecretStr(f"{scheme}:///{self.sections.path.parent.absolute() / path}")
+
+
+def _dataset_expressions(node: Node) -> Iterator[Problem]:
+    """What is wrong with the expressions of a dataset: its `where` and its derived columns."""
+    if isinstance(node, MapNode):
+        yield from expression_problems(node, {"where": parse})
+        columns = node.entries.get("columns")
+        for entry in columns.node.entries.values() if columns and isinstance(columns.node, MapNode) else ():
+            if isinstance(entry.node, MapNode):
+                yield from expression_problems(entry.node, {"is": parse})
 
 
 def _keys(entry: Entry) -> set[str]:

@@ -23,13 +23,15 @@ _SECRETS_IN = ("sources", "channels", "state")
 class Sections:
     """What all files say: the top settings of the main one, and for every section its entries by name.
 
-    `unresolved` are the places of values whose variable is missing: what else is wrong with them is no news.
+    `doubtful` are the places of values that could not be read or filled in: what else is wrong with them is no news.
+    `whole` is false when a file could not be read: a name that is not here may stand in it.
     """
 
     path: Path
     top: MapNode
     problems: list[Problem] = field(default_factory=list)
-    unresolved: set[Position] = field(default_factory=set)
+    doubtful: set[Position] = field(default_factory=set)
+    whole: bool = True
     named: dict[str, dict[str, Entry]] = field(default_factory=lambda: {name: {} for name in SECTIONS})
 
     def __getitem__(self, section: str) -> dict[str, Entry]:
@@ -53,7 +55,7 @@ def gather(path: Path, environ: Mapping[str, str]) -> Sections:
             if node is not None:
                 _add(node, gathered, included=True)
     gathered.problems += resolver.problems
-    gathered.unresolved = resolver.unresolved
+    gathered.doubtful |= resolver.unresolved
     return gathered
 
 
@@ -64,12 +66,16 @@ def _file(file: Path, shown: str, gathered: Sections, resolver: Resolver) -> Map
         document = read(file, shown)
     except FileNotFoundError:
         gathered.tell(start, "there is no such file; `reconcile init` writes one, `-c` names another")
+        gathered.whole = False
         return None
     except OSError as why:
         reason = (why.strerror or type(why).__name__).lower()
         gathered.tell(start, f"this file cannot be read: {reason}; correct the path or its rights")
+        gathered.whole = False
         return None
     gathered.problems += document.problems
+    gathered.doubtful |= {Position(p.file, p.line, p.column) for p in document.problems}
+    gathered.whole = gathered.whole and document.root is not None
     if isinstance(document.root, MapNode):
         entries = {
             key: Entry(entry.key_at, resolver.resolve(entry.node, secrets_allowed=key in _SECRETS_IN))

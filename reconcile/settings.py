@@ -78,7 +78,7 @@ def parse_state(value: Any) -> Any:
         raise ValueError("the state is kept in SQLite or PostgreSQL; write sqlite:///file.db or postgresql://…")
     if scheme == "sqlite" and text.split("?")[0].rstrip("/") in ("sqlite:", "sqlite:///:memory:"):
         raise ValueError(
-            "a state in memory would be forgotten after each run; name a file, like sqlite:///reconcile.db"
+            "a state in memory would be forgotten after each run; add the path of a file"
         )
     return value
 

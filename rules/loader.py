@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pkgutil import resolve_name
 
 from rules.document import Entry, MapNode, Node, ScalarNode, locate
 from rules.errors import RuleError
+from rules.expressions import ExpressionError, parse, parse_group
 from rules.kinds import KINDS
 from rules.mistakes import Problem, short, suggestion
 from rules.models import KeyPart, Rule, Step
@@ -14,6 +15,7 @@ from rules.normalise import NORMALISERS, register
 from rules.reading import Reader, name_problem
 
 NO_MORE: Mapping[str, str] = {}
+_EXPRESSIONS: Mapping[str, Callable[[str], object]] = {"where": parse, "having": parse_group}
 LATER_KINDS = ("similar", "reconciliation", "sql")
 LATER_KEYS = ("clean", "approval", "limits", "examples", "use")
 
@@ -53,9 +55,23 @@ def load_rule(
     reader = Reader(model, what, given={"name": name}, later=LATER_KEYS)
     rule, wrong = reader.read(entry.node, entry.key_at)
     problems += wrong
+    problems += expression_problems(entry.node, _EXPRESSIONS)
     if rule is not None:
         problems += _chain_problems(rule, entry.node, normalisers)
     return (None if problems else rule), problems
+
+
+def expression_problems(node: MapNode, settings: Mapping[str, Callable[[str], object]]) -> Iterator[Problem]:
+    """What is wrong with the expressions in some settings of a mapping, each told at its character."""
+    for key, parsed in settings.items():
+        entry = node.entries.get(key)
+        if entry is None or not isinstance(entry.node, ScalarNode) or entry.node.text is None:
+            continue
+        try:
+            parsed(entry.node.text)
+        except RuleError as wrong:
+            at = entry.node.position(wrong.at) if isinstance(wrong, ExpressionError) else entry.node.at
+            yield Problem.at(at, f"`{key}`: {str(wrong).rstrip('.')}")
 
 
 def _kind(entry: Entry, what: str, kinds: Mapping[str, str]) -> tuple[type[Rule] | None, list[Problem]]:

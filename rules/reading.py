@@ -92,7 +92,8 @@ class Reader(Generic[Model]):
             return Problem.at(place.key_at, f"{self.what} needs `{loc[-1]}`{inside}; add it")
         name = next((str(step) for step in reversed(place.path) if isinstance(step, str)), None)
         said = self.hide(secrets.hide(_sentence(error, place.node, secrets)))
-        return Problem.at(_at_fault(place.node, said), f"`{name}`: {said}" if name else f"{self.what}: {said}")
+        at = _at_fault(place, said)
+        return Problem.at(at, f"`{name}`: {said}" if name else f"{self.what}: {said}")
 
 
 def name_problem(name: str, key_at: Position) -> Problem | None:
@@ -125,7 +126,7 @@ def _not_a_mapping(node: Node) -> str:
 
 def _sentence(error: Any, node: Node, secrets: Secrets) -> str:
     kind, context = error["type"], error.get("ctx", {})
-    value = "this value" if secrets.holds(node) else _shown(node)
+    value = "the secret given" if secrets.holds(node) else _shown(node)
     if kind in ("value_error", "assertion_error"):
         return str(context["error"])
     if kind in ("literal_error", "enum"):
@@ -152,10 +153,11 @@ _WANTED = (
 )
 
 
-def _at_fault(node: Node, said: str) -> Position:
-    """The place of the value that a sentence quotes, where it stands inside the node; else the node's own."""
-    inside = (one for _, one in walk(node) if isinstance(one, ScalarNode) and one.text and f"`{one.text}`" in said)
-    return next(inside, node).at
+def _at_fault(place: Place, said: str) -> Position:
+    """The place of the value that a sentence quotes; else a mapping's own key, or where the value stands."""
+    inside = (one for _, one in walk(place.node) if isinstance(one, ScalarNode) and one.text)
+    quoted = next((one.at for one in inside if f"`{one.text}`" in said), None)
+    return quoted or (place.key_at if isinstance(place.node, MapNode) else place.node.at)
 
 
 def _choice(value: str, expected: str) -> str:

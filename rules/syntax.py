@@ -88,6 +88,9 @@ def _begins(lines: list[str], line: int, column: int, problem: str, _opened: Any
 
 
 def _flow(lines: list[str], line: int, column: int, problem: str, opened: Any) -> Told | None:
+    if "node content" in problem and not any(rest.strip() for rest in (lines[line][column:], *lines[line + 1 :])):
+        last = _said_before(lines, len(lines)) or 0
+        return last, len(lines[last].rstrip()), "the file ends before its last bracket is closed; add what is missing"
     if "node content" in problem:
         return line, column, "something is missing before this character; remove a comma too many, or add the value"
     if opened is None or not ("',' or ']'" in problem or "',' or '}'" in problem):
