@@ -15,7 +15,7 @@ _PRELUDE = """
 import datetime as dt, os, signal, sys, time
 from pathlib import Path
 import sqlalchemy as sa
-from reconcile import audit, lease
+from reconcile import audit, delivery, lease, outbox
 from reconcile.store import Store, tables
 url, root = sys.argv[1], Path(sys.argv[2])
 print("ready", flush=True)
