@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 
@@ -143,3 +144,21 @@ def canonical_instant(value: dt.datetime) -> str:
 def canonical_json(values: Sequence[Value]) -> str:
     """The canonical form of a list of values as one line of ASCII JSON."""
     return json.dumps([canonical(v) for v in values], separators=(",", ":"), ensure_ascii=True)
+
+
+_RANKS = {"n": 0, "t": 1, "d": 2, "i": 3, "b": 4, "y": 5}
+
+
+def order_key(value: Value) -> tuple[int, bool, Any]:
+    """A total order over all values, equal exactly for equal ones: by type (numbers first), then by value.
+
+    Numbers by their exact decimal value, NaN after all others; text and bytes by code point and by byte; nulls last.
+    """
+    tagged = canonical(value)
+    if tagged is None:
+        return (len(_RANKS), False, 0)
+    tag, text = tagged
+    if tag == "n":
+        number = Decimal(text)
+        return (_RANKS[tag], number.is_nan(), Decimal(0) if number.is_nan() else number)
+    return (_RANKS[tag], False, text)

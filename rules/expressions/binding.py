@@ -1,0 +1,223 @@
+"""A tree typed against a dataset: every column known, every operation given what it can take."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+
+from rules.expressions import comparing, computing
+from rules.expressions.tokens import ExpressionError
+from rules.expressions.tree import Among, Binary, Call, Constant, IsNull, Like, Logic, Name, Negated, Node, Span
+from rules.expressions.typed import EVERYWHERE, Target, Typed, computed
+from rules.functions import DIALECTS
+from rules.mistakes import suggestion
+from rules.normalise import Exactness
+from rules.values import Column, Schema, Type, Value
+
+FUNCTIONS = ("abs", "coalesce", "lower", "round", "slot", "trim")
+_TIMES = (Type.DATE, Type.INSTANT)
+
+
+class Binder:
+    """Types one expression against one schema; times without an offset are in that time zone."""
+
+    def __init__(self, text: str, schema: Schema, timezone: str) -> None:
+        self.text = text
+        self.schema = schema
+        self.zone = ZoneInfo(timezone)
+
+    def wrong(self, node: Node, problem: str, advice: str = "") -> ExpressionError:
+        return ExpressionError(self.text, node.at, problem, advice)
+
+    def bind(self, node: Node) -> Typed:
+        """The typed node; raises ExpressionError where something does not fit."""
+        match node:
+            case Constant():
+                return _constant(node)
+            case Name():
+                return self.name(node)
+            case Binary():
+                return self.binary(node)
+            case Negated() if node.operator == "-":
+                return computing.opposite(self.number(node.operand, "-"))
+            case Call():
+                return self.call(node)
+        return self.test(node)
+
+    def test(self, node: Node) -> Typed:
+        match node:
+            case Logic():
+                return comparing.logic(node.operator, [self.condition(o) for o in node.operands])
+            case Negated():
+                return comparing.negation(self.condition(node.operand))
+            case Among():
+                operand = self.bind(node.operand)
+                return comparing.among([self.alike(node, operand, self.bind(i)) for i in node.items])
+            case Like():
+                return comparing.like(self.text_value(node.operand, "like"), node.pattern)
+            case IsNull():
+                return comparing.is_null(self.bind(node.operand))
+        raise self.wrong(node, "A duration stands alone", "add it to a time or take it from one, like slot() - 90d")
+
+    def name(self, node: Name) -> Typed:
+        if node.name not in self.schema:
+            raise self.wrong(node, f"There is no column `{node.name}`", suggestion(node.name, self.schema.names))
+        return _column(self.schema[node.name])
+
+    def condition(self, node: Node) -> Typed:
+        found = self.bind(node)
+        if found.type is not Type.BOOLEAN:
+            raise self.wrong(
+                node, f"Expected a condition but this is of type {found.type.value}", "compare it with something"
+            )
+        return found
+
+    def number(self, node: Node, what: str) -> Typed:
+        found = self.bind(node)
+        if not found.type.is_number:
+            raise self.wrong(
+                node, f"`{what}` takes numbers but this is of type {found.type.value}", _declare(found.type)
+            )
+        return found
+
+    def text_value(self, node: Node, what: str) -> Typed:
+        found = self.bind(node)
+        if found.type is not Type.TEXT:
+            raise self.wrong(node, f"`{what}` takes text but this is of type {found.type.value}")
+        return found
+
+    def binary(self, node: Binary) -> Typed:
+        if node.operator not in ("+", "-", "*", "/"):
+            left, right = self.alike(node, self.bind(node.left), self.bind(node.right))
+            if left.type in (Type.BOOLEAN, Type.BYTES) and node.operator not in ("=", "<>"):
+                raise self.wrong(node, f"Values of type {left.type.value} have no order", "compare them with = or <>")
+            return comparing.compare(node.operator, left, right)
+        if isinstance(node.right, Span):
+            return self.moved(node, node.right.by)
+        numbers = self.number(node.left, node.operator), self.number(node.right, node.operator)
+        return computing.arithmetic(node.operator, *numbers)
+
+    def moved(self, node: Binary, by: dt.timedelta) -> Typed:
+        moment = self.bind(node.left)
+        if moment.type not in _TIMES or node.operator not in ("+", "-"):
+            raise self.wrong(
+                node, f"A duration cannot be used with {moment.type.value}", "add it to a time, or take it off"
+            )
+        if moment.type is Type.DATE and by % dt.timedelta(days=1):
+            raise self.wrong(node.right, "A date moves by whole days", "write days or weeks, like 90d")
+        return computing.shifted(node.operator, moment, by)
+
+    def alike(self, node: Node, left: Typed, right: Typed) -> tuple[Typed, Typed]:
+        """Both sides as they compare: numbers with numbers, and a text literal as the date or instant it stands for."""
+        if left.type is right.type or (left.type.is_number and right.type.is_number):
+            return left, right
+        if left.type in _TIMES and right.constant:
+            return left, self.as_time(node, right, left.type)
+        if right.type in _TIMES and left.constant:
+            return self.as_time(node, left, right.type), right
+        advice = "a number is written without quotes" if Type.TEXT in (left.type, right.type) else ""
+        if {left.type, right.type} == set(_TIMES):
+            advice = "compare columns of one of the two types"
+        raise self.wrong(node, f"Cannot compare {left.type.value} with {right.type.value}", advice)
+
+    def as_time(self, node: Node, part: Typed, kind: Type) -> Typed:
+        """A constant as a time: the text of an ISO date or time, or of an instant the day in the time zone."""
+        if part.type is kind:
+            return part
+        if part.type is Type.INSTANT:
+            return computed(Type.DATE, lambda row, slot: _day(part.run(row, slot), self.zone))
+        if part.literal is None or (kind is Type.DATE and len(part.literal) > len("2026-01-31")):
+            raise self.wrong(node, f"Cannot compare {kind.value} with {part.type.value}", _times(kind))
+        try:
+            value = _read_time(part.literal, kind, self.zone)
+        except (ValueError, OverflowError) as error:
+            raise self.wrong(node, f"This text is no {kind.value}", _times(kind)) from error
+        return computed(kind, lambda _row, _slot: value)
+
+    def call(self, node: Call) -> Typed:
+        reading: dict[str, Callable[[Call], Typed]] = {
+            "abs": lambda n: computing.absolute(self.number(self.only(n), "abs")),
+            "coalesce": self.coalesce,
+            "lower": lambda n: computing.lowered(self.text_value(self.only(n), "lower")),
+            "round": self.round,
+            "slot": self.slot,
+            "trim": lambda n: computing.trimmed(self.text_value(self.only(n), "trim")),
+        }
+        if node.function not in reading:
+            raise self.wrong(node, f"There is no function `{node.function}`", suggestion(node.function, FUNCTIONS))
+        return reading[node.function](node)
+
+    def only(self, node: Call) -> Node:
+        if len(node.arguments) != 1:
+            raise self.wrong(node, f"`{node.function}` takes one value, not {len(node.arguments)}")
+        return node.arguments[0]
+
+    def slot(self, node: Call) -> Typed:
+        if node.arguments:
+            raise self.wrong(node, "`slot` takes no value", "write slot() - 90d")
+        return computed(Type.INSTANT, lambda _row, slot: slot)
+
+    def round(self, node: Call) -> Typed:
+        if len(node.arguments) not in (1, 2):
+            raise self.wrong(node, "`round` takes a number and how many decimals", "write round(amount, 2)")
+        places = node.arguments[1] if len(node.arguments) == 2 else Constant(node.at, 0)
+        if not isinstance(places, Constant) or type(places.value) is not int or not -18 <= places.value <= 18:
+            raise self.wrong(places, "`round` takes how many decimals as a whole number from -18 to 18")
+        return computing.round_to(self.number(node.arguments[0], "round"), places.value)
+
+    def coalesce(self, node: Call) -> Typed:
+        if not node.arguments:
+            raise self.wrong(node, "`coalesce` takes at least one value")
+        parts = [self.bind(a) for a in node.arguments]
+        times = next((p for p in parts if p.type in _TIMES and not p.constant), parts[0])
+        parts = [self.alike(node, times, p)[1] for p in parts]
+        kinds = {p.type for p in parts}
+        kind = parts[0].type if len(kinds) == 1 else Type.DECIMAL
+        return computing.coalesce(kind, parts)
+
+
+def _constant(node: Constant) -> Typed:
+    value = node.value
+    kinds: Sequence[tuple[type, Type]] = ((bool, Type.BOOLEAN), (int, Type.INTEGER), (Decimal, Type.DECIMAL))
+    kind = next((k for python, k in kinds if isinstance(value, python)), Type.TEXT)
+    return computed(kind, lambda _row, _slot: value, value if isinstance(value, str) else None)
+
+
+def _column(column: Column) -> Typed:
+    def run(row: Any, _slot: Any) -> Value:
+        return row[column.name]  # type: ignore[no-any-return]
+
+    def sql(target: Target) -> sa.ColumnElement[Any]:
+        element = target.columns[column.name]
+        as_number = column.type is Type.BOOLEAN and target.dialect not in ("duckdb", "postgresql")
+        return element != sa.literal(0, sa.Integer()) if as_number else element
+
+    exact: dict[str, Exactness] = {d: "always" for d in DIALECTS if d == "duckdb" or column.pushable}
+    return Typed(column.type, run, sql, exact if not column.pushable else EVERYWHERE)
+
+
+def _read_time(text: str, kind: Type, zone: ZoneInfo) -> dt.date | dt.datetime:
+    if kind is Type.DATE:
+        return dt.date.fromisoformat(text)
+    value = dt.datetime.fromisoformat(text)
+    return (value if value.tzinfo else value.replace(tzinfo=zone)).astimezone(dt.UTC)
+
+
+def _day(value: Value, zone: ZoneInfo) -> dt.date | None:
+    try:
+        return value.astimezone(zone).date() if isinstance(value, dt.datetime) else None
+    except OverflowError:
+        return None
+
+
+def _times(kind: Type) -> str:
+    return "write '2026-01-31'" if kind is Type.DATE else "write '2026-01-31', or '2026-01-31T12:00:00+01:00'"
+
+
+def _declare(kind: Type) -> str:
+    return "declare the column's type under columns:" if kind is Type.TEXT else ""

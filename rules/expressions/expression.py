@@ -1,0 +1,131 @@
+"""What callers see: an expression read from text, and the same bound to a dataset."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sqlalchemy as sa
+
+from rules.errors import RuleError
+from rules.expressions.binding import Binder
+from rules.expressions.grouping import GroupBinder
+from rules.expressions.parser import tree
+from rules.expressions.tokens import ExpressionError
+from rules.expressions.tree import Call, Name, Node, walk
+from rules.expressions.typed import Target, Typed
+from rules.normalise import Exactness
+from rules.values import Schema, Type, Value
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression as written; its columns are not looked up yet."""
+
+    text: str
+    root: Node
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it names, each once, in the order they appear."""
+        return tuple(dict.fromkeys(n.name for n in walk(self.root) if isinstance(n, Name)))
+
+    @cached_property
+    def uses_slot(self) -> bool:
+        """Whether its value depends on when the run was due."""
+        return any(isinstance(n, Call) and n.function == "slot" for n in walk(self.root))
+
+    def bind(self, schema: Schema, timezone: str = "UTC") -> Bound:
+        """Typed against a dataset. Raises ExpressionError for unknown columns and for types that do not fit."""
+        return Bound(self, schema, Binder(self.text, schema, timezone).bind(self.root))
+
+    def condition(self, schema: Schema, timezone: str = "UTC") -> Bound:
+        """As `bind`, but raises ExpressionError as well when it is no condition."""
+        return Bound(self, schema, Binder(self.text, schema, timezone).condition(self.root))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An expression that fits a dataset."""
+
+    expression: Expression
+    schema: Schema
+    typed: Typed
+
+    @property
+    def type(self) -> Type:
+        return self.typed.type
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns that must be ASCII where `exactness` is `ascii`."""
+        return tuple(c for c in self.expression.columns if self.schema[c].type is Type.TEXT)
+
+    def evaluate(self, row: Mapping[str, Value], slot: dt.datetime) -> Value:
+        """The reference: its value for one record. A condition is True, False or None; null is not true."""
+        return self.typed.run(row, slot)
+
+    def exactness(self, dialect: str) -> Exactness:
+        """Whether SQL of that dialect gives the same answer: `always`, `ascii` (while text is ASCII) or `never`.
+
+        A column its connector does not call pushable makes it `never`, except on DuckDB, which reads our values.
+        """
+        return self.typed.exact.get("mysql" if dialect == "mariadb" else dialect, "never")
+
+    def sql(
+        self, columns: Mapping[str, sa.ColumnElement[Any]], slot: dt.datetime, dialect: str
+    ) -> sa.ColumnElement[Any]:
+        """The same in SQL, over these columns; every value is a bound literal. Raises RuleError where it is `never`.
+
+        An INSTANT column is a timestamp with time zone, on MariaDB a DATETIME in UTC. Texts it gives are plain texts.
+        """
+        if self.exactness(dialect) == "never":
+            raise RuleError(f"`{self.expression.text}` cannot be said in the SQL of {dialect} with the same meaning.")
+        return self.typed.sql(Target(columns, slot, dialect))
+
+
+@dataclass(frozen=True)
+class GroupExpression:
+    """An expression over a group of records, as written: `records > 2 and sum(amount) > 100`."""
+
+    text: str
+    root: Node
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it needs of every member, each once, in the order they appear."""
+        inside = {n.arguments[0] for n in walk(self.root) if isinstance(n, Call) and n.arguments}
+        named = (n for n in walk(self.root) if isinstance(n, Name) and (n.name != "records" or n in inside))
+        return tuple(dict.fromkeys(n.name for n in named))
+
+    def bind(self, schema: Schema, timezone: str = "UTC") -> BoundGroup:
+        """Typed against a dataset; raises ExpressionError when it does not fit or is no condition."""
+        return BoundGroup(self, GroupBinder(self.text, schema, timezone).condition(self.root))
+
+
+@dataclass(frozen=True)
+class BoundGroup:
+    """A condition over a group that fits a dataset."""
+
+    expression: GroupExpression
+    typed: Typed
+
+    def evaluate(self, rows: Sequence[Mapping[str, Value]], slot: dt.datetime) -> Value:
+        """True, False or None for the records of one group, whatever their order."""
+        return self.typed.run(rows, slot)
+
+
+def parse(text: str) -> Expression:
+    """Reads an expression; raises ExpressionError (a RuleError) with the column of the mistake."""
+    return Expression(text, tree(text))
+
+
+def parse_group(text: str) -> GroupExpression:
+    """Reads an expression over a group; raises as `parse`."""
+    return GroupExpression(text, tree(text))
+
+
+__all__ = ["Bound", "BoundGroup", "Expression", "ExpressionError", "GroupExpression", "parse", "parse_group"]

@@ -1,0 +1,86 @@
+"""Expressions over a group of records: `records`, `count_distinct(c)`, `sum(c)`, `min(c)`, `max(c)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from rules.expressions.binding import FUNCTIONS, Binder
+from rules.expressions.computing import EXACT
+from rules.expressions.tree import Call, Name
+from rules.expressions.typed import NOWHERE, Target, Typed
+from rules.mistakes import suggestion
+from rules.normalise.numbers import as_decimal
+from rules.values import Column, Type, Value, canonical, order_key
+
+AGGREGATES = ("count_distinct", "max", "min", "sum")
+
+
+class GroupBinder(Binder):
+    """Types an expression over the rows of a group; columns stand only inside an aggregate."""
+
+    def name(self, node: Name) -> Typed:
+        if node.name == "records":
+            return _over_rows(Type.INTEGER, len)
+        if node.name in self.schema:
+            raise self.wrong(
+                node, f"A group has many values of `{node.name}`", f"write max({node.name}) or sum({node.name})"
+            )
+        raise self.wrong(node, f"A group knows no `{node.name}`", "it knows records, count_distinct, sum, min and max")
+
+    def call(self, node: Call) -> Typed:
+        if node.function in AGGREGATES:
+            return self.aggregate(node)
+        if node.function not in FUNCTIONS:
+            advice = suggestion(node.function, (*FUNCTIONS, *AGGREGATES))
+            raise self.wrong(node, f"There is no function `{node.function}`", advice)
+        return super().call(node)
+
+    def aggregate(self, node: Call) -> Typed:
+        argument = self.only(node)
+        if not isinstance(argument, Name):
+            raise self.wrong(argument, f"`{node.function}` takes a column", "put the calculation into a derived column")
+        column = self._column_of(argument)
+        if node.function == "sum":
+            if not column.type.is_number:
+                raise self.wrong(argument, f"`sum` takes numbers but `{column.name}` is of type {column.type.value}")
+            return _over_rows(_sum_type(column), lambda rows: _sum(_values(rows, column)))
+        if node.function == "count_distinct":
+            return _over_rows(Type.INTEGER, lambda rows: len({str(canonical(v)) for v in _values(rows, column)}))
+        best: Callable[..., Any] = min if node.function == "min" else max
+        return _over_rows(column.type, lambda rows: best(_values(rows, column), key=order_key, default=None))
+
+    def _column_of(self, node: Name) -> Column:
+        if node.name not in self.schema:
+            raise self.wrong(node, f"There is no column `{node.name}`", suggestion(node.name, self.schema.names))
+        return self.schema[node.name]
+
+
+def _over_rows(kind: Type, run: Callable[[Any], Value]) -> Typed:
+    return Typed(kind, lambda rows, _slot: run(rows), _python_only, NOWHERE)
+
+
+def _python_only(target: Target) -> Any:
+    raise AssertionError(f"a group expression was compiled for {target.dialect}")
+
+
+def _values(rows: Sequence[Any], column: Column) -> list[Value]:
+    return [value for row in rows if (value := row[column.name]) is not None]
+
+
+def _sum_type(column: Column) -> Type:
+    return Type.INTEGER if column.type is Type.INTEGER else Type.DECIMAL
+
+
+def _sum(values: list[Any]) -> int | Decimal | None:
+    """The exact sum; null without values, or with one that is not finite."""
+    if not values or all(isinstance(v, int) for v in values):
+        return sum(values) if values else None
+    total = Decimal(0)
+    for value in values:
+        number = as_decimal(value)
+        if number is None or not number.is_finite():
+            return None
+        total = EXACT.add(total, number)
+    return total

@@ -1,0 +1,374 @@
+"""The expression language: its errors, its meaning, and that its SQL says the same wherever it claims to."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from engines_support import ENGINES, SQL, Run, opened
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rules.errors import RuleError
+from rules.expressions import Bound, ExpressionError, parse, parse_group
+from rules.functions import DIALECTS, render
+from rules.values import Column, Schema, Type, Value, canonical
+
+KINDS = {
+    "name": Type.TEXT, "other": Type.TEXT, "count": Type.INTEGER, "big": Type.INTEGER, "amount": Type.DECIMAL,
+    "fee": Type.DECIMAL, "ratio": Type.FLOAT, "paid": Type.BOOLEAN, "booked": Type.DATE, "charged_at": Type.INSTANT,
+}  # fmt: skip
+SCHEMA = Schema(tuple(Column(name, kind, pushable=True) for name, kind in KINDS.items()))
+SLOT = dt.datetime(2026, 3, 29, 1, 30, tzinfo=dt.UTC)
+
+
+def row(**values: Value) -> dict[str, Value]:
+    return dict.fromkeys(KINDS) | values
+
+
+def value_of(text: str, **values: Value) -> Value:
+    return parse(text).bind(SCHEMA, "Europe/Berlin").evaluate(row(**values), SLOT)
+
+
+@pytest.fixture(params=ENGINES)
+def run(request: pytest.FixtureRequest) -> Iterator[Run]:
+    with opened(request) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("1 + 2 * 3 - 4", {}, 3),
+        ("(1 + 2) * -3", {}, -9),
+        ("7 / 2", {}, Decimal("3.5")),
+        ("1 / 3", {}, Decimal("0." + "3" * 38)),
+        ("2 / 0", {}, None),
+        ("0.1 + 0.2 = 0.3", {}, True),
+        ("ratio = 0.1", {"ratio": 0.1}, True),
+        ("ratio + 0.2", {"ratio": 0.1}, Decimal("0.3")),
+        ("ratio > 5", {"ratio": float("nan")}, True),
+        ("amount = 1", {"amount": Decimal("1.00")}, True),
+        ("big + 1", {"big": 2**63 - 1}, 2**63),
+        ("- amount", {"amount": Decimal("1.50")}, Decimal("-1.50")),
+        ("abs(amount)", {"amount": Decimal("-1.5")}, Decimal("1.5")),
+        ("round(amount)", {"amount": Decimal("-2.5")}, Decimal(-3)),
+        ("round(amount, 2)", {"amount": Decimal("1.005")}, Decimal("1.01")),
+        ("coalesce(amount, fee, 0)", {"fee": Decimal(3)}, Decimal(3)),
+        ("coalesce(name, 'x')", {}, "x"),
+        ("lower(trim(name)) = 'it''s'", {"name": "\u3000IT'S "}, True),
+        ("name < other", {"name": "Z", "other": "a"}, True),
+        ("name = other", {"name": "A1", "other": "A1 "}, False),
+        ("name in ('a', 'b')", {"name": "b"}, True),
+        ("name in ('a', other)", {"name": "b"}, None),
+        ("name not in ('a', 'b')", {"name": "c"}, True),
+        ("amount between 1 and 2.5", {"amount": Decimal("2.5")}, True),
+        ("not amount between 1 and 2.5", {"amount": Decimal("2.6")}, True),
+        ("name like 'INV-%'", {"name": "INV-1\n2"}, True),
+        ("name like 'inv-%'", {"name": "INV-1"}, False),
+        ("name like '%a_c%'", {"name": "xxabcabc"}, True),
+        ("name like '%a%a'", {"name": "a"}, False),
+        ("name like 'a\\%'", {"name": "a\\b"}, True),
+        ("name is null and other is not null", {"other": ""}, True),
+        ("paid", {"paid": True}, True),
+        ("not paid", {}, None),
+        ("paid = false", {"paid": False}, True),
+        ("paid or 1 = 1", {}, True),
+        ("paid and 1 = 2", {}, False),
+        ("paid and 1 = 1", {}, None),
+        ("amount <> null_free", None, None),
+        ("booked >= '2026-03-29'", {"booked": dt.date(2026, 3, 29)}, True),
+        ("booked = slot()", {"booked": dt.date(2026, 3, 29)}, True),
+        ("booked - 2w", {"booked": dt.date(2026, 3, 29)}, dt.date(2026, 3, 15)),
+        ("charged_at = slot() - 90d", {"charged_at": SLOT - dt.timedelta(days=90)}, True),
+        ("charged_at < '2026-03-29'", {"charged_at": dt.datetime(2026, 3, 28, 22, 59, tzinfo=dt.UTC)}, True),
+        ("charged_at < '2026-03-29'", {"charged_at": dt.datetime(2026, 3, 28, 23, 0, tzinfo=dt.UTC)}, False),
+        ("charged_at = '2026-03-29T03:30:00+02:00'", {"charged_at": SLOT}, True),
+        ("charged_at + 1.5h < slot()", {"charged_at": SLOT - dt.timedelta(hours=2)}, True),
+        ("'2026-01-01' < booked", {"booked": dt.date(2026, 3, 29)}, True),
+        ("AMOUNT", None, None),
+    ],
+)
+def test_an_expression_means_what_it_says(text: str, values: dict[str, Value] | None, expected: Value) -> None:
+    if values is None:
+        with pytest.raises(ExpressionError, match="There is no column"):
+            value_of(text)
+        return
+
+    found = value_of(text, **values)
+
+    assert canonical(found) == canonical(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("amount >", "Expected a value but found the end at column 9 of `amount >`."),
+        ("", "Expected a value but found the end at column 1 of ``."),
+        ("amuont > 3", "There is no column `amuont` at column 1 of `amuont > 3`; did you mean `amount`?"),
+        ("amount == 3", "Expected a value but found `=` at column 9"),
+        ("amount != 3", "Cannot read `!` at column 8 of `amount != 3`; write <> for not equal."),
+        ("amount = null", "Expected a value but found `null` at column 10 of `amount = null`; write x is null"),
+        ("amount is 3", "Expected `null` but found `3` at column 11"),
+        ("1 < 2 < 3", "Expected the end but found `<` at column 7 of `1 < 2 < 3`; to compare twice"),
+        ("name = 'abc", "Cannot read `'` at column 8 of `name = 'abc`; a text ends with a quote"),
+        ("amount > '3'", "Cannot compare decimal with text at column 8 of `amount > '3'`; a number is written without"),
+        ("name = 3", "Cannot compare text with integer at column 6"),
+        ("name + 1", "`+` takes numbers but this is of type text at column 1 of `name + 1`; declare the column's type"),
+        ("booked = charged_at", "Cannot compare date with instant at column 8"),
+        ("booked = '29.03.2026'", "This text is no date at column 8 of `booked = '29.03.2026'`; write '2026-01-31'."),
+        ("booked - 1h > slot()", "A date moves by whole days at column 10"),
+        ("charged_at > 90d", "A duration stands alone at column 14"),
+        ("amount - 90d", "A duration cannot be used with decimal at column 8"),
+        ("upper(name)", "There is no function `upper` at column 1 of `upper(name)`; known are `abs`"),
+        ("now() > charged_at", "There is no function `now` at column 1"),
+        ("round(amount, fee)", "`round` takes how many decimals as a whole number from -18 to 18 at column 15"),
+        ("paid < true", "Values of type boolean have no order at column 6"),
+        ("not amount", "Expected a condition but this is of type decimal at column 5"),
+        ("name like other", "Expected a pattern but found `other` at column 11"),
+        ("name not 3", "Expected `in`, `between` or `like` but found `3` at column 10"),
+        ("amount > 1e5", "Cannot read the number at column 10"),
+        ("1" * 39, "A number with more than 38 digits at column 1"),
+        ("name = 'a\x00'", "Cannot read"),
+        ("amount; drop table x", "Cannot read `;` at column 7"),
+        ("abs(amount, 2)", "`abs` takes one value, not 2 at column 1"),
+        ("coalesce()", "`coalesce` takes at least one value at column 1"),
+        ("coalesce(amount, 'x')", "Cannot compare decimal with text at column 1"),
+    ],
+)
+def test_a_mistake_is_told_with_its_column(text: str, sentence: str) -> None:
+    with pytest.raises(ExpressionError) as told:
+        parse(text).bind(SCHEMA)
+
+    assert str(told.value).startswith(sentence)
+
+
+def test_a_filter_must_be_a_condition() -> None:
+    with pytest.raises(ExpressionError, match="Expected a condition but this is of type decimal"):
+        parse("amount + 1").condition(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 5_000, "not " * 2_500 + "paid", "-" * 9_000 + "1", "1" + " - 1" * 2_000, "abs(" * 2_000,
+        "paid" + " and paid" * 1_000, "amount in (" + "1," * 4_000 + "1)", "x" * 10_001,
+    ],
+)  # fmt: skip
+def test_hostile_expressions_are_refused_before_they_exhaust_anything(text: str) -> None:
+    with pytest.raises(RuleError):
+        parse(text)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 39 + "paid" + ")" * 39,
+        "not " * 38 + "paid",
+        "name in (" + "'a'," * 499 + "'b')",
+        "paid" + " or paid" * 499,
+        "1" + " + count" * 38 + " > 1",
+        "coalesce(" * 38 + "name" + ")" * 38 + " = 'a'",
+    ],
+)
+def test_the_largest_expression_allowed_still_compiles(text: str, dialect: str) -> None:
+    bound = parse(text).condition(SCHEMA)
+    columns = {name: sa.column(name, SQL[kind]) for name, kind in KINDS.items()}
+
+    if bound.exactness(dialect) == "never":
+        with pytest.raises(RuleError, match="cannot be said in the SQL"):
+            bound.sql(columns, SLOT, dialect)
+    else:
+        assert render(bound.sql(columns, SLOT, dialect), dialect)
+    assert bound.evaluate(row(count=0, name="b", paid=True), SLOT) in (True, False)
+
+
+def test_a_long_pattern_takes_no_long_time() -> None:
+    assert value_of("name like '" + "%a" * 2_000 + "b'", name="a" * 20_000) is False
+
+
+def test_an_expression_knows_its_columns() -> None:
+    found = parse('amount > fee and "amount" < coalesce(count, records) - slot()')
+
+    assert found.columns == ("amount", "fee", "count", "records")
+    assert found.uses_slot
+    assert not parse("amount > fee").uses_slot
+
+
+TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=6) | st.text(
+    st.sampled_from("aAbB%_*?[]|\\' \n"), max_size=5
+)
+ROWS = {
+    Type.TEXT: TEXTS,
+    Type.INTEGER: st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3),
+    Type.DECIMAL: st.decimals(-(10**15), 10**15, places=4) | st.sampled_from([Decimal("0.5"), Decimal("-2.5")]),
+    Type.FLOAT: st.floats(allow_subnormal=False, width=64, min_value=-1e300, max_value=1e300) | st.just(0.1),
+    Type.BOOLEAN: st.booleans(),
+    Type.DATE: st.dates(dt.date(1900, 1, 1), dt.date(2200, 1, 1)) | st.just(dt.date(2026, 3, 29)),
+    Type.INSTANT: st.integers(-(10**9), 10**9).map(lambda n: SLOT + dt.timedelta(microseconds=n)) | st.just(SLOT),
+}
+RECORDS = st.tuples(*(st.none() | ROWS[kind] for kind in KINDS.values()))
+EXPRESSIONS = [
+    "name = other", "name <> other", "name < other", "name >= other", "name in ('a', 'A ', other)",
+    "name not in ('a', other)", "trim(name) = trim(other)", "coalesce(name, other) = 'a'", "trim(coalesce(name, 'ß'))",
+    "name like 'a%'", "name like '%A_'", "name like '%[%'", "name like '%|%' or name like '%\\%'", "name like '_'",
+    "name like '%*%' or other not like '%?'", "lower(name) = lower(other)", "lower(name) like '%b%'",
+    "lower(name) = lower('É')", "name is null or other is not null", "count = 1", "count < 2.5", "count > big",
+    "count between -1 and 1", "amount = 0.5", "amount <> fee", "amount > count", "amount < -2.5 or fee >= amount",
+    "amount + fee > 0", "amount - fee + count", "count + big", "count * big", "amount * 2 - 0.5", "amount * fee",
+    "-amount", "-big", "abs(amount)", "abs(big)", "round(amount) = -3", "round(amount, 2)", "round(amount, -1)",
+    "coalesce(amount, fee)", "coalesce(count, 0) = 0", "coalesce(amount, count, 1.25)", "ratio = 0.1", "ratio < 3",
+    "ratio >= 0.25", "paid", "not paid", "paid = false", "paid and count > 0", "paid or count > 0",
+    "not (paid or count > 0)", "not (name = 'a' and count < 1)", "(count > 0) = paid", "booked = '2026-03-29'",
+    "booked < slot()", "booked is null", "charged_at = slot()", "charged_at >= slot() - 1s",
+    "charged_at < '2026-03-29'",
+    "charged_at between slot() - 100s and slot() + 0.0005s", "coalesce(booked, '2026-01-01') > '2026-02-01'",
+    "1 = 1", "'a' = 'b' or paid", "count in (1, 2, 3)", "amount / 3", "1 / 0 > 1 or paid", "slot()", "name",
+]  # fmt: skip
+
+
+def check_expressions(run: Run, claim: str, rows: list[tuple[Any, ...]]) -> None:
+    bound = [parse(text).bind(SCHEMA) for text in EXPRESSIONS]
+    claimed = [b for b in bound if b.exactness(run.dialect) == claim]
+    assert claimed
+
+    def compiled(*columns: Any, one: Bound) -> Any:
+        return one.sql(dict(zip(KINDS, columns, strict=True)), SLOT, run.dialect)
+
+    answers = run.many(list(KINDS.values()), rows, [functools.partial(compiled, one=b) for b in claimed])
+
+    for one, answer in zip(claimed, answers, strict=True):
+        expected = [one.evaluate(dict(zip(KINDS, r, strict=True)), SLOT) for r in rows]
+        assert [canonical(_as(one.type, a)) for a in answer] == [canonical(e) for e in expected], one.expression.text
+
+
+def _as(kind: Type, answer: Any) -> Value:
+    """What a driver gives for a value of that type: MariaDB and SQLite have no booleans, MariaDB no zones."""
+    if answer is not None and kind is Type.BOOLEAN:
+        return bool(answer)
+    if isinstance(answer, dt.datetime):
+        return answer.astimezone(dt.UTC) if answer.tzinfo else answer.replace(tzinfo=dt.UTC)
+    found: Value = answer
+    return found
+
+
+def test_sql_says_the_same_for_every_record_where_it_claims_so(run: Run) -> None:
+    @settings(max_examples=40)
+    @given(st.lists(RECORDS, min_size=1, max_size=40))
+    @example([("A ", "A", 1, 2**63 - 1, Decimal("0.5"), Decimal("-2.5"), 0.1, True, dt.date(2026, 3, 29), SLOT)])
+    @example([("É", "é", -1, -(2**63), Decimal("-2.5"), None, 0.25, None, None, None)])
+    def check(rows: list[tuple[Any, ...]]) -> None:
+        check_expressions(run, "always", rows)
+
+    check()
+
+
+def test_sql_says_the_same_for_ascii_text_where_it_claims_so(run: Run) -> None:
+    ascii_text = st.none() | st.text(st.characters(min_codepoint=1, max_codepoint=127), max_size=5)
+    records = st.tuples(ascii_text, ascii_text, *(st.none() for _ in list(KINDS)[2:]))
+
+    @settings(max_examples=40)
+    @given(st.lists(records, min_size=1, max_size=40))
+    def check(rows: list[tuple[Any, ...]]) -> None:
+        check_expressions(run, "ascii", rows)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "claim"),
+    [
+        ("lower(name) = 'a'", "duckdb", "ascii"),
+        ("name = 'a'", "mysql", "always"),
+        ("name = 'a'", "mariadb", "always"),
+        ("name like 'a%'", "sqlite", "always"),
+        ("amount = 1", "sqlite", "never"),
+        ("amount / 2 > 1", "postgresql", "never"),
+        ("amount + fee > 1", "mysql", "never"),
+        ("amount * fee > 1", "duckdb", "never"),
+        ("amount * fee > 1", "postgresql", "always"),
+        ("ratio = 0.1", "duckdb", "always"),
+        ("ratio = 0.10000000000000000001", "duckdb", "never"),
+        ("ratio = amount", "duckdb", "never"),
+        ("amount = 0.12345678901", "duckdb", "never"),
+        ("charged_at + 1h > slot()", "duckdb", "never"),
+        ("charged_at > slot() - 1h", "postgresql", "always"),
+        ("count > 1 or lower(name) = 'a'", "duckdb", "ascii"),
+    ],
+)
+def test_an_expression_claims_no_more_than_its_weakest_part(text: str, dialect: str, claim: str) -> None:
+    assert parse(text).bind(SCHEMA).exactness(dialect) == claim
+
+
+def test_a_column_that_is_not_pushable_is_compared_only_here() -> None:
+    bound = parse("name = 'a'").bind(Schema((Column("name", Type.TEXT),)))
+
+    assert bound.exactness("duckdb") == "always"
+    assert bound.exactness("postgresql") == "never"
+
+
+def test_a_value_is_bound_and_never_pasted() -> None:
+    bound = parse("name = 'x''; drop table t --'").condition(SCHEMA)
+
+    compiled = bound.sql({"name": sa.column("name")}, SLOT, "postgresql").compile(
+        dialect=sa.dialects.postgresql.dialect()
+    )
+
+    assert "drop" not in str(compiled)
+    assert "x'; drop table t --" in compiled.params.values()
+
+
+GROUP = [
+    row(name="a", amount=Decimal("1.10"), count=1),
+    row(name="A", amount=Decimal("2.20"), count=None),
+    row(name=None, amount=None, count=3),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("records = 3", True),
+        ("records > 2 and sum(amount) = 3.3", True),
+        ("count_distinct(name) = 2", True),
+        ("max(name) = 'a' and min(name) = 'A'", True),
+        ("max(amount) - min(amount) between 1 and 1.1", True),
+        ("sum(count) = 4", True),
+        ("sum(fee) > 0", None),
+        ("min(booked) is null", True),
+        ("max(charged_at) < slot() - 1d", None),
+        ("lower(max(name)) = 'a'", True),
+    ],
+)
+def test_a_group_expression_looks_at_all_members(text: str, expected: Value) -> None:
+    assert parse_group(text).bind(SCHEMA).evaluate(GROUP, SLOT) is expected
+    assert parse_group(text).bind(SCHEMA).evaluate(GROUP[::-1], SLOT) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("amount > 1", "A group has many values of `amount` at column 1 of `amount > 1`; write max(amount)"),
+        ("record > 1", "A group knows no `record` at column 1"),
+        ("sum(name) > 1", "`sum` takes numbers but `name` is of type text at column 5"),
+        ("sum(amonut) > 1", "There is no column `amonut` at column 5 of `sum(amonut) > 1`; did you mean `amount`?"),
+        ("sum(amount + fee) > 1", "`sum` takes a column at column 12"),
+        ("count(name) > 1", "There is no function `count`"),
+        ("records", "Expected a condition but this is of type integer at column 1"),
+    ],
+)
+def test_a_mistake_in_a_group_expression_is_told_with_its_column(text: str, sentence: str) -> None:
+    with pytest.raises(ExpressionError) as told:
+        parse_group(text).bind(SCHEMA)
+
+    assert str(told.value).startswith(sentence)
+
+
+def test_a_group_expression_knows_its_columns() -> None:
+    assert parse_group("records > 1 and sum(amount) > max(fee)").columns == ("amount", "fee")
