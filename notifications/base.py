@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import ClassVar, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+MASK = "•••"
+"""What stands in a notice for a value of a `pii` column that its channel may not show."""
 
 
 class ChannelSettings(BaseModel):
     """What `channels: NAME:` may say. A channel adds its own fields; `type` picks the channel.
 
-    `show` lists the columns marked `pii` that this channel may show in clear.
+    Whoever makes the notice reads `show` and `quiet`, the outbox reads `on_unknown`; the channel reads the rest.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    type: str
-    show: tuple[str, ...] = ()
+    type: str = Field(description="Which channel this is: slack, webhook or file.")
+    show: tuple[str, ...] = Field(default=(), description="Columns marked `pii` that this channel may show in clear.")
+    quiet: bool = Field(default=True, description="Say nothing when nothing is new; false sends a short all-clear.")
+    on_unknown: Literal["again", "person"] = Field(
+        default="again",
+        description="When it is unknown whether a message arrived and nobody can look: send again, or ask a person.",
+    )
+    template: Path | None = Field(
+        default=None, description="A Jinja2 file of your own for the words of the message, beside the configuration."
+    )
 
 
 @dataclass(frozen=True)
@@ -39,11 +51,16 @@ class GroupNotice:
     first: dt.datetime | None = None
     last: dt.datetime | None = None
     seconds_apart: tuple[float, ...] = ()
+    history: str | None = None  # what was decided before, for a finding that came back
 
 
 @dataclass(frozen=True)
 class RuleNotice:
-    """What one rule has to tell: counts of findings by what happened to them, and the largest groups."""
+    """What one rule has to tell: counts of findings by what happened to them, and the largest groups.
+
+    `largest` begins with the largest group. A message shows three, its thread further ones, and the rest as a count,
+    so forty are enough; all of them do no harm. `money` is that of the surplus records counted in `records`.
+    """
 
     rule: str
     severity: str
@@ -62,6 +79,17 @@ class RuleNotice:
     trend: str | None = None
     largest: tuple[GroupNotice, ...] = ()
     skipped: tuple[str, ...] = ()
+    kind: str = "duplicates"
+
+    @property
+    def told(self) -> int:
+        """How many findings this message tells: known ones are not told again."""
+        return self.new + self.grown + self.reopened
+
+    @property
+    def open(self) -> int:
+        """How many findings are open after this run."""
+        return self.told + self.known
 
 
 @dataclass(frozen=True)
@@ -76,7 +104,11 @@ class FailureNotice:
 
 @dataclass(frozen=True)
 class Notice:
-    """One message about one run to one channel. `id` is stable over retries: it is the message's idempotency key."""
+    """One message about one run to one channel. `id` is stable over retries: it is the message's idempotency key.
+
+    `since` is the slot of the run before, `created` when the notice was written (a catch-up run is later than its
+    slot), `timezone` the zone its times are shown in. All times know their zone.
+    """
 
     id: str
     job: str
@@ -86,6 +118,9 @@ class Notice:
     failures: tuple[FailureNotice, ...] = ()
     link: str | None = None
     test: bool = False
+    since: dt.datetime | None = None
+    created: dt.datetime | None = None
+    timezone: str = "UTC"
 
 
 @dataclass(frozen=True)
@@ -106,7 +141,14 @@ class Channel(Protocol):
         """Deliver once. Raises a ChannelError whose reaction says whether it is known not to have happened."""
 
     def find(self, notice: Notice) -> Receipt | None:
-        """The receipt of this notice if it is there already; raises CannotBeAsked where the channel cannot look."""
+        """The receipt of this notice if it is there already; raises CannotBeAsked where the channel cannot look.
+
+        A message whose last part was cut off is completed by this, never sent twice.
+        """
 
     def preview(self, notice: Notice) -> str:
         """The message as the channel would show it, as text for a terminal."""
+
+
+Opener = Callable[[str, Any, Path], Channel]
+"""(name in the configuration, its settings, directory of the configuration file) → a channel. Opening sends nothing."""

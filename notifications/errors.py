@@ -1,0 +1,119 @@
+"""What can go wrong with a channel, each error with its own sentence and the way to react."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Reaction(enum.Enum):
+    """What the outbox does about an error."""
+
+    RETRY = "transient"
+    LOOK = "ambiguous"  # it may have arrived: ask `find` before sending again
+    ASK = "pause"
+    STOP = "terminal"
+
+
+class ChannelError(Exception):
+    """A message could not be delivered. The message is one sentence for people; it never holds a secret or a value.
+
+    `retry_after` is how many seconds the channel asks us to wait, where it said so.
+    """
+
+    reaction = Reaction.STOP
+    retry_after: float | None = None
+
+
+class ChannelUnreachable(ChannelError):
+    """The connection was never made, so the message is known not to have been sent."""
+
+    reaction = Reaction.RETRY
+
+    def __init__(self, channel: str, where: str, reason: str) -> None:
+        super().__init__(
+            f"Channel {channel!r} cannot be reached at {where}: {reason}. The message was not sent and waits for the "
+            f"next try. To try by hand: reconcile notify test {channel}"
+        )
+
+
+class RateLimited(ChannelError):
+    """The channel refused for now; the message is known not to have been sent."""
+
+    reaction = Reaction.RETRY
+
+    def __init__(self, channel: str, retry_after: float) -> None:
+        self.retry_after = retry_after
+        super().__init__(
+            f"Channel {channel!r} asks for a pause of {retry_after:g} s. The message was not sent and waits that long."
+        )
+
+
+class DeliveryUnknown(ChannelError):
+    """The message may have arrived: the answer was lost, or said nothing either way."""
+
+    reaction = Reaction.LOOK
+
+    def __init__(self, channel: str, reason: str, retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(
+            f"Channel {channel!r} may or may not have taken the message: {reason}. It is looked for before it is sent "
+            "again; where nobody can look, `on_unknown` decides."
+        )
+
+
+class ChannelRefused(ChannelError):
+    """The channel said no, and will say no again until a person changes something."""
+
+    def __init__(self, channel: str, code: str, advice: str) -> None:
+        self.code = code
+        super().__init__(f"Channel {channel!r} refused the message ({code}): {advice}")
+
+
+class TokenMissingScope(ChannelRefused):
+    """The token is good but may not do this."""
+
+    def __init__(self, channel: str, method: str, needed: str) -> None:
+        self.needed = needed
+        super().__init__(
+            channel,
+            "missing_scope",
+            f"the token may not call {method}; add the scope {needed} under OAuth & Permissions of the Slack app, "
+            "install the app again and use the new token.",
+        )
+
+
+class AddressRefused(ChannelError):
+    """The address is not one we send to; nothing was sent."""
+
+    def __init__(self, channel: str, host: str, address: str) -> None:
+        super().__init__(
+            f"Channel {channel!r}: {host} is {address}, which is not a public address, so nothing was sent. If that is "
+            f'meant, write `allow: ["{address}/{128 if ":" in address else 32}"]` in the channel.'
+        )
+
+
+class CannotBeAsked(ChannelError):
+    """This channel cannot say whether a message arrived."""
+
+    reaction = Reaction.ASK
+
+    def __init__(self, channel: str, reason: str) -> None:
+        super().__init__(f"Channel {channel!r} cannot be asked whether a message arrived: {reason}.")
+
+
+class FileRefused(ChannelError):
+    """The file of a file channel cannot be written to; nothing was lost."""
+
+    def __init__(self, channel: str, path: str, reason: str) -> None:
+        super().__init__(
+            f"Channel {channel!r} cannot write to {path}: {reason}. The message was not written; correct `path` or the "
+            f"rights of the file, then: reconcile notify test {channel}"
+        )
+
+
+class TemplateRefused(ChannelError):
+    """A template of the user's own cannot be used as written."""
+
+    def __init__(self, template: str, line: int | None, reason: str) -> None:
+        where = f"{template}:{line}" if line else template
+        super().__init__(f"Template {where}: {reason}. See it without a run: reconcile notify preview")

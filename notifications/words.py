@@ -1,0 +1,165 @@
+"""How values are written for people: counts, money, spans of time, and text nobody can break a message with."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_EVEN, Decimal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+_SAYS_TWICE = frozenset({"double", "duplicate", "duplicated", "twin", "repeated"})
+_JOINS = frozenset({"and", "by", "for", "from", "in", "of", "or", "per", "same", "to", "with"})
+_SHOWN_CURRENCIES = 4
+
+
+def units(text: str) -> int:
+    """The length in UTF-16 units, the strictest way a chat counts characters."""
+    return len(text) + sum(1 for character in text if ord(character) > 0xFFFF)
+
+
+def visible(text: str, limit: int = 200) -> str:
+    """The text on one line of at most `limit` units; what cannot be seen is written out, a cut is shown by "…".
+
+    Line breaks become ⏎ and tabs ⇥; marks that turn or hide text (right-to-left override, zero-width space) become
+    ⟨U+202E⟩, so that two values that differ also look different.
+    """
+    pieces: list[str] = []
+    used = 0
+    head = text[: limit + 1].replace("\r\n", "\n")
+    for character in head:
+        piece = _seen(character)
+        pieces.append(piece)
+        used += units(piece)
+        if used > limit:
+            break
+    if used <= limit and len(text) <= limit + 1:
+        return "".join(pieces)
+    while pieces and used > limit - 1:
+        used -= units(pieces.pop())
+    return "".join([*pieces, "…"])
+
+
+def _seen(character: str) -> str:
+    if character in "\n\r\v\f\x85\u2028\u2029":
+        return "⏎"
+    if character == "\t":
+        return "⇥"
+    if unicodedata.category(character) in {"Cc", "Cf", "Cs"}:
+        return f"⟨U+{ord(character):04X}⟩"
+    return character
+
+
+def value(text: str, limit: int = 80) -> str:
+    """A cell's value: as it is, in quotes where its blanks would not be seen."""
+    shown = visible(text, limit)
+    return shown if shown and shown == shown.strip() else f'"{shown}"'
+
+
+def plural(number: int, one: str, many: str) -> str:
+    """Like "1 group", "1,204 groups"."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def nouns(rule: str, kind: str) -> tuple[str, str]:
+    """What one finding and several findings of a rule are called.
+
+    A rule whose name says what is twice lends its name (double-charge: "double charge", "double charges"); other names
+    are no words to count with.
+    """
+    words = re.split(r"[-_ ]+", rule.lower())
+    if kind != "duplicates":
+        return "finding", "findings"
+    counts = words[0] in _SAYS_TWICE and all(map(str.isalpha, words)) and not _JOINS & set(words)
+    if counts and 2 <= len(words) <= 3 and not words[-1].endswith("s"):
+        return " ".join(words), " ".join([*words[:-1], _many(words[-1])])
+    return "group of duplicates", "groups of duplicates"
+
+
+def _many(word: str) -> str:
+    if word.endswith("y") and word[-2:-1] not in set("aeiou"):
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("x", "z", "ch", "sh")) else "s")
+
+
+def listed(things: Sequence[str]) -> str:
+    """Like "a", "a and b", "a, b and c"."""
+    return " and ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)
+
+
+def money(amounts: Mapping[str, Decimal]) -> str:
+    """Like "312.40 EUR and 1,200 JPY": a sum for each currency, never added across them. Empty when there is none."""
+    shown = [_amount(amounts[currency], currency) for currency in sorted(amounts)]
+    more = len(shown) - _SHOWN_CURRENCIES
+    if more > 0:
+        shown = [*shown[:_SHOWN_CURRENCIES], plural(more, "more currency", "more currencies")]
+    return listed(shown) if shown else ""
+
+
+def _amount(amount: Decimal, currency: str) -> str:
+    name = visible(currency, 12)
+    if not amount.is_finite() or abs(amount.adjusted()) > 30:
+        return f"{amount} {name}".strip()
+    digits = 0 if currency in _WHOLE_CURRENCIES else 3 if currency in _THREE_DIGIT_CURRENCIES else 2
+    plain = amount.normalize()
+    exponent = plain.as_tuple().exponent
+    finer = -exponent if isinstance(exponent, int) else 0
+    shown = plain.quantize(Decimal(1).scaleb(-min(max(digits, finer), 8)), rounding=ROUND_HALF_EVEN)
+    return f"{shown:,f} {name}".strip()
+
+
+def span(seconds: float) -> str:
+    """A length of time as one would say it: "0.4 s", "30 s", "12 min", "5 h", "3 days"."""
+    for size, name, below in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 172_800)):
+        if seconds < below:
+            return f"{seconds / size:.2g} {name}" if seconds < 1 else f"{round(seconds / size)} {name}"
+    return plural(round(seconds / 86_400), "day", "days")
+
+
+def apart(gaps: Sequence[float]) -> str:
+    """Like "30 s apart", "3 s to 2 min apart"; empty when no gap is known."""
+    if not gaps:
+        return ""
+    if max(gaps) == 0:
+        return "at the same instant"
+    least, most = span(min(gaps)), span(max(gaps))
+    return f"{least} apart" if least == most else f"{least} to {most} apart"
+
+
+def local(moment: dt.datetime, timezone: str) -> dt.datetime:
+    """The moment on the clocks of that zone; in UTC where the zone is not known here."""
+    try:
+        return moment.astimezone(ZoneInfo(timezone))
+    except (ZoneInfoNotFoundError, ValueError, OverflowError, OSError):
+        return moment
+
+
+def day(moment: dt.datetime) -> str:
+    """Like "Fri 21 Nov 2026"."""
+    return f"{_DAYS[moment.weekday()]} {moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+
+
+def moment(when: dt.datetime, timezone: str) -> str:
+    """Like "Fri 21 Nov 2026, 06:15 CET"."""
+    here = local(when, timezone)
+    return f"{day(here)}, {here:%H:%M} {here.tzname() or ''}".strip()
+
+
+def lately(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
+    """Like "20 Nov, 23:14:03", with the year where it is another one than now."""
+    here = local(when, timezone)
+    year = "" if here.year == local(now, timezone).year else f" {here.year}"
+    return f"{here.day} {_MONTHS[here.month - 1]}{year}, {here:%H:%M:%S}"
+
+
+def since(when: dt.datetime | None, now: dt.datetime, timezone: str) -> str:
+    """Like " since yesterday 06:15", with its leading blank; empty when there was no run before."""
+    if when is None:
+        return ""
+    then, today = local(when, timezone), local(now, timezone)
+    days = (today.date() - then.date()).days
+    name = {0: "today", 1: "yesterday"}.get(days) or day(then)
+    return f" since {name} {then:%H:%M}"
