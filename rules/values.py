@@ -128,7 +128,10 @@ def canonical_number(value: int | Decimal | float) -> str:
         if not math.isfinite(value):
             return repr(value)
         value = Decimal(repr(value))
-    text = format(Decimal(value), "f")
+    value = Decimal(value)
+    if not value.is_finite():
+        return repr(float(value))
+    text = format(value, "f")
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
@@ -138,7 +141,7 @@ def canonical_instant(value: dt.datetime) -> str:
     """UTC with microseconds, always 27 characters; raises ValueError for a naive time, which has no place in a key."""
     if value.tzinfo is None:
         raise ValueError("a naive time has no place in a key: the connector gives it its dataset's time zone")
-    return value.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return value.astimezone(dt.UTC).replace(tzinfo=None).isoformat("T", "microseconds") + "Z"
 
 
 def canonical_json(values: Sequence[Value]) -> str:
