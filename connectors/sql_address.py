@@ -1,0 +1,165 @@
+"""From a URL to read-only connections: drivers, paths, time limits, and sessions that speak UTC and cannot write."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import SecretStr
+from sqlalchemy.engine import URL
+from sqlalchemy.pool import NullPool
+
+from connectors.errors import DriverMissing, SourceMissing
+
+CONNECT_SECONDS = 10
+_DRIVERS = {
+    "postgres": ("postgresql+psycopg", "psycopg", "PostgreSQL's driver psycopg", "reconcile-runner[postgres]"),
+    "postgresql": ("postgresql+psycopg", "psycopg", "PostgreSQL's driver psycopg", "reconcile-runner[postgres]"),
+    "mysql": ("mysql+pymysql", "pymysql", "MariaDB's and MySQL's driver PyMySQL", "reconcile-runner[mysql]"),
+    "mariadb": ("mysql+pymysql", "pymysql", "MariaDB's and MySQL's driver PyMySQL", "reconcile-runner[mysql]"),
+    "sqlite": ("sqlite+pysqlite", "sqlite3", "Python's sqlite3", "reconcile-runner"),
+}
+_KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+
+
+def parsed(secret: SecretStr) -> URL:
+    """The URL with the driver we use, whichever it names. Raises ValueError with a sentence that does not hold it."""
+    try:
+        url = sa.make_url(secret.get_secret_value())
+    except sa.exc.ArgumentError:
+        raise ValueError(
+            "this is not a database URL; write dialect://user:password@host:port/database, with special characters "
+            "of the password %-encoded, or sqlite:///file.db"
+        ) from None
+    family = url.drivername.partition("+")[0]
+    if family not in _DRIVERS:
+        raise ValueError(f"{family!r} is not a database read here; there is postgresql, mysql, mariadb and sqlite")
+    if family == "sqlite" and url.database in (None, "", ":memory:"):
+        raise ValueError("a SQLite source is a file: sqlite:///file.db")
+    return url.set(drivername=_DRIVERS[family][0])
+
+
+def where(url: URL) -> str:
+    """Host, port and database, or the file: where a source is, for people, without user and password."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    host = url.host or "localhost"
+    return f"{host}:{url.port}/{url.database or ''}" if url.port else f"{host}/{url.database or ''}"
+
+
+def sqlite_file(source: str, url: URL, root: Path) -> Path:
+    """The database file, a relative path being relative to the configuration. Raises SourceMissing."""
+    path = root / str(url.database)
+    if not path.is_file():
+        reason = "it is not a file" if path.exists() else "there is no such file"
+        raise SourceMissing(source, str(url.database), reason)
+    return path
+
+
+def engine(source: str, url: URL, root: Path, seconds: float) -> sa.Engine:
+    """An engine whose every connection is read-only, in UTC, and stops a statement after so many seconds.
+
+    Raises DriverMissing and SourceMissing; connects to nothing yet. Nothing is pooled: a source holds a connection
+    only while it reads.
+    """
+    family = url.get_backend_name()
+    _, module, needs, install = _DRIVERS[family]
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise DriverMissing(source, needs, install) from error
+    if family == "sqlite":
+        return _sqlite(url, sqlite_file(source, url, root))
+    return _postgresql(url, seconds) if family == "postgresql" else _mysql(url, seconds)
+
+
+def libpq_uri(url: URL) -> str:
+    """The same address as libpq reads it, for ADBC. Holds the password: for the driver only."""
+    timed = url.update_query_dict({key: str(value) for key, value in _libpq(url).items()})
+    return timed.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def postgresql_session(seconds: float) -> list[str]:
+    """What makes a PostgreSQL session ours; plain SETs, so that a connection pooler between us does not matter."""
+    return [
+        "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+        "SET TIME ZONE 'UTC'",
+        f"SET statement_timeout = {max(1, round(seconds * 1000))}",
+        "SET extra_float_digits = 1",
+    ]
+
+
+def _libpq(url: URL) -> dict[str, int]:
+    wanted = {"connect_timeout": CONNECT_SECONDS, **_KEEPALIVES}
+    return {key: value for key, value in wanted.items() if key not in url.query}
+
+
+def _postgresql(url: URL, seconds: float) -> sa.Engine:
+    made = sa.create_engine(url, poolclass=NullPool, connect_args=_libpq(url), hide_parameters=True)
+
+    @sa.event.listens_for(made, "connect")
+    def prepare(connection: Any, _: object) -> None:
+        from connectors.sql_values import forgiving_dates  # noqa: PLC0415 - needs psycopg, which may not be installed
+
+        forgiving_dates(connection)
+        with connection.cursor() as cursor:
+            for statement in postgresql_session(seconds):
+                cursor.execute(statement)
+        connection.commit()
+
+    return made
+
+
+def _mysql(url: URL, seconds: float) -> sa.Engine:
+    arguments: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, "read_timeout": CONNECT_SECONDS}
+    if "charset" not in url.query:
+        arguments["charset"] = "utf8mb4"
+    chosen = {key: value for key, value in arguments.items() if key not in url.query}
+    made = sa.create_engine(url, poolclass=NullPool, connect_args=chosen, hide_parameters=True)
+
+    @sa.event.listens_for(made, "connect")
+    def prepare(connection: Any, _: object) -> None:
+        mariadb = "mariadb" in connection.get_server_info().lower()
+        limit = f"max_statement_time = {seconds}" if mariadb else f"max_execution_time = {round(seconds * 1000)}"
+        with connection.cursor() as cursor:
+            cursor.execute("SET SESSION TRANSACTION READ ONLY")
+            cursor.execute("SET time_zone = '+00:00'")
+            cursor.execute(f"SET SESSION {limit}")
+        if "read_timeout" not in url.query:  # a server that accepts and says nothing was caught by the short one
+            connection._read_timeout = round(seconds) + 30  # noqa: SLF001 - PyMySQL has no other way to change it
+
+    return made
+
+
+def _sqlite(url: URL, path: Path) -> sa.Engine:
+    query = {**url.query, "mode": "ro", "uri": "true"}
+    quoted = re.sub(r"[%?#]", lambda found: f"%{ord(found[0]):02x}", str(path.resolve()))
+    made = sa.create_engine(url.set(database=f"file:{quoted}", query=query), poolclass=NullPool, hide_parameters=True)
+
+    @sa.event.listens_for(made, "connect")
+    def prepare(connection: Any, _: object) -> None:
+        from connectors.sql_values import decoded  # noqa: PLC0415 - keeps this module free of pyarrow
+
+        connection.text_factory = decoded
+        connection.execute("PRAGMA query_only = ON")
+
+    return made
+
+
+class Deadline:
+    """Stops a SQLite connection whose current piece of work runs longer than allowed; the others stop themselves."""
+
+    def __init__(self, connection: sa.Connection, seconds: float) -> None:
+        self._seconds = seconds
+        self._until = time.monotonic() + seconds
+        if connection.dialect.name == "sqlite":
+            raw: Any = connection.connection.dbapi_connection
+            raw.set_progress_handler(lambda: time.monotonic() > self._until, 10_000)
+
+    def renew(self) -> None:
+        """Start counting again: time that the reader of an answer takes is not the database's."""
+        self._until = time.monotonic() + self._seconds

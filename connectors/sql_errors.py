@@ -1,0 +1,109 @@
+"""What a database's own errors mean to people: one sentence each, without SQL, values or secrets."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from connectors.errors import (
+    AccessDenied,
+    ConnectorError,
+    QueryRefused,
+    SourceBusy,
+    SourceMissing,
+    SourceUnreachable,
+    StatementTimeout,
+)
+
+_MYSQL_DENIED = {1044, 1045, 1095, 1130, 1142, 1143, 1227, 1370, 1698, 3118}
+_MYSQL_GONE = {1040, 1053, 1129, 1152, 1153, 1158, 1159, 1160, 1161, 1203, 1927, 2002, 2003, 2006, 2013, 2055}
+_MYSQL_TIMEOUT = {1317, 1969, 3024}
+_MYSQL_LOCKED = {1205, 1213}
+_MYSQL_DATA = {1264, 1265, 1292, 1366, 1367, 1411, 1690}
+_SQLITE_NOT_OURS = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which source, where, and how long a statement may run: what every sentence needs. Holds no password."""
+
+    source: str
+    where: str
+    dialect: str
+    limit: str
+
+
+def translated(error: Exception, place: Place) -> ConnectorError:
+    """Our error for one that SQLAlchemy, a driver or ADBC raised. Other exceptions are not for here: re-raise them."""
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) and isinstance(error.orig, Exception) else error
+    if place.dialect == "postgresql":
+        return _postgresql(cause, place)
+    if place.dialect == "mysql":
+        return _mysql(cause, place)
+    return _sqlite(cause, place)
+
+
+def _postgresql(error: Exception, place: Place) -> ConnectorError:
+    state = str(getattr(error, "sqlstate", None) or "")
+    reason = _postgresql_reason(error)
+    if state == "57014":
+        return StatementTimeout(place.source, place.limit)
+    if state == "3D000" or re.search(r'database ".*" does not exist', reason):
+        return SourceMissing(place.source, place.where, reason)
+    if state[:2] == "28" or state == "42501" or re.search(r"authentication|pg_hba|role \".*\" |permission", reason):
+        return AccessDenied(place.source, place.where, reason)
+    if state in ("40001", "40P01", "55P03"):
+        return SourceBusy(place.source, place.where)
+    if not state or state[:2] in ("08", "53") or state[:3] == "57P":
+        return SourceUnreachable(place.source, place.where, reason)
+    return QueryRefused(place.source, _without_values(reason) if state[:2] in ("22", "23") else reason)
+
+
+def _postgresql_reason(error: Exception) -> str:
+    """The server's own words: after the severity, on one line, without what drivers put around them."""
+    text = str(error).replace("\r", "")
+    found = re.search(r"(?:FATAL|ERROR|PANIC):\s+(.+)", text)
+    line = found[1] if found else (text.strip().splitlines() or ["no reason given"])[0]
+    return re.sub(r'^connection (?:failed|is bad): |^connection to server at "[^"]*".*?failed: ', "", line).rstrip(". ")
+
+
+def _mysql(error: Exception, place: Place) -> ConnectorError:
+    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    reason = _first_line(str(error.args[1]) if len(error.args) > 1 else str(error))
+    if code in _MYSQL_TIMEOUT or (code == 2013 and "timed out" in reason and "during query" in reason):
+        return StatementTimeout(place.source, place.limit)
+    if code in _MYSQL_DENIED:
+        return AccessDenied(place.source, place.where, reason)
+    if code == 1049:
+        return SourceMissing(place.source, place.where, reason)
+    if code in _MYSQL_LOCKED:
+        return SourceBusy(place.source, place.where)
+    if code in _MYSQL_GONE or code == 0:
+        return SourceUnreachable(place.source, place.where, reason)
+    return QueryRefused(place.source, _without_values(reason) if code in _MYSQL_DATA else reason)
+
+
+def _sqlite(error: Exception, place: Place) -> ConnectorError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    reason = _first_line(str(error))
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return SourceBusy(place.source, place.where)
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return StatementTimeout(place.source, place.limit)
+    if code in _SQLITE_NOT_OURS:
+        return SourceMissing(place.source, place.where, f"it cannot be read as a SQLite database ({reason})")
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_IOERR):
+        return AccessDenied(place.source, place.where, reason)
+    return QueryRefused(place.source, reason)
+
+
+def _first_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no reason given"])[0].rstrip(". ")
+
+
+def _without_values(reason: str) -> str:
+    """Errors about data quote the data: keep what kind of error it is."""
+    return re.split(r"""[:'"]""", reason)[0].strip()

@@ -1,0 +1,153 @@
+"""Running a select and turning its rows into Arrow, in bounded memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlalchemy as sa
+
+from connectors.base import Problem
+from connectors.coerce import INSTANT, Coercion, Declared, Notation
+from connectors.errors import ValueDoesNotFit
+from connectors.sql_errors import Place
+from connectors.sql_values import OUTSIDE, Taken, Unfit, Wall, arrow_type, from_arrow, positions, taken
+
+ROWS = 50_000
+Kind = sa.types.TypeEngine[Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One column of an answer: its name, its SQL type, what `columns:` says of it."""
+
+    name: str
+    kind: Kind
+    declared: Declared | None = None
+
+
+class Reading:
+    """From driver values to the batches of one answer; counts the values that could not be taken.
+
+    `strict`: an unfit value is an error, because nobody would hear of the count.
+    """
+
+    def __init__(self, asked: Sequence[Asked], notation: Notation, place: Place, *, strict: bool = False) -> None:
+        self._asked = [_stored(one, place.dialect) for one in asked]
+        self._place, self._strict = place, strict
+        self._unfit: dict[str, tuple[str, int, int]] = {}
+        self._seen = 0
+        natural = [pa.field(one.name, _natural(one)) for one in self._asked]
+        texts = [one.name for one in natural if one.type == pa.string() and notation.null_values]
+        declared = {one.name: one.declared for one in self._asked if one.declared and not _is_epoch(one)}
+        self._coerced = [i for i, one in enumerate(natural) if one.name in declared or one.name in texts]
+        self._coercion = Coercion(pa.schema([natural[i] for i in self._coerced]), declared, notation)
+        for i, field in zip(self._coerced, self._coercion.schema, strict=True):
+            natural[i] = field
+        self.schema = pa.schema(natural)
+
+    def rows(self, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+        """A batch of rows as a driver gives them."""
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self._asked)
+        read = [self._one(values, one) for values, one in zip(columns, self._asked, strict=True)]
+        return self._batch(read, len(rows))
+
+    def arrow(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Batches of at most ROWS records from one that ADBC gives."""
+        for start in range(0, batch.num_rows, ROWS):
+            part = batch.slice(start, ROWS)
+            pairs = zip(part.columns, self._asked, strict=True)
+            yield self._batch([_epoch(from_arrow(array, one.kind), one) for array, one in pairs], part.num_rows)
+
+    def problems(self) -> tuple[Problem, ...]:
+        own = [Problem(name, reason, count, _record(first)) for name, (reason, count, first) in self._unfit.items()]
+        return (*own, *self._coercion.problems())
+
+    def close(self) -> None:
+        self._coercion.close()
+
+    def _one(self, values: Sequence[Any], one: Asked) -> Taken:
+        return _epoch(taken(values, one.kind, self._place.dialect), one)
+
+    def _batch(self, columns: Sequence[Taken], rows: int) -> pa.RecordBatch:
+        for column, one in zip(columns, self._asked, strict=True):
+            if column.unfit:
+                self._count(one.name, column.unfit)
+        arrays: list[Any] = [column.array for column in columns]
+        if self._coerced:
+            names = [self._asked[i].name for i in self._coerced]
+            part = pa.RecordBatch.from_arrays([arrays[i] for i in self._coerced], names=names)
+            for i, array in zip(self._coerced, self._coercion.batch(part, _record).columns, strict=True):
+                arrays[i] = array
+            if self._strict and self._coercion.problems():
+                problem = self._coercion.problems()[0]
+                self._refuse(problem.column, problem.reason)
+        self._seen += rows
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _count(self, name: str, unfit: Unfit) -> None:
+        if unfit.fatal or self._strict:
+            self._refuse(name, unfit.reason)
+        reason, count, first = self._unfit.get(name, (unfit.reason, 0, self._seen + unfit.positions[0]))
+        self._unfit[name] = (reason, count + len(unfit.positions), first)
+
+    def _refuse(self, name: str, reason: str) -> None:
+        remedy = (
+            "correct the data, leave those records out in the dataset's query, or use `engine: embedded`, which counts "
+            "them as unreadable"
+            if self._strict
+            else f"nothing is rounded or cut: declare what it is: `columns: {{{name}: text}}`, integer, decimal(38,20)"
+        )
+        raise ValueDoesNotFit(self._place.source, name, f"holds a value that is {reason}", remedy)
+
+
+def _stored(one: Asked, dialect: str) -> Asked:
+    """What is read before it is coerced: SQLite keeps dates and times as text, and 2 in a tinyint(1) is an integer."""
+    if dialect == "sqlite" and isinstance(one.kind, (sa.Date, sa.DateTime)):
+        word = "date" if isinstance(one.kind, sa.Date) else "instant"
+        return Asked(one.name, sa.Text(), one.declared or Declared(word))
+    word = one.declared.word if one.declared else ""
+    if isinstance(one.kind, sa.Boolean) and word in ("integer", "decimal", "float", "text") and dialect != "postgresql":
+        return Asked(one.name, sa.SmallInteger(), one.declared)
+    if isinstance(one.kind, sa.Numeric) and one.kind.precision is None and word == "text":
+        return Asked(one.name, sa.Text(), one.declared)
+    if isinstance(one.kind, sa.Numeric) and one.declared and word == "decimal":
+        return Asked(one.name, sa.Numeric(one.declared.precision, one.declared.scale), one.declared)
+    return one
+
+
+def _is_epoch(one: Asked) -> bool:
+    whole = isinstance(one.kind, sa.Integer)
+    return whole and one.declared is not None and one.declared.word == "instant" and not one.declared.formats
+
+
+def _natural(one: Asked) -> pa.DataType:
+    return INSTANT if _is_epoch(one) else arrow_type(one.kind)
+
+
+_LAST_SECOND = int(dt.datetime(9999, 12, 31, 23, 59, 59, tzinfo=dt.UTC).timestamp())
+
+
+def _epoch(column: Taken, one: Asked) -> Taken:
+    """Integers declared as instants are seconds since 1970."""
+    if not _is_epoch(one):
+        return column
+    seconds = column.array.cast(pa.int64())
+    inside = pc.less_equal(pc.abs(seconds), pa.scalar(_LAST_SECOND))
+    outside = positions(pc.invert(inside))
+    kept = pc.if_else(inside, seconds, pa.scalar(None, pa.int64()))
+    unfit = Unfit(f"{OUTSIDE} as seconds since 1970", outside) if outside else column.unfit
+    return Taken(kept.cast(pa.timestamp("s", "UTC")).cast(INSTANT), unfit)
+
+
+def _record(position: int) -> str:
+    return f"record {position + 1} in the order read"
+
+
+def wall_zone(kinds: Sequence[Kind]) -> str:
+    """The zone of the naive times in an answer; columns of one dataset share it."""
+    return next((one.zone for one in kinds if isinstance(one, Wall)), "UTC")

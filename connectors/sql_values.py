@@ -1,0 +1,323 @@
+"""Values of databases as Arrow: exactly, or not at all.
+
+The SQLAlchemy type of a column says what its values become:
+
+    Boolean                     bool
+    Integer, BigInteger …       int64 (uint64 for MariaDB's unsigned bigint)
+    Numeric(p, s)               decimal128(p, s), decimal256 from 39 digits on; without p: decimal128(38, 12)
+    Float, Double, REAL         float64 (float32 for REAL)
+    Date                        date32
+    DateTime(timezone=True)     timestamp[us, UTC]
+    Wall(zone)                  timestamp[us, UTC]: a naive time of that zone
+    LargeBinary                 binary
+    String, Text, others        utf8
+
+A value that is not of its column's type is an `Unfit`: null and counted, or, where null would hide that two numbers
+differ, an error.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
+
+from connectors.coerce import INSTANT, in_zone
+
+FREE_PRECISION, FREE_SCALE = 38, 12
+_FIRST_DAY, _LAST_DAY = dt.date(1, 1, 1), dt.date(9999, 12, 31)
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - wall time, placed in its zone later
+_DAYS = ((_FIRST_DAY - _EPOCH.date()).days, (_LAST_DAY - _EPOCH.date()).days)
+_MICROS = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_000 - 1)
+OUTSIDE = "not a day between the years 1 and 9999"
+
+
+class Wall(sa.DateTime):
+    """Naive times that mean the wall clock of a zone."""
+
+    cache_ok = True
+
+    def __init__(self, zone: str = "UTC") -> None:
+        super().__init__(timezone=False)
+        self.zone = zone
+
+
+class NotUtf8(bytes):
+    """Text of a SQLite file that is not UTF-8."""
+
+
+class OutOfCalendar(str):
+    """A date of PostgreSQL that Python cannot hold: infinity, BC, after 9999."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Unfit:
+    """Why values of a column could not be taken, and at which positions. `fatal`: null would be a wrong answer."""
+
+    reason: str
+    positions: tuple[int, ...]
+    fatal: bool = False
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A column of a batch; unfit values are null in it."""
+
+    array: pa.Array[Any]
+    unfit: Unfit | None = None
+
+
+def arrow_type(kind: sa.types.TypeEngine[Any]) -> pa.DataType:
+    """The Arrow type of a column of this SQL type."""
+    match kind:
+        case sa.Boolean():
+            return pa.bool_()
+        case mysql.BIGINT(unsigned=True):
+            return pa.uint64()
+        case sa.Integer():
+            return pa.int64()
+        case sa.Float():
+            return pa.float32() if isinstance(kind, sa.REAL) else pa.float64()
+        case sa.Numeric():
+            return _decimal(kind.precision, kind.scale)
+        case sa.Date():
+            return pa.date32()
+        case sa.DateTime():
+            return INSTANT
+        case sa.LargeBinary() | sa.BINARY() | sa.VARBINARY():
+            return pa.binary()
+    return pa.string()
+
+
+def _decimal(precision: int | None, scale: int | None) -> pa.DataType:
+    """Negative scales and scales beyond the precision, which PostgreSQL has, are widened to what Arrow engines know."""
+    if precision is None:
+        return pa.decimal128(FREE_PRECISION, FREE_SCALE)
+    scale = scale or 0
+    precision, scale = (precision - scale, 0) if scale < 0 else (max(precision, scale), scale)
+    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+
+
+def taken(values: Sequence[Any], kind: sa.types.TypeEngine[Any], dialect: str) -> Taken:
+    """A column of driver values as Arrow."""
+    zone = kind.zone if isinstance(kind, Wall) else "UTC"
+    target = arrow_type(kind)
+    plain = pa.timestamp("us") if isinstance(kind, sa.DateTime) else target
+    array, unfit = _array(values, plain, _reader(kind))
+    if unfit and dialect == "sqlite":  # any cell may hold anything there: such cells are counted, not fatal
+        unfit = Unfit(unfit.reason, unfit.positions)
+    if not isinstance(kind, sa.DateTime):
+        return Taken(array, unfit)
+    aware = array.cast(INSTANT) if zone == "UTC" else in_zone(array, zone)
+    return Taken(aware, unfit)
+
+
+Reader = tuple[frozenset[type], Callable[[Any], Any]]
+"""The types that Arrow takes as they are, and how any other value is read; that raises Misfit."""
+
+
+class Misfit(ValueError):
+    """One value that its column cannot hold."""
+
+    def __init__(self, reason: str, *, fatal: bool = False) -> None:
+        super().__init__(reason)
+        self.reason, self.fatal = reason, fatal
+
+
+def _array(values: Sequence[Any], target: pa.DataType, reader: Reader) -> tuple[pa.Array[Any], Unfit | None]:
+    direct, read = reader
+    if set(map(type, values)) <= direct | {type(None)}:
+        try:
+            return pa.array(values, target), None
+        except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
+            pass  # one of them does not fit; the careful way finds which
+    good: list[Any] = []
+    bad: list[int] = []
+    worst: Misfit | None = None
+    for position, value in enumerate(values):
+        try:
+            good.append(None if value is None else _fitting(read(value), target))
+        except Misfit as misfit:
+            good.append(None)
+            bad.append(position)
+            worst = misfit if worst is None or (misfit.fatal and not worst.fatal) else worst
+    unfit = Unfit(worst.reason, tuple(bad), worst.fatal) if worst else None
+    return pa.array(good, target), unfit
+
+
+def _fitting(value: Any, target: pa.DataType) -> Any:
+    try:
+        pa.array([value], target)
+    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as error:
+        raise Misfit(f"not {_named(target)}", fatal=True) from error
+    return value
+
+
+def _named(target: pa.DataType) -> str:
+    if pa.types.is_decimal(target):
+        return f"a decimal of at most {target.precision - target.scale} digits and {target.scale} places"
+    return "a 64-bit integer" if pa.types.is_integer(target) else "text" if pa.types.is_string(target) else str(target)
+
+
+def _reader(kind: sa.types.TypeEngine[Any]) -> Reader:
+    match kind:
+        case sa.Boolean():
+            return frozenset({bool}), _boolean
+        case sa.Integer():
+            return frozenset({int}), _integer
+        case sa.Float():
+            return frozenset({float}), _float
+        case sa.Numeric():
+            return frozenset({Decimal}), _exact
+        case sa.Date():
+            return frozenset({dt.date}), _date
+        case sa.DateTime():
+            return frozenset(), _wall
+        case sa.LargeBinary() | sa.BINARY() | sa.VARBINARY():
+            return frozenset({bytes}), _bytes
+    return frozenset({str}), _text
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, (bool, int)) and value in (0, 1):
+        return bool(value)
+    raise Misfit("not a boolean, 0 or 1", fatal=True)
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, int) or (isinstance(value, Decimal) and value.is_finite() and value == int(value)):
+        return int(value)
+    raise Misfit("not an integer", fatal=isinstance(value, Decimal))
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, (int, float, Decimal)):
+        return float(value)
+    raise Misfit("not a number")
+
+
+def _exact(value: Any) -> Decimal:
+    if isinstance(value, float) and math.isfinite(value):
+        value = Decimal(repr(value))  # SQLite keeps decimals as doubles: the shortest text is what was written
+    if isinstance(value, int):
+        value = Decimal(value)
+    if not isinstance(value, Decimal) or not value.is_finite():
+        raise Misfit("not a number")
+    return value
+
+
+def _date(value: Any) -> dt.date:
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return value
+    raise Misfit(OUTSIDE)
+
+
+def _wall(value: Any) -> dt.datetime:
+    if not isinstance(value, dt.datetime):
+        raise Misfit(OUTSIDE)
+    return value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, (bytes, bytearray, memoryview)) and not isinstance(value, NotUtf8):
+        return bytes(value)
+    raise Misfit("not bytes")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, NotUtf8):
+        raise Misfit("not UTF-8 text")
+    if isinstance(value, (bytes, bytearray)):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise Misfit("not UTF-8 text") from None
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return str(value)
+
+
+def from_arrow(array: pa.Array[Any], kind: sa.types.TypeEngine[Any]) -> Taken:
+    """A column as ADBC gives it, in the type of `arrow_type`."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    target = arrow_type(kind)
+    match kind:
+        case sa.Float():
+            return Taken(array.cast(target))
+        case sa.Numeric():
+            return _decimals(array, target)
+        case sa.Date():
+            return _between(array.cast(pa.int32()), _DAYS, pa.date32(), "UTC")
+        case sa.DateTime():
+            zone = kind.zone if isinstance(kind, Wall) else "UTC"
+            return _between(array.cast(pa.int64()), _MICROS, pa.timestamp("us"), zone)
+    return Taken(array.cast(target))
+
+
+def _between(numbers: pa.Array[Any], bounds: tuple[int, int], target: pa.DataType, zone: str) -> Taken:
+    """Days or microseconds inside the calendar; ADBC gives infinity and years beyond 294246 as nonsense far outside."""
+    lowest, highest = (pa.scalar(bound, numbers.type) for bound in bounds)
+    inside = pc.and_(pc.greater_equal(numbers, lowest), pc.less_equal(numbers, highest))
+    outside = positions(pc.invert(inside))
+    if outside:
+        numbers = pc.if_else(inside, numbers, pa.scalar(None, numbers.type))
+    array = numbers.cast(target)
+    if pa.types.is_timestamp(target):
+        array = array.cast(INSTANT) if zone == "UTC" else in_zone(array, zone)
+    return Taken(array, Unfit(OUTSIDE, outside) if outside else None)
+
+
+def _decimals(text: pa.Array[Any], target: Any) -> Taken:
+    try:
+        return Taken(text.cast(target))
+    except pa.ArrowInvalid:
+        values = [None if one is None else Decimal(one) for one in text.to_pylist()]
+        return taken(values, sa.Numeric(target.precision, target.scale), "postgresql")
+
+
+def positions(mask: pa.Array[Any]) -> tuple[int, ...]:
+    """Where a boolean array is true."""
+    return tuple(i for i, one in enumerate(mask.to_pylist()) if one) if pc.any(mask).as_py() else ()
+
+
+def decoded(raw: bytes) -> str | NotUtf8:
+    """SQLite's text; the driver's own way ends the whole scan at the first value that is not UTF-8."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return NotUtf8(raw)
+
+
+def forgiving_dates(connection: Any) -> None:
+    """Let psycopg hand over dates outside Python's calendar as such, rather than end the scan."""
+    from psycopg.types import datetime as loaders  # noqa: PLC0415 - psycopg is an extra
+
+    def forgiving(loader: Any) -> Any:
+        class Forgiving(loader):  # type: ignore[misc] # the base class is chosen at run time
+            def load(self, data: Any) -> Any:
+                from psycopg import DataError  # noqa: PLC0415 - psycopg is an extra
+
+                try:
+                    return super().load(data)
+                except DataError:
+                    return OutOfCalendar("outside")
+
+        return Forgiving
+
+    for name, loader in (
+        ("date", loaders.DateLoader),
+        ("timestamp", loaders.TimestampLoader),
+        ("timestamptz", loaders.TimestamptzLoader),
+    ):
+        connection.adapters.register_loader(name, forgiving(loader))

@@ -1,0 +1,95 @@
+"""The `sql` connector keeps the promises of every connector, on each of the real databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import sqlalchemy as sa
+
+from connectors import conformance
+from connectors.conformance import Kit, Stored
+from connectors.sql import SqlSource
+
+SECRET = "s3cr3t-canary"
+KINDS: dict[str, Callable[[], sa.types.TypeEngine[Any]]] = {
+    "id": lambda: sa.String(40),
+    "name": lambda: sa.String(40),
+    "note": lambda: sa.String(40),
+    "number": sa.BigInteger,
+    "amount": lambda: sa.Numeric(20, 4),
+    "paid": sa.Boolean,
+    "booked": sa.Date,
+}
+
+
+class SqlKit:
+    """Stores a table in a real database by plain INSERTs."""
+
+    empty_is_null = False
+
+    def __init__(self, url: str, root: Path, secret: str | None) -> None:
+        self._url, self._root, self.secret = url, root, secret
+        self.settings = {"type": "sql", "url": url, "statement_timeout": "1m"}
+
+    def store(self, table: pa.Table) -> Stored:
+        engine = sa.create_engine(self._admin(), poolclass=sa.pool.NullPool)
+        dialect = engine.dialect.name
+        stamp = sa.dialects.mysql.TIMESTAMP(fsp=6) if dialect == "mysql" else sa.DateTime(timezone=True)
+        columns = [sa.Column(n, KINDS[n]() if n in KINDS else stamp, nullable=True) for n in table.column_names]
+        if dialect == "sqlite":  # decimals are doubles there: exact ones are kept as text and declared
+            columns = [sa.Column(c.name, sa.Text() if c.name == "amount" else c.type) for c in columns]
+        stored = sa.Table("charges", sa.MetaData(), *columns)
+        with engine.begin() as connection:
+            if dialect == "mysql":
+                connection.exec_driver_sql("set time_zone = '+00:00'")
+            stored.drop(connection, checkfirst=True)
+            stored.create(connection)
+            rows = [self._row(row, dialect) for row in table.to_pylist()]
+            if rows:
+                connection.execute(stored.insert(), rows)
+        source = SqlSource("shop", SqlSource.Settings.model_validate(self.settings), self._root)
+        declared = {"amount": "decimal(20,4)"} if dialect == "sqlite" and "amount" in table.column_names else {}
+        return Stored(
+            source=source,
+            dataset=SqlSource.Dataset.model_validate({"table": "charges", "columns": declared}),
+            missing=SqlSource.Dataset.model_validate({"table": "chargse"}),
+            near="charges",
+            digest=lambda: self._digest(engine),
+        )
+
+    def _row(self, row: dict[str, Any], dialect: str) -> dict[str, Any]:
+        if dialect == "sqlite":
+            return {**row, **({"amount": row["amount"] and str(row["amount"])} if "amount" in row else {})}
+        return row
+
+    def _digest(self, engine: sa.Engine) -> object:
+        with engine.connect() as connection:
+            return sorted(map(str, connection.exec_driver_sql("select * from charges").all()))
+
+    def _admin(self) -> str:
+        return self._url
+
+
+@pytest.fixture(
+    params=[
+        "sqlite",
+        pytest.param("postgresql", marks=pytest.mark.server),
+        pytest.param("mariadb", marks=pytest.mark.server),
+    ]
+)
+def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Kit:
+    if request.param == "sqlite":
+        return SqlKit(f"sqlite:///{tmp_path}/shop.db", tmp_path, None)
+    url = sa.make_url(request.getfixturevalue({"postgresql": "postgres_url", "mariadb": "mariadb_url"}[request.param]))
+    if request.param == "postgresql":  # the server trusts us: any password will do, and must not be shown
+        return SqlKit(url.set(password=SECRET).render_as_string(hide_password=False), tmp_path, SECRET)
+    return SqlKit(url.render_as_string(hide_password=False), tmp_path, None)
+
+
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__)
+def test_the_sql_connector_keeps_the_promises_of_every_connector(check: Callable[[Kit], None], kit: Kit) -> None:
+    check(kit)
