@@ -231,6 +231,11 @@ class Coercion:
             [a.cast(f.type) for a, f in zip(arrays, self.schema, strict=True)], schema=self.schema
         )
 
+    @property
+    def seen(self) -> int:
+        """Records that went through so far: the position of the next one."""
+        return self._seen
+
     def problems(self) -> tuple[Problem, ...]:
         """What became null so far, one Problem per column."""
         return tuple(

@@ -11,6 +11,7 @@ from pathlib import Path
 from connectors.csv_facts import Facts
 from connectors.errors import FileUnreadable
 from connectors.file_paths import open_bytes
+from connectors.headers import stable_names
 
 DELIMITERS = ",;\t|"
 NO_DELIMITER = "\x1f"
@@ -131,17 +132,3 @@ def _names(name: str, first: Sequence[str], wish: CsvWish) -> tuple[str, ...]:
             )
         return stable_names(header)
     return stable_names(first if header else [""] * len(first))
-
-
-def stable_names(header: Sequence[str]) -> tuple[str, ...]:
-    """Trimmed names; an empty one becomes column_N, a repeated one gets _2, _3; `_file` and `_row` stay ours."""
-    wanted = [one.strip() or f"column_{i}" for i, one in enumerate(header, 1)]
-    taken, names = {"_file", "_row"}, []
-    for one in wanted:
-        unique, count = one, 1
-        while unique in taken or (count > 1 and unique in wanted):
-            count += 1
-            unique = f"{one}_{count}"
-        taken.add(unique)
-        names.append(unique)
-    return tuple(names)

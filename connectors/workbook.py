@@ -1,0 +1,256 @@
+"""Source `workbook`: the sheets of one xlsx, ods or xls file, typed as their cells are.
+
+A child process with limits reads the sheet; what it hands back is Arrow, cached as long as the file does not change.
+`_row` is the row as a person sees it in the program, `_file` the file's name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
+
+from connectors.base import DatasetSettings, Problem, Scan, SourceSettings
+from connectors.coerce import Coercion, Declared, Notation, declared
+from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing, FileRefused, FileUnreadable
+from connectors.file_paths import confined
+from connectors.workbook_guard import Limits, kind_of
+
+ROUNDED = "numbers of more than 15 digits, which the program that wrote them has rounded; keep such ids as text"
+FAILED = "the cell holds an error"
+ROWS = 65_536
+
+
+class WorkbookSettings(SourceSettings):
+    """`path` is relative to the configuration file. The limits protect against hostile or broken files."""
+
+    type: Literal["workbook"]
+    path: str
+    max_unpacked: int = Field(default=2_000_000_000, ge=1)
+    max_memory: int = Field(default=4_000_000_000, ge=500_000_000)
+    max_seconds: int = Field(default=300, ge=1)
+
+
+class WorkbookDataset(DatasetSettings):
+    """`sheet` may be left out where one sheet is visible; `header_row`, as people count, is the first filled one."""
+
+    sheet: str | None = None
+    header_row: int | None = Field(default=None, ge=1)
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """What the child left: an Arrow file of `_row`, =NAME columns and !NAME columns where cells hold errors."""
+
+    path: Path
+    columns: tuple[str, ...]
+    rounded: dict[str, tuple[int, int]]
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with pa.memory_map(str(self.path)) as file:
+            reader = pa.ipc.open_file(file)
+            for index in range(reader.num_record_batches):
+                batch = reader.get_batch(index)
+                yield batch.select([one for one in names if one in batch.schema.names])
+
+    @property
+    def schema(self) -> pa.Schema:
+        with pa.memory_map(str(self.path)) as file:
+            return pa.ipc.open_file(file).schema
+
+
+class WorkbookSource:
+    """The sheets of one workbook. Reads never change it; the owner file of an open one is no hindrance."""
+
+    Settings: ClassVar[type[SourceSettings]] = WorkbookSettings
+    Dataset: ClassVar[type[DatasetSettings]] = WorkbookDataset
+
+    def __init__(self, name: str, settings: WorkbookSettings, directory: Path) -> None:
+        self.name = name
+        self.path = directory / settings.path
+        self._limits = Limits(settings.max_unpacked, settings.max_memory, settings.max_seconds)
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._read: dict[str, _Sheet] = {}
+
+    def datasets(self) -> Sequence[str]:
+        """The visible sheets."""
+        found: list[str] = self._ask({"list": True})["sheets"]
+        return found
+
+    def describe(self, dataset: WorkbookDataset) -> pa.Schema:
+        return Coercion(*self._opened(dataset)[1:]).schema
+
+    def scan(self, dataset: WorkbookDataset, columns: Sequence[str]) -> Scan:
+        sheet, raw, kinds, notation = self._opened(dataset)
+        for one in columns:
+            if one not in raw.names:
+                raise ColumnMissing(self.path.name, one, raw.names)
+        chosen = pa.schema([raw.field(one) for one in columns])
+        coercion = Coercion(chosen, kinds, notation)
+        failed: dict[str, tuple[int, int]] = {}
+        stream = self._stream(sheet, chosen, coercion, failed)
+        reader = pa.RecordBatchReader.from_batches(coercion.schema, stream)
+        return Scan(reader, lambda: self._problems(sheet, columns, failed, coercion))
+
+    def close(self) -> None:
+        self._read.clear()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
+
+    def _opened(self, dataset: WorkbookDataset) -> tuple[_Sheet, pa.Schema, dict[str, Declared], Notation]:
+        kinds = {name: declared(name, word) for name, word in dataset.columns.items()}
+        sheet = self._sheet(dataset, kinds)
+        for name in kinds:
+            if name not in sheet.columns:
+                raise ColumnMissing(self.path.name, name, sheet.columns)
+        schema = sheet.schema
+        raw = pa.schema(
+            [pa.field(one, schema.field(f"={one}").type) for one in sheet.columns]
+            + [pa.field("_file", pa.string(), nullable=False), pa.field("_row", pa.int64(), nullable=False)]
+        )
+        naive = {one: Declared("instant") for one in sheet.columns if pa.types.is_timestamp(raw.field(one).type)}
+        return sheet, raw, {**naive, **kinds}, Notation(dataset.decimal, dataset.null_values, dataset.timezone)
+
+    def _sheet(self, dataset: WorkbookDataset, kinds: dict[str, Declared]) -> _Sheet:
+        wishes = {name: _wish(kind, dataset.decimal) for name, kind in kinds.items()}
+        order = {"list": False, "sheet": dataset.sheet, "header_row": dataset.header_row, "wishes": wishes}
+        stat = self._checked()
+        key = json.dumps([order, stat.st_ino, stat.st_size, stat.st_mtime_ns])
+        if key not in self._read:
+            if self._scratch is None:
+                self._scratch = tempfile.TemporaryDirectory(prefix="reconcile-workbook-")
+            target = Path(self._scratch.name) / f"{len(self._read)}.arrow"
+            answer = self._ask({**order, "target": str(target)})
+            rounded = {name: (count, row) for name, (count, row) in answer["rounded"].items()}
+            self._read[key] = _Sheet(target, tuple(answer["columns"]), rounded)
+        return self._read[key]
+
+    def _checked(self) -> os.stat_result:
+        if not self.path.exists() and not self.path.is_symlink():
+            near = [one.name for one in self.path.parent.glob("*") if one.suffix in (".xlsx", ".xlsm", ".ods", ".xls")]
+            raise DatasetMissing(self.name, f"file {self.path.name}", [one for one in near if one[:2] != "~$"])
+        confined(self.path, self.path.parent)
+        return self.path.stat()
+
+    def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
+        self._checked()
+        kind = kind_of(self.path, self._limits)
+        limits = {"memory": self._limits.memory, "seconds": self._limits.seconds}
+        done = subprocess.run(
+            [sys.executable, "-m", "connectors.workbook_child"],
+            input=json.dumps({**order, **limits, "path": str(self.path.resolve()), "kind": kind}),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=self._limits.seconds * 4,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
+        )
+        if done.returncode != 0:
+            raise self._broken(done)
+        answer: dict[str, Any] = json.loads(done.stdout)
+        if "refused" in answer:
+            raise self._refused(answer, order)
+        return answer
+
+    def _broken(self, done: subprocess.CompletedProcess[str]) -> ConnectorError:
+        if done.returncode < 0 or "MemoryError" in done.stderr or "ArrowMemory" in done.stderr:
+            return FileRefused(
+                self.path.name,
+                f"reading it takes more than {self._limits.memory:,} bytes of memory or {self._limits.seconds} seconds",
+                "split it, or raise `max_memory` or `max_seconds`",
+            )
+        if "No module named" in done.stderr:
+            return FileRefused(self.path.name, "the packages for workbooks are missing", "install the extra `workbook`")
+        return FileUnreadable(
+            self.path.name, "the workbook is cut or damaged", "open it, save it again, or fetch it anew"
+        )
+
+    def _refused(self, answer: dict[str, Any], order: dict[str, Any]) -> ConnectorError:
+        if answer["refused"] == "header":
+            row = order["header_row"]
+            said = f"row {row} is below the last filled row" if row else "the sheet is empty, it has not even a header"
+            return FileUnreadable(self.path.name, said, "choose another `sheet` or `header_row`")
+        what = f"sheet {order['sheet']}" if order["sheet"] else "single visible sheet, so `sheet` must say which"
+        return DatasetMissing(self.name, what, answer["known"])
+
+    def _stream(
+        self, sheet: _Sheet, chosen: pa.Schema, coercion: Coercion, failed: dict[str, tuple[int, int]]
+    ) -> Iterator[pa.RecordBatch]:
+        names = ["_row", *(f"{mark}{one}" for one in chosen.names for mark in "=!")]
+        try:
+            for found in sheet.read(names):
+                whole = _without_failed(found, chosen.names, failed)
+                for start in range(0, whole.num_rows, ROWS):
+                    part = whole.slice(start, ROWS)
+                    rows = part.column("_row")
+                    data = {
+                        one: rows
+                        if one == "_row"
+                        else pa.repeat(pa.scalar(self.path.name, pa.string()), part.num_rows)
+                        if one == "_file"
+                        else part.column(f"={one}")
+                        for one in chosen.names
+                    }
+                    batch = pa.RecordBatch.from_arrays(list(data.values()), schema=chosen)
+                    yield coercion.batch(batch, _Places(self.path.name, coercion.seen, rows))
+        finally:
+            coercion.close()
+
+    def _problems(
+        self, sheet: _Sheet, columns: Sequence[str], failed: dict[str, tuple[int, int]], coercion: Coercion
+    ) -> tuple[Problem, ...]:
+        name = self.path.name
+        errors = (Problem(one, FAILED, n, f"{name}, row {row}", skipped=True) for one, (n, row) in failed.items())
+        rounded = ((one, *sheet.rounded[one]) for one in columns if one in sheet.rounded)
+        return (
+            *errors,
+            *(Problem(one, ROUNDED, n, f"{name}, row {row}") for one, n, row in rounded),
+            *coercion.problems(),
+        )
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Names a record by its row in the sheet."""
+
+    name: str
+    start: int
+    rows: pa.Array[Any]
+
+    def __call__(self, position: int) -> str:
+        return f"{self.name}, row {self.rows[position - self.start].as_py()}"
+
+
+def _without_failed(
+    batch: pa.RecordBatch, columns: Sequence[str], failed: dict[str, tuple[int, int]]
+) -> pa.RecordBatch:
+    """Leave out records with an error in an asked column, each counted once, under the first such column."""
+    for one in columns:
+        if f"!{one}" not in batch.schema.names or not batch.num_rows:
+            continue
+        wrong = batch.column(f"!{one}")
+        count = pc.sum(wrong).as_py() or 0
+        if count:
+            row = batch.column("_row")[pc.index(wrong, pa.scalar(value=True)).as_py()].as_py()
+            before, first = failed.get(one, (0, row))
+            failed[one] = (before + count, first)
+            batch = batch.filter(pc.invert(wrong))
+    return batch
+
+
+def _wish(kind: Declared, mark: str) -> dict[str, Any]:
+    """How cells are written when a declared column mixes kinds, so that its text reads back as declared."""
+    number = kind.word in ("integer", "decimal", "float")
+    form = kind.formats[0] if kind.formats and "%z" not in kind.formats[0] else None
+    return {"force": kind.word == "text", "mark": mark if number else ".", "form": form}
