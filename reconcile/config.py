@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from rules.expressions import parse
 from rules.loader import expression_problems, load_rule
 from rules.mistakes import Position, Problem, short, suggestion
 from rules.models import Rule
-from rules.reading import Reader, known_keys, name_problem
+from rules.reading import Reader, known_keys, name_problem, without
 
 FILE_NAME = "reconcile.yaml"
 DEFAULT_JOB = "default"
@@ -79,7 +79,8 @@ class _Loading:
         self._check_former_names(rules)
         if self.sections.problems:
             problems = self.sections.problems
-            raise ConfigProblems([*problems[:in_files], *filter(self._is_news, problems[in_files:])])
+            news = [*problems[:in_files], *filter(self._is_news, problems[in_files:])]
+            raise ConfigProblems(replace(p, sentence=without(self.sections.secrets, p.sentence)) for p in news)
         self._warn_of_unused(datasets, rules, jobs)
         text = canonical(self.sections)
         return Project(
@@ -124,7 +125,7 @@ class _Loading:
         if given is None:
             self.sections.tell(entry.key_at, f"{what} needs `type`; it is one of {', '.join(sorted(kinds))}")
             return None
-        name = given.node.text if isinstance(given.node, ScalarNode) else None
+        name = given.node.text if isinstance(given.node, ScalarNode) and not given.node.sealed_as else None
         try:
             if name is not None and name in kinds:
                 return name, kinds.load(name)

@@ -45,6 +45,7 @@ class Resolver:
     directory: Path
     problems: list[Problem] = field(default_factory=list)
     unresolved: set[Position] = field(default_factory=set)
+    secrets: set[str] = field(default_factory=set, repr=False)
 
     def resolve(self, node: Node, *, secrets_allowed: bool = True) -> Node:
         """The same tree with every reference filled in; a value that cannot be filled in stays as written."""
@@ -77,7 +78,9 @@ class Resolver:
                 value, secret = found[0], False
             filled += [before, value]
             shown += [before, found[0] if secret else value]
-            sealed = sealed or secret
+            if secret:
+                sealed = True
+                self.secrets.add(value)
         rest = node.text[done:]
         written = "".join([*shown, rest]) if sealed else None
         return replace(node, text="".join([*filled, rest]), lead=None, sealed_as=written)

@@ -15,6 +15,7 @@ from rules.reading import known_keys, not_yet, unknown_key
 SECTIONS = ("sources", "datasets", "rules", "jobs", "channels")
 
 _TOP_KEYS = (*known_keys(TopSettings), "include", *SECTIONS)
+LONG = 8  # a shorter secret is hidden where it stands; hidden everywhere it would tear words apart
 _LATER = ("maintenance", "retry", "limits", "encryption_key", "users", "console", "undo_window", "grace_stop")
 _SECRETS_IN = ("sources", "channels", "state")
 
@@ -24,6 +25,7 @@ class Sections:
     """What all files say: the top settings of the main one, and for every section its entries by name.
 
     `doubtful` are the places of values that could not be read or filled in: what else is wrong with them is no news.
+    `secrets` are the texts no sentence may hold, whoever writes it.
     `whole` is false when a file could not be read: a name that is not here may stand in it.
     """
 
@@ -32,6 +34,7 @@ class Sections:
     problems: list[Problem] = field(default_factory=list)
     doubtful: set[Position] = field(default_factory=set)
     whole: bool = True
+    secrets: set[str] = field(default_factory=set)
     named: dict[str, dict[str, Entry]] = field(default_factory=lambda: {name: {} for name in SECTIONS})
 
     def __getitem__(self, section: str) -> dict[str, Entry]:
@@ -56,6 +59,7 @@ def gather(path: Path, environ: Mapping[str, str]) -> Sections:
                 _add(node, gathered, included=True)
     gathered.problems += resolver.problems
     gathered.doubtful |= resolver.unresolved
+    gathered.secrets = {secret for secret in resolver.secrets if len(secret) >= LONG}
     return gathered
 
 

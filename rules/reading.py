@@ -201,7 +201,8 @@ class Secrets:
 def without(secrets: Iterable[str], sentence: str) -> str:
     """A sentence with every secret, also written as a literal or inside an address, replaced by ***."""
     for secret in sorted(secrets, key=len, reverse=True):
-        written = {secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], quote(secret, safe=""), secret.strip()} - {""}
+        written = {secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], quote(secret, safe="")}
+        written = {*written, secret.strip(), " ".join(secret.split())} - {""}
         if len(secret) < _FINDABLE and any(w in sentence for w in written):
             return "this is not accepted here; a value is secret, so no more is said"
         for form in sorted(written, key=len, reverse=True):

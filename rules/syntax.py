@@ -88,7 +88,7 @@ def _begins(lines: list[str], line: int, column: int, problem: str, _opened: Any
 
 
 def _flow(lines: list[str], line: int, column: int, problem: str, opened: Any) -> Told | None:
-    if "node content" in problem and not any(rest.strip() for rest in (lines[line][column:], *lines[line + 1 :])):
+    if "node content" in problem and _is_the_end(lines, line, column):
         last = _said_before(lines, len(lines)) or 0
         return last, len(lines[last].rstrip()), "the file ends before its last bracket is closed; add what is missing"
     if "node content" in problem:
@@ -102,6 +102,13 @@ def _flow(lines: list[str], line: int, column: int, problem: str, opened: Any) -
     closing = {"[": "]", "{": "}"}.get(bracket, "its closing bracket")
     sentence = f"the `{bracket}` that opens here is not closed, or a comma is missing; add `{closing}`"
     return opened.line, opened.column, sentence
+
+
+def _is_the_end(lines: list[str], line: int, column: int) -> bool:
+    """Nothing follows; libyaml gives the end of a text without a last line break as its very beginning."""
+    if (line, column) == (0, 0) and lines[0][:1] not in (",", "]", "}"):
+        return True
+    return not any(rest.strip() for rest in (lines[line][column:], *lines[line + 1 :]))
 
 
 def _block(lines: list[str], line: int, column: int, problem: str, _opened: Any) -> Told | None:

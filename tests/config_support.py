@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,7 +81,7 @@ def install_plugin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: vault-plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(str(site))
-    plugins._foreign.cache_clear()
+    monkeypatch.setattr(plugins, "_foreign", functools.cache(plugins._foreign.__wrapped__))
 
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
