@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rules.errors import RuleError
 from rules.expressions import Bound, ExpressionError, parse, parse_group
 from rules.functions import DIALECTS, render
+from rules.functions import dialect as to_dialect
 from rules.values import Column, Schema, Type, Value, canonical
 
 KINDS = {
@@ -316,9 +317,7 @@ def test_a_column_that_is_not_pushable_is_compared_only_here() -> None:
 def test_a_value_is_bound_and_never_pasted() -> None:
     bound = parse("name = 'x''; drop table t --'").condition(SCHEMA)
 
-    compiled = bound.sql({"name": sa.column("name")}, SLOT, "postgresql").compile(
-        dialect=sa.dialects.postgresql.dialect()
-    )
+    compiled = bound.sql({"name": sa.column("name")}, SLOT, "postgresql").compile(dialect=to_dialect("postgresql"))
 
     assert "drop" not in str(compiled)
     assert "x'; drop table t --" in compiled.params.values()

@@ -91,3 +91,76 @@ def test_a_rendered_text_escapes_the_backslash_for_mysql() -> None:
 def test_a_nul_character_cannot_be_rendered() -> None:
     with pytest.raises(ValueError, match="NUL"):
         render(sa.select(sa.literal("a\x00")), "duckdb")
+
+
+@pytest.mark.server
+def test_exact_overrules_the_collations_postgresql_can_have(postgres_url: str) -> None:
+    engine = sa.create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("create extension citext"))
+        connection.execute(
+            sa.text("create collation blind (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
+        )
+        connection.execute(sa.text("create table t (c citext, b text collate blind)"))
+        connection.execute(sa.text("insert into t values ('a1', 'a1'), ('A1', 'A1'), ('Ä1', 'Ä1')"))
+        table = sa.table("t", sa.column("c", sa.Text()), sa.column("b", sa.Text()))
+
+        for column in table.c:
+            by_collation = connection.execute(sa.select(sa.func.count(sa.distinct(column)))).scalar_one()
+            by_code_point = connection.execute(sa.select(sa.func.count(sa.distinct(exact(column))))).scalar_one()
+            lowered = connection.execute(sa.select(sa.func.lower(strip(plain(column))).label("x"))).scalars()
+            found = connection.execute(sa.select(find(column, sa.literal("A")))).scalars()
+
+            assert (by_collation < 3, by_code_point) == (True, 3)
+            assert {t for t in lowered if t.isascii()} == {"a1"}
+            assert sorted(found) == [0, 0, 1]
+    engine.dispose()
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("charset", "collation"),
+    [("latin1", "latin1_german2_ci"), ("utf8mb4", "utf8mb4_turkish_ci"), ("utf8mb4", "utf8mb4_unicode_ci")],
+)
+def test_exact_overrules_the_collations_mariadb_can_have(mariadb_url: str, charset: str, collation: str) -> None:
+    engine = sa.create_engine(mariadb_url)
+    values = ["I1", "i1", "I1 ", "Ä1", "AE1", "ä1"]
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"create table t (c varchar(20)) character set {charset} collate {collation}"))
+        connection.execute(sa.text("insert into t values (:v)"), [{"v": v} for v in values])
+        column = sa.table("t", sa.column("c", sa.Text())).c.c
+
+        by_code_point = connection.execute(sa.select(sa.func.count(sa.distinct(exact(column))))).scalar_one()
+        equal = [
+            connection.execute(sa.select(column).where(exact(column) == exact(sa.literal(v)))).scalars().all()
+            for v in values
+        ]
+        lowered = connection.execute(sa.select(sa.func.lower(plain(column))).where(is_ascii(column))).scalars().all()
+
+        assert by_code_point == len(values)
+        assert equal == [[v] for v in values]
+        assert sorted(lowered) == ["ae1", "i1", "i1", "i1 "]
+    engine.dispose()
+
+
+@pytest.mark.server
+def test_exact_tells_long_texts_apart_that_begin_alike_on_mariadb(mariadb_url: str) -> None:
+    """Comparing looks at every byte; only sorting there stops at max_sort_length."""
+    engine = sa.create_engine(mariadb_url)
+    with engine.connect() as connection:
+        a, b = (exact(sa.literal("x" * 5_000 + end)) for end in "ab")
+
+        assert connection.execute(sa.select(a == b)).scalar_one() == 0
+    engine.dispose()
+
+
+@pytest.mark.parametrize("name", ["oracle", "DuckDB"])
+def test_an_unknown_dialect_is_told_with_the_known_ones(name: str) -> None:
+    with pytest.raises(ValueError, match="use one of duckdb, postgresql, mysql, sqlite"):
+        render(sa.select(sa.literal(1)), name)
+
+
+def test_decimals_are_rendered_exactly_for_duckdb() -> None:
+    statement = sa.select(sa.cast(sa.literal("9007199254740993.01", sa.String()), sa.Numeric()))
+
+    assert render(statement, "duckdb") == "SELECT CAST('9007199254740993.01' AS DECIMAL(38, 10)) AS anon_1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from rules.errors import RuleError
 from rules.models import Step
-from rules.normalise import NORMALISERS, Normaliser, chain_function, chain_sql, chain_type, normalise, register
+from rules.normalise import NORMALISERS, Normaliser, chain_function, chain_sql, chain_type, contact, normalise, register
 from rules.values import Type, Value
 
 UNICODE = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)
@@ -94,6 +95,13 @@ def test_sql_of_text_says_the_same_for_every_ascii_text_where_it_claims_so(run: 
         check_chains(run, Type.TEXT, text_chains(), "ascii", texts)
 
     check()
+
+
+def test_sql_of_text_says_the_same_for_each_ascii_character(run: Run) -> None:
+    texts = [text for c in map(chr, range(1, 128)) for text in (c, f"{c}{c}", f"x{c}y", f"{c}0{c}1 {c}", f"A{c}")]
+
+    check_chains(run, Type.TEXT, text_chains(), "ascii", texts)
+    check_chains(run, Type.TEXT, text_chains(), "always", texts)
 
 
 @pytest.mark.parametrize("kind", [Type.DECIMAL, Type.INTEGER])
@@ -267,7 +275,7 @@ def test_null_passes_through_every_chain() -> None:
         (Type.TEXT, [("regex", ["(a)", r"\2"])], "`regex` needs RE2 syntax"),
         (Type.TEXT, [("regex", [r"\C", ""])], r"`regex` cannot use \C"),
         (Type.TEXT, [("regex", "a")], "`regex` takes a pattern and what replaces it"),
-        (Type.DECIMAL, [("round", "2")], "`round` takes how many decimals"),
+        (Type.DECIMAL, [("round", "2.5")], "`round` takes how many decimals"),
     ],
 )
 def test_a_step_that_does_not_fit_is_told_in_one_sentence(kind: Type, chain: list[Any], sentence: str) -> None:
@@ -299,3 +307,14 @@ def test_a_normaliser_of_somebody_else_registers_like_ours() -> None:
 
 def test_text_functions_do_not_slow_down_with_hostile_patterns() -> None:
     assert normalise("a" * 5_000, steps(("regex", ["(a*)*b", ""]))) == "a" * 5_000
+
+
+def test_a_missing_phone_library_is_told_with_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "phonenumbers", None)
+    contact.library.cache_clear()
+
+    try:
+        with pytest.raises(RuleError, match=r"pip install 'reconcile-runner\[phone\]'"):
+            chain_type(Type.TEXT, steps(("phone", "DE")))
+    finally:
+        contact.library.cache_clear()

@@ -44,7 +44,7 @@ def compare(sign: str, left: Typed, right: Typed) -> Typed:
 def _comparable(left: Typed, right: Typed) -> Callable[[Any], Any]:
     """How a value is prepared so that Python's operators mean ours."""
     kinds = {left.type, right.type}
-    if not kinds & {Type.FLOAT, Type.DECIMAL}:
+    if Type.FLOAT not in kinds:
         return lambda value: value
     if kinds == {Type.FLOAT}:
         return lambda value: (value != value, 0 if value != value else value)  # noqa: PLR0124  NaN

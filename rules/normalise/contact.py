@@ -55,7 +55,8 @@ def mailbox(value: str) -> str | None:
 
 
 @functools.cache
-def _phonenumbers() -> Any:
+def library() -> Any:
+    """The package phonenumbers, imported when a rule first needs it; raises RuleError naming the extra."""
     try:
         return importlib.import_module("phonenumbers")
     except ModuleNotFoundError as error:
@@ -65,7 +66,7 @@ def _phonenumbers() -> Any:
 
 
 def _check_region(argument: Any) -> None:
-    if argument is not None and argument not in _phonenumbers().SUPPORTED_REGIONS:
+    if argument is not None and argument not in library().SUPPORTED_REGIONS:
         raise ValueError("takes the region of numbers without a country code, in two capital letters, like `phone: DE`")
 
 
@@ -74,14 +75,14 @@ def phone(value: str, region: str | None) -> str | None:
 
     An extension is dropped. Without a region only numbers with a country code can be read.
     """
-    library = _phonenumbers()
+    numbers = library()
     try:
-        number = library.parse(value, region)
-    except library.NumberParseException:
+        number = numbers.parse(value, region)
+    except numbers.NumberParseException:
         return None
-    if not library.is_possible_number(number):
+    if not numbers.is_possible_number(number):
         return None
-    return str(library.format_number(number, library.PhoneNumberFormat.E164))
+    return str(numbers.format_number(number, numbers.PhoneNumberFormat.E164))
 
 
 CONTACT = (

@@ -1,0 +1,46 @@
+"""SQL that means the same on every engine: a DuckDB dialect to compile with, and functions compiled per dialect.
+
+Text is compared by code point everywhere: `exact` takes a database's collation, padding and case rules away. Each
+function's docstring is its meaning; the tests run it on DuckDB, PostgreSQL, MariaDB and SQLite.
+
+Dialects go by the names `duckdb`, `postgresql`, `mysql` (MariaDB too) and `sqlite`.
+"""
+
+from rules.functions.dialects import DIALECTS, dialect, render
+from rules.functions.text import (
+    WHITE_SPACE,
+    characters,
+    exact,
+    find,
+    is_ascii,
+    plain,
+    present,
+    replaced,
+    squeezed,
+    strip,
+    trim_sp,
+    zeros_stripped,
+)
+from rules.functions.times import micros_between, utc_day, utc_hour, utc_month
+
+__all__ = [
+    "DIALECTS",
+    "WHITE_SPACE",
+    "characters",
+    "dialect",
+    "exact",
+    "find",
+    "is_ascii",
+    "micros_between",
+    "plain",
+    "present",
+    "render",
+    "replaced",
+    "squeezed",
+    "strip",
+    "trim_sp",
+    "utc_day",
+    "utc_hour",
+    "utc_month",
+    "zeros_stripped",
+]

@@ -1,0 +1,77 @@
+"""Dialects to compile with, and statements as text."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect, PGTypeCompiler
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+
+DIALECTS = ("duckdb", "postgresql", "mysql", "sqlite")
+
+
+class DuckCompiler(PGCompiler):
+    """DuckDB reads PostgreSQL's SQL; what differs is compiled here."""
+
+
+class DuckTypeCompiler(PGTypeCompiler):
+    """DuckDB's names for types that PostgreSQL calls otherwise."""
+
+    def visit_BYTEA(self, type_: Any, **kw: Any) -> str:  # noqa: ARG002, N802  (SQLAlchemy's visitor protocol)
+        return "BLOB"
+
+    def visit_NUMERIC(self, type_: Any, **kw: Any) -> str:  # noqa: ARG002, N802
+        # A bare NUMERIC is DECIMAL(18,3) in DuckDB, which would round in silence.
+        if type_.precision is None:
+            return "DECIMAL(38, 10)"
+        return f"DECIMAL({type_.precision}, {type_.scale or 0})"
+
+
+class DuckDialect(PGDialect):
+    """Compiles statements for DuckDB's own API. It never connects."""
+
+    name = "duckdb"
+    statement_compiler = DuckCompiler
+    type_compiler_cls = DuckTypeCompiler
+    supports_statement_cache = True
+    _backslash_escapes = False
+
+
+class _PostgresText(PGDialect):
+    """PostgreSQL without a connection to ask: a backslash is an ordinary character since 9.1."""
+
+    supports_statement_cache = True
+    _backslash_escapes = False
+
+
+@functools.cache
+def dialect(name: str) -> Dialect:
+    """A dialect to compile with, by name; raises ValueError naming the four it knows."""
+    if name == "duckdb":
+        return DuckDialect(paramstyle="named")  # type: ignore[no-untyped-call]
+    if name == "postgresql":
+        return _PostgresText(paramstyle="named")  # type: ignore[no-untyped-call]
+    if name in ("mysql", "mariadb"):
+        return mysql.dialect(paramstyle="named")
+    if name == "sqlite":
+        return sqlite.dialect(paramstyle="named")
+    raise ValueError(f"{name!r} is not a dialect rules compile to; use one of {', '.join(DIALECTS)}")
+
+
+def render(statement: sa.ClauseElement, dialect_name: str) -> str:
+    """The statement as SQL text with every value quoted inline. Raises ValueError for text with a NUL character."""
+    compiled = statement.compile(dialect=dialect(dialect_name), compile_kwargs={"literal_binds": True})
+    text = str(compiled)
+    if "\x00" in text:
+        raise ValueError("a text with a NUL character cannot be part of a statement")
+    return text
+
+
+def arguments(element: FunctionElement[Any], compiler: SQLCompiler, **kw: Any) -> list[str]:
+    """The compiled arguments of a function."""
+    return [compiler.process(clause, **kw) for clause in element.clauses]

@@ -1,0 +1,264 @@
+"""Functions of text, by code point whatever the database's collation, padding and case rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+
+from rules.functions.dialects import arguments
+
+# Every character for which str.isspace() is true, so that trimming in SQL can mean what str.strip() means.
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+class _TextFunction(FunctionElement[str]):
+    type = sa.Text()
+    inherit_cache = True
+
+
+class plain(_TextFunction):  # noqa: N801  functions in a statement read like functions
+    """The text itself, as functions should see it: no citext, no locale, no collation of the column's own."""
+
+    name = "plain"
+    inherit_cache = True
+
+
+class exact(_TextFunction):  # noqa: N801
+    """Text to compare, group and order by code point: `A1`, `A1 `, `a1` and `Ä1` are four values.
+
+    On MariaDB the result is binary: compare and group by it, but select the text itself.
+    """
+
+    name = "exact"
+    inherit_cache = True
+
+
+class is_ascii(FunctionElement[bool]):  # noqa: N801
+    """Whether every character of the text is ASCII; null for null."""
+
+    type = sa.Boolean()
+    name = "is_ascii"
+    inherit_cache = True
+
+
+class trim_sp(_TextFunction):  # noqa: N801
+    """The text without the blanks (U+0020, nothing else) at both ends."""
+
+    name = "trim_sp"
+    inherit_cache = True
+
+
+class strip(_TextFunction):  # noqa: N801
+    """The text without Unicode white space at both ends: Python's str.strip()."""
+
+    name = "strip"
+    inherit_cache = True
+
+
+class squeezed(_TextFunction):  # noqa: N801
+    """Every run of Unicode white space folded to one blank, none at the ends. Not on SQLite."""
+
+    name = "squeezed"
+    inherit_cache = True
+
+
+class replaced(_TextFunction):  # noqa: N801
+    """`replaced(text, pattern, replacement)`: all matches of a regular expression. Not on SQLite.
+
+    On PostgreSQL and MariaDB only for our own patterns, which mean the same to them as to RE2.
+    """
+
+    name = "replaced"
+    inherit_cache = True
+
+
+class zeros_stripped(_TextFunction):  # noqa: N801
+    """Without the leading zeros of each run of the digits 0 to 9; a run of zeros keeps one. Not on SQLite."""
+
+    name = "zeros_stripped"
+    inherit_cache = True
+
+
+class find(FunctionElement[int]):  # noqa: N801
+    """`find(text, part)`: where the part begins, in characters counted from 1; 0 when it is not there."""
+
+    type = sa.Integer()
+    name = "find"
+    inherit_cache = True
+
+
+class characters(FunctionElement[int]):  # noqa: N801
+    """How many code points the text has."""
+
+    type = sa.Integer()
+    name = "characters"
+    inherit_cache = True
+
+
+def present(text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """The text, or null when nothing is left of it."""
+    return sa.case((characters(text) > 0, text), else_=sa.null())
+
+
+def _white(compiler: SQLCompiler, **kw: Any) -> str:
+    return _bound(compiler, WHITE_SPACE, **kw)
+
+
+def _bound(compiler: SQLCompiler, text: str, **kw: Any) -> str:
+    return compiler.process(sa.literal(text, sa.String()), **kw)
+
+
+@compiles(plain, "duckdb")
+@compiles(exact, "duckdb")
+def _duck_text(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"CAST({arguments(element, compiler, **kw)[0]} AS VARCHAR)"
+
+
+@compiles(plain, "postgresql")
+@compiles(exact, "postgresql")
+def _pg_text(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f'(CAST({arguments(element, compiler, **kw)[0]} AS TEXT) COLLATE "C")'
+
+
+@compiles(plain, "sqlite")
+@compiles(exact, "sqlite")
+def _sqlite_text(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"({arguments(element, compiler, **kw)[0]} COLLATE BINARY)"
+
+
+@compiles(plain, "mysql", "mariadb")
+def _mysql_plain(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"(CONVERT({arguments(element, compiler, **kw)[0]} USING utf8mb4) COLLATE utf8mb4_bin)"
+
+
+@compiles(exact, "mysql", "mariadb")
+def _mysql_exact(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"CAST(CONVERT({arguments(element, compiler, **kw)[0]} USING utf8mb4) AS BINARY)"
+
+
+@compiles(is_ascii, "duckdb")
+def _duck_is_ascii(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = arguments(element, compiler, **kw)
+    return f"(strlen({x}) = length({x}))"
+
+
+@compiles(is_ascii, "postgresql")
+def _pg_is_ascii(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    # Through UTF-8: in a LATIN1 database é is one byte as well.
+    [x] = arguments(element, compiler, **kw)
+    return f"(octet_length(convert_to(CAST({x} AS TEXT), 'UTF8')) = char_length(CAST({x} AS TEXT)))"
+
+
+@compiles(is_ascii, "mysql", "mariadb")
+def _mysql_is_ascii(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = arguments(element, compiler, **kw)
+    return f"(LENGTH(CONVERT({x} USING utf8mb4)) = CHAR_LENGTH({x}))"
+
+
+@compiles(is_ascii, "sqlite")
+def _sqlite_is_ascii(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = arguments(element, compiler, **kw)
+    return f"(length(CAST({x} AS BLOB)) = length({x}))"
+
+
+@compiles(trim_sp, "duckdb")
+@compiles(trim_sp, "sqlite")
+def _trim_sp(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"trim({arguments(element, compiler, **kw)[0]}, ' ')"
+
+
+@compiles(trim_sp, "postgresql")
+def _pg_trim_sp(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"btrim({arguments(element, compiler, **kw)[0]}, ' ')"
+
+
+@compiles(trim_sp, "mysql", "mariadb")
+def _mysql_trim_sp(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"TRIM(BOTH ' ' FROM {arguments(element, compiler, **kw)[0]})"
+
+
+@compiles(strip, "duckdb")
+@compiles(strip, "sqlite")
+def _strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"trim({arguments(element, compiler, **kw)[0]}, {_white(compiler, **kw)})"
+
+
+@compiles(strip, "postgresql")
+def _pg_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"btrim({arguments(element, compiler, **kw)[0]}, {_white(compiler, **kw)})"
+
+
+@compiles(strip, "mysql", "mariadb")
+def _mysql_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = arguments(element, compiler, **kw)
+    pattern = _bound(compiler, f"\\A[{WHITE_SPACE}]+|[{WHITE_SPACE}]+\\z", **kw)
+    return f"REGEXP_REPLACE({x}, {pattern}, '')"
+
+
+@compiles(squeezed)
+def _squeezed(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = element.clauses
+    return compiler.process(trim_sp(replaced(x, sa.literal(f"[{WHITE_SPACE}]+"), sa.literal(" "))), **kw)
+
+
+@compiles(replaced, "duckdb")
+@compiles(replaced, "postgresql")
+def _replaced(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    x, pattern, replacement = arguments(element, compiler, **kw)
+    return f"regexp_replace({x}, {pattern}, {replacement}, 'g')"
+
+
+@compiles(replaced, "mysql", "mariadb")
+def _mysql_replaced(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    x, pattern, replacement = arguments(element, compiler, **kw)
+    return f"REGEXP_REPLACE({x}, {pattern}, {replacement})"
+
+
+@compiles(zeros_stripped, "duckdb")
+@compiles(zeros_stripped, "postgresql")
+def _zeros_stripped(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = arguments(element, compiler, **kw)
+    return rf"regexp_replace({x}, '(^|[^0-9])0+([0-9])', '\1\2', 'g')"
+
+
+@compiles(zeros_stripped, "mysql", "mariadb")
+def _mysql_zeros_stripped(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    # Looking around instead of \1: MariaDB and MySQL write groups differently.
+    [x] = arguments(element, compiler, **kw)
+    return f"REGEXP_REPLACE({x}, '(?<![0-9])0+(?=[0-9])', '')"
+
+
+@compiles(find, "duckdb")
+@compiles(find, "postgresql")
+def _find(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    text, part = element.clauses
+    return f"strpos({compiler.process(plain(text), **kw)}, {compiler.process(plain(part), **kw)})"
+
+
+@compiles(find, "mysql", "mariadb")
+def _mysql_find(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    text, part = element.clauses
+    return f"LOCATE({compiler.process(plain(part), **kw)}, {compiler.process(plain(text), **kw)})"
+
+
+@compiles(find, "sqlite")
+def _sqlite_find(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    text, part = arguments(element, compiler, **kw)
+    return f"instr({text}, {part})"
+
+
+@compiles(characters)
+def _characters(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"length({arguments(element, compiler, **kw)[0]})"
+
+
+@compiles(characters, "mysql", "mariadb")
+def _mysql_characters(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"CHAR_LENGTH({arguments(element, compiler, **kw)[0]})"
