@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
@@ -11,7 +10,6 @@ from typing import Any, Protocol
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules.models import Rule
 from rules.values import RecordId, Schema, Value
 
 
@@ -138,11 +136,80 @@ class Choice:
     statements: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Near:
+    """Only records with a neighbour near enough matter: `at` orders, `within(earlier, later)` judges.
+
+    `within` may say yes too often, never too seldom.
+    """
+
+    at: sa.ColumnElement[Any]
+    within: Callable[[sa.ColumnElement[Any], sa.ColumnElement[Any]], sa.ColumnElement[bool]]
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """The question a kind asks of an engine: which records have a key that enough others have as well?
+
+    It is compiled once, over `keyed`: one row for every record, with the columns read and what was computed from
+    them. The answer may hold too many records, never too few, and of each key all or none: the kind groups them
+    exactly, in Python, on every engine alike. So a hash, a prefix of a long text or a double is a good enough key.
+
+    `identity` are the columns of the dataset's id, `ids` the same for all its records and nothing else.
+
+    `state` is 0 for a record that takes part; any other number is for the kind to explain. `outside` are the states
+    of records that the dataset's own filter leaves out. `python` are the functions DuckDB calls
+    back, by name: so many texts (or None) in, a text (or None) out.
+    """
+
+    keyed: sa.FromClause
+    columns: tuple[str, ...]
+    key: tuple[sa.ColumnElement[Any], ...]
+    takes_part: sa.ColumnElement[bool]
+    state: sa.ColumnElement[int]
+    minimum: int
+    identity: tuple[sa.ColumnElement[Any], ...] = ()
+    ids: sa.Select[Any] | None = None
+    outside: tuple[int, ...] = ()
+    near: Near | None = None
+    differ: sa.ColumnElement[Any] | None = None
+    python: Mapping[str, tuple[Callable[..., str | None], int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many records are in which state, and whether the dataset's id names them."""
+
+    states: Mapping[int, int]
+    identity: IdentityProblem = IdentityProblem()
+
+    def __add__(self, other: Tally) -> Tally:
+        states = {s: self.states.get(s, 0) + other.states.get(s, 0) for s in {*self.states, *other.states}}
+        identity = IdentityProblem(
+            self.identity.nulls + other.identity.nulls, self.identity.repeated + other.identity.repeated
+        )
+        return Tally(states, identity)
+
+
 class Engine(Protocol):
-    """A place detection executes."""
+    """A place that answers questions about the records it was opened on."""
 
-    def detect(self, rule: Rule, relation: Relation, records: Records, slot: dt.datetime) -> Detection:
-        """The rule's groups. Raises RuleError when the rule does not fit the relation."""
+    @property
+    def table(self) -> sa.FromClause:
+        """The records, to compile questions over."""
 
-    def explain(self, rule: Rule, relation: Relation, records: Records) -> Iterable[str]:
-        """The statements it would run, in order."""
+    def tally(self, question: Repeats) -> Tally:
+        """Counts over all records."""
+
+    def members(self, question: Repeats) -> pa.Table:
+        """The columns of the records whose key repeats."""
+
+
+class OutOfMemory(Exception):
+    """Every way to answer needed more memory than the rule may use; nothing was changed."""
+
+    def __init__(self, memory: str) -> None:
+        super().__init__(
+            f"The records did not fit into {memory} of memory, even in the smallest steps. Nothing was changed. "
+            "Allow more with `memory:`, or run the rule inside the database with `engine: pushdown`."
+        )

@@ -1,0 +1,138 @@
+"""The source database as an engine: it runs our question itself, and only the members of groups come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from rules.engines import windowed
+from rules.engines.base import IdentityProblem, Pushed, Repeats, Tally
+from rules.engines.embedded import Embedded
+from rules.functions import exact, render
+
+_CHUNK = 400  # values in one IN list; SQLite takes 999 parameters in a statement
+
+
+class Pushdown:
+    """Questions answered inside the source, all in the one snapshot that its `query` reads."""
+
+    name = "pushdown"
+
+    def __init__(self, records: Pushed) -> None:
+        self._records = records
+        self.dialect = records.dialect
+
+    @property
+    def table(self) -> sa.FromClause:
+        return self._records.table
+
+    def query(self, statement: sa.Select[Any]) -> pa.Table:
+        return self._records.query(statement).read_all()
+
+    def stream(self, statement: sa.Select[Any]) -> pa.RecordBatchReader:
+        return self._records.query(statement)
+
+    def tally(self, question: Repeats) -> Tally:
+        return Tally(self.states(question), self.identity(question))
+
+    def states(self, question: Repeats) -> dict[int, int]:
+        rows = self.query(windowed.states(question)).to_pylist()
+        return {int(row["state"]): int(row["records"]) for row in rows}
+
+    def identity(self, question: Repeats) -> IdentityProblem:
+        if question.ids is None:
+            return IdentityProblem()
+        [row] = self.query(windowed.identity(question.ids)).to_pylist()
+        records, named, different = (int(row[name]) for name in ("records", "named", "different"))
+        return IdentityProblem(records - named, named - different)
+
+    def members(self, question: Repeats) -> pa.Table:
+        return self.query(windowed.repeated(question))
+
+
+def statements(question: Repeats, dialect: str) -> tuple[str, ...]:
+    """The SQL for people to read, each statement under its name."""
+    texts = {"states": windowed.states(question), "members": windowed.repeated(question)}
+    if question.ids is not None:
+        texts["identity"] = windowed.identity(question.ids)
+    return tuple(f"-- {name}\n{render(text, dialect)}" for name, text in texts.items())
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What the ASCII guard needs: folding text means the same everywhere only while the text is ASCII.
+
+    `ascii` is true for a record whose folded columns are. `source` and `everything` are the question over the ASCII
+    records and over all records of the source; `here` compiles it for DuckDB. `lookups` are the parts of the key, by
+    position, whose values can be looked up in the source; `columns` are what is read of a record.
+    """
+
+    ascii: sa.ColumnElement[bool]
+    columns: tuple[sa.ColumnElement[Any], ...]
+    source: Repeats
+    everything: Repeats
+    here: Callable[[sa.FromClause], Repeats]
+    lookups: tuple[int, ...]
+
+    def others(self) -> sa.Select[Any]:
+        """The records that are not ASCII."""
+        return sa.select(*self.columns).where(sa.not_(self.ascii))
+
+    def joining(self, part: int, values: Sequence[Any]) -> sa.Select[Any]:
+        """The ASCII records whose part of the key is one of the values."""
+        column = self.source.key[part]
+        known = [value for value in values if value is not None]
+        matching = [column.in_([exact(sa.literal(v)) if isinstance(v, str) else sa.literal(v) for v in known])]
+        if len(known) < len(values):
+            matching.append(column.is_(None))
+        return self.all_joining().where(sa.or_(*matching))
+
+    def all_joining(self) -> sa.Select[Any]:
+        """All ASCII records that take part."""
+        names = [self.source.keyed.c[name] for name in self.source.columns]
+        return sa.select(*names).where(self.source.takes_part)
+
+    def statements(self, dialect: str) -> tuple[str, ...]:
+        """The SQL for people to read; the joining records depend on what the others hold."""
+        others = f"-- others: records that are not ASCII, compared here\n{render(self.others(), dialect)}"
+        return (*statements(self.source, dialect), others)
+
+
+def guarded(source: Pushdown, here: Embedded, guard: Guard) -> tuple[Tally, pa.Table, pa.Table]:
+    """Counts, the members among the ASCII records, and the members that share a key with a record that is not ASCII.
+
+    `here` holds the records that are not ASCII. Folding can give such a record an ASCII key (the Kelvin sign is a k),
+    so the ASCII records with these keys join them. Every key in the second table is whole there, and takes the place
+    of the same key in the first.
+    """
+    question = guard.here(here.table)
+    counted = here.tally(question)
+    if counted.states.get(0):
+        part, values = _most_selective(here, question, guard.lookups)
+        for statement in _lookups(guard, part, values):
+            here.append(source.stream(statement))
+    states = (Tally(source.states(guard.source)) + Tally(counted.states)).states
+    return Tally(states, source.identity(guard.everything)), source.members(guard.source), here.members(question)
+
+
+def _most_selective(here: Embedded, question: Repeats, lookups: Sequence[int]) -> tuple[int | None, list[Any]]:
+    """The part of the key with most different values among the records here, and these values in order."""
+    best: tuple[int | None, list[Any]] = (None, [])
+    for part in lookups:
+        values = sa.select(question.key[part].label("value")).where(question.takes_part).distinct()
+        found = here.query(values.order_by("value")).column("value").to_pylist()
+        if len(found) > len(best[1]):
+            best = (part, found)
+    return best
+
+
+def _lookups(guard: Guard, part: int | None, values: Sequence[Any]) -> Iterator[sa.Select[Any]]:
+    if part is None:
+        yield guard.all_joining()
+        return
+    for begin in range(0, len(values), _CHUNK):
+        yield guard.joining(part, values[begin : begin + _CHUNK])
