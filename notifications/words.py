@@ -9,6 +9,10 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+_WHOLE_CURRENCIES = frozenset(
+    {"BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"}
+)
+_THREE_DIGIT_CURRENCIES = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 _SAYS_TWICE = frozenset({"double", "duplicate", "duplicated", "twin", "repeated"})
@@ -101,8 +105,8 @@ def money(amounts: Mapping[str, Decimal]) -> str:
 
 def _amount(amount: Decimal, currency: str) -> str:
     name = visible(currency, 12)
-    if not amount.is_finite() or abs(amount.adjusted()) > 30:
-        return f"{amount} {name}".strip()
+    if not amount.is_finite() or abs(amount.adjusted()) > 18:
+        return f"{visible(str(amount), 30)} {name}".strip()
     digits = 0 if currency in _WHOLE_CURRENCIES else 3 if currency in _THREE_DIGIT_CURRENCIES else 2
     plain = amount.normalize()
     exponent = plain.as_tuple().exponent

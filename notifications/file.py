@@ -1,0 +1,155 @@
+"""A file, or the terminal: each notice appended once, whole, on disk before it counts as told."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from notifications import render, shape, words
+from notifications.base import ChannelSettings, Notice, Receipt
+from notifications.errors import CannotBeAsked, FileRefused
+from notifications.template import Template
+
+
+class FileSettings(ChannelSettings):
+    """What a file channel may say."""
+
+    type: Literal["file"] = Field(description="A file, or the terminal.")
+    path: str = Field(min_length=1, description="The file messages are appended to; `-` is standard output.")
+    format: Literal["text", "jsonl"] = Field(
+        default="text", description="Words for people, or one JSON line a message."
+    )
+
+
+class FileChannel:
+    """Appends messages to a file that several processes may share; a message cut off by a crash is completed."""
+
+    Settings: ClassVar[type[ChannelSettings]] = FileSettings
+
+    def __init__(self, name: str, settings: FileSettings, root: Path) -> None:
+        """Opening writes nothing; raises TemplateRefused."""
+        self.name = name
+        self.settings = settings
+        self._path = None if settings.path == "-" else root / settings.path
+        self._template = Template(root / settings.template, str) if settings.template else None
+
+    def __repr__(self) -> str:
+        return f"FileChannel({self.name!r})"
+
+    def send(self, notice: Notice) -> Receipt:
+        """Append the message and wait until it is on disk; one that is there already is not written again."""
+        message = self._message(notice)
+        if self._path is None:
+            sys.stdout.write(self.preview(notice))
+            sys.stdout.flush()
+            return Receipt("terminal", {"notice": notice.id})
+        with self._opened(os.O_RDWR | os.O_CREAT | os.O_APPEND) as file:
+            receipt, missing = self._look(file, notice, message)
+            if missing:
+                self._write(file, missing)
+            return receipt
+
+    def find(self, notice: Notice) -> Receipt | None:
+        """The receipt of a whole message in the file; one that was cut off is completed first."""
+        if self._path is None:
+            raise CannotBeAsked(self.name, "what a terminal showed is gone")
+        if not self._path.exists():
+            return None
+        message = self._message(notice)
+        with self._opened(os.O_RDWR | os.O_APPEND) as file:
+            receipt, missing = self._look(file, notice, message)
+            if len(missing) >= len(message):
+                return None
+            self._write(file, missing)
+            return receipt
+
+    def preview(self, notice: Notice) -> str:
+        """What is appended, without the marks around it."""
+        if self.settings.format == "jsonl":
+            return self._message(notice).decode("utf-8")
+        return self._text(notice)
+
+    def _text(self, notice: Notice) -> str:
+        shown = render.document(notice, render.PAPER)
+        return self._template.render(shown, shape.to_json(notice)) if self._template else render.text(shown)
+
+    def _message(self, notice: Notice) -> bytes:
+        if self.settings.format == "jsonl":
+            facts = shape.to_json(notice)
+            line = {"id": facts["id"], "text": self._text(notice), **facts}
+            return json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n"
+        begin, end = self._marks(notice)
+        body = self._text(notice).rstrip("\n").encode("utf-8", "backslashreplace")
+        return begin + b"\n" + body + b"\n" + end
+
+    def _marks(self, notice: Notice) -> tuple[bytes, bytes]:
+        """What a message begins and ends with, so that it is known again and known to be whole."""
+        if self.settings.format == "jsonl":
+            return json.dumps({"id": notice.id})[:-1].encode("ascii") + b",", b"\n"
+        name = words.visible(notice.id, 200)
+        return f"── notice {name} ──".encode(), f"── end of {name} ──\n\n".encode()
+
+    def _look(self, file: int, notice: Notice, message: bytes) -> tuple[Receipt, bytes]:
+        """The receipt, and the bytes that are still to be written for it to be true.
+
+        A last message that a crash cut off gets its missing end when it is ours, and a line break when it is not.
+        """
+        begin, end = self._marks(notice)
+        size = os.fstat(file).st_size
+        receipt = Receipt(f"file {self.settings.path}", {"notice": notice.id})
+        if size == 0:
+            return receipt, message
+        with mmap.mmap(file, size, access=mmap.ACCESS_READ) as content:
+            start = _at_line(content, begin)
+            if start >= 0 and content.find(end, start) >= 0:
+                return receipt, b""
+            cut = content[start if start >= 0 else content.rfind(b"\n") + 1 :]
+        if cut and message.startswith(cut):
+            return receipt, message[len(cut) :]
+        return receipt, (b"" if not cut or cut.endswith(b"\n") else b"\n") + message
+
+    def _write(self, file: int, missing: bytes) -> None:
+        left = memoryview(missing)
+        try:
+            while left:
+                left = left[os.write(file, left) :]
+            os.fsync(file)
+        except OSError as error:
+            raise self._refused(error.strerror) from error
+
+    @contextmanager
+    def _opened(self, flags: int) -> Iterator[int]:
+        """The file, locked against other writers of ours. Raises FileRefused for what is no plain file."""
+        path = self._path or Path()
+        try:
+            file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._refused(error.strerror) from error
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise self._refused("it is not a plain file")
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+        finally:
+            os.close(file)
+
+    def _refused(self, reason: str | None) -> FileRefused:
+        return FileRefused(self.name, self.settings.path, (reason or "it failed").lower())
+
+
+def _at_line(content: mmap.mmap, mark: bytes) -> int:
+    """Where the last line that begins with this mark begins; -1 when there is none."""
+    found = content.rfind(mark)
+    while found > 0 and content[found - 1 : found] != b"\n":
+        found = content.rfind(mark, 0, found)
+    return found

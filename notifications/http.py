@@ -1,0 +1,142 @@
+"""One HTTP POST to an address of the user's: resolved once, to a public address only, in bounded time, no redirects."""
+
+from __future__ import annotations
+
+import datetime as dt
+import email.utils
+import http.client
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from notifications.errors import AddressRefused, ChannelUnreachable, DeliveryUnknown
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+DEFAULT_PAUSE = 30.0
+_MAX_PAUSE = 86_400.0
+_MAX_ANSWER = 65_536
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which addresses besides public ones may be sent to, and the seconds for connecting and for the whole call."""
+
+    allow: tuple[Network, ...] = ()
+    connect: float = 5
+    total: float = 30
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Status, headers (names in lower case) and at most 64 KB of the body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def post(channel: str, url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> Answer:
+    """The answer to one POST; the environment's proxies are not used and a redirect is an answer like any other.
+
+    Raises AddressRefused and ChannelUnreachable when nothing was sent, DeliveryUnknown when it may have been.
+    """
+    parts = urlsplit(url)
+    host, secure = parts.hostname or "", parts.scheme == "https"
+    port = parts.port or (443 if secure else 80)
+    connected = _connect(channel, host, port, limits, secure=secure)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    connection = http.client.HTTPConnection(host, port, timeout=limits.total)
+    connection.sock = connected
+    late = threading.Event()
+    watch = threading.Timer(limits.total, _hang_up, (connected, late))
+    watch.daemon = True
+    watch.start()
+    try:
+        connection.request("POST", path, body=body, headers={"Host": parts.netloc.rpartition("@")[2], **headers})
+        answer = connection.getresponse()
+        given = {name.lower(): value for name, value in answer.getheaders()}
+        return Answer(answer.status, given, answer.read(_MAX_ANSWER))
+    except (OSError, http.client.HTTPException) as error:
+        in_time = not late.is_set() and not isinstance(error, TimeoutError)
+        reason = f"the connection broke ({type(error).__name__})" if in_time else f"no answer in {limits.total:g} s"
+        raise DeliveryUnknown(channel, reason) from None
+    finally:
+        watch.cancel()
+        connection.close()
+
+
+def _hang_up(connected: socket.socket, late: threading.Event) -> None:
+    """End a call that drips on and on: a socket's time-out only bounds the time between two bytes."""
+    late.set()
+    try:
+        connected.shutdown(socket.SHUT_RDWR)
+    except OSError:  # it ended in this very moment
+        return
+
+
+def _connect(channel: str, host: str, port: int, limits: Limits, *, secure: bool) -> socket.socket:
+    """A connection to the first address of the host that answers; every address must be one we may send to."""
+    until = time.monotonic() + limits.connect
+    reason = "it has no address"
+    for address in _resolved(channel, host, port, limits.allow):
+        try:
+            left = max(until - time.monotonic(), 0.05)
+            connected = socket.create_connection((address, port), timeout=left)
+            if secure:
+                connected = ssl.create_default_context().wrap_socket(connected, server_hostname=host)
+            connected.settimeout(limits.total)
+        except (OSError, ValueError) as error:
+            reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
+        else:
+            return connected
+    raise ChannelUnreachable(channel, f"{host}:{port}", reason)
+
+
+def _resolved(channel: str, host: str, port: int, allow: Sequence[Network]) -> list[str]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        reason = (getattr(error, "strerror", None) or "the name cannot be looked up").lower()
+        raise ChannelUnreachable(channel, host, reason) from None
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    for text in addresses:
+        address = ipaddress.ip_address(text.partition("%")[0])
+        if not _may(address, allow):
+            raise AddressRefused(channel, host, str(address))
+    return addresses
+
+
+def _may(address: Address, allow: Sequence[Network]) -> bool:
+    """Whether it is public or allowed; an address that carries another one inside is judged by that one."""
+    if any(address in network for network in allow if network.version == address.version):
+        return True
+    if isinstance(address, ipaddress.IPv6Address):
+        inside = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+        if inside is None and address in _NAT64:
+            inside = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inside is not None:
+            return _may(inside, allow)
+    return address.is_global and not address.is_multicast
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds to wait by the Retry-After header, as a number or a date; 30 without one, a day at most."""
+    said = next((value for name, value in headers.items() if name.lower() == "retry-after"), "").strip()
+    if said.replace(".", "", 1).isdecimal():
+        return min(float(said), _MAX_PAUSE)
+    try:
+        until = email.utils.parsedate_to_datetime(said)
+    except (ValueError, TypeError):
+        return DEFAULT_PAUSE
+    if until.tzinfo is None:
+        return DEFAULT_PAUSE
+    seconds = (until - dt.datetime.now(dt.UTC)).total_seconds()
+    return min(max(seconds, 0.0), _MAX_PAUSE)

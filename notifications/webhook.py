@@ -1,0 +1,147 @@
+"""A webhook: each notice as one JSON document, POSTed to an address of the user's, signed where there is a secret."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+
+from notifications import render, shape
+from notifications.base import ChannelSettings, Notice, Receipt
+from notifications.errors import CannotBeAsked, ChannelRefused, DeliveryUnknown, RateLimited
+from notifications.http import Answer, Limits, Network, post, retry_after
+from notifications.template import Template
+
+_OURS = {"content-type", "content-length", "host", "idempotency-key", "reconcile-signature", "transfer-encoding"}
+
+
+class WebhookSettings(ChannelSettings):
+    """What a webhook may say. Its address may hold a secret and is never shown."""
+
+    type: Literal["webhook"] = Field(description="A webhook of your own.")
+    url: SecretStr = Field(description="The address each notice is POSTed to, as JSON.")
+    headers: dict[str, SecretStr] = Field(default_factory=dict, description="Further headers, e.g. Authorization.")
+    secret: SecretStr | None = Field(
+        default=None, description="Signs each call: Reconcile-Signature: t=…,v1=HMAC-SHA256 of `t.body`."
+    )
+    allow: tuple[Network, ...] = Field(
+        default=(), description="Networks besides public ones that the address may be in, e.g. 10.0.0.0/8."
+    )
+    connect_timeout: float = Field(default=5, gt=0, le=300, description="Seconds to connect.")
+    timeout: float = Field(default=30, gt=0, le=300, description="Seconds for the whole call.")
+
+    @field_validator("allow", mode="before")
+    @classmethod
+    def _networks(cls, said: Any) -> Any:
+        networks = []
+        for one in [said] if isinstance(said, str) else said:
+            try:
+                networks.append(ipaddress.ip_network(one))
+            except ValueError:
+                raise ValueError(f"`{one}` is not a network; write it like 10.0.0.0/8 or 192.168.1.7/32") from None
+        return tuple(networks)
+
+    @field_validator("url")
+    @classmethod
+    def _an_address(cls, url: SecretStr) -> SecretStr:
+        text = url.get_secret_value()
+        parts = urlsplit(text)
+        if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r"[!-~]+", text):
+            raise ValueError("`url` must be an http:// or https:// address without blanks")
+        if parts.username or parts.password:
+            raise ValueError("`url` holds a user name or password; put it into `headers: {Authorization: …}`")
+        try:
+            parts.port  # noqa: B018 - reading it checks it
+        except ValueError:
+            raise ValueError("the port in `url` is not a port") from None
+        return url
+
+    @field_validator("headers")
+    @classmethod
+    def _not_ours(cls, headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        for name, content in headers.items():
+            if name.lower() in _OURS:
+                raise ValueError(f"the header `{name}` is set by Reconcile itself; leave it out")
+            if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+                raise ValueError(f"`{name}` is not the name of a header")
+            if not re.fullmatch(r"[\t -~]*", content.get_secret_value()):
+                raise ValueError(f"the header `{name}` holds a line break or a character that headers cannot hold")
+        return headers
+
+
+class WebhookChannel:
+    """POSTs a notice once. The receiver tells repeats apart by `id`, which is also the header Idempotency-Key."""
+
+    Settings: ClassVar[type[ChannelSettings]] = WebhookSettings
+
+    def __init__(
+        self, name: str, settings: WebhookSettings, root: Path, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Opening sends nothing; raises TemplateRefused. `clock` gives the seconds in signatures."""
+        self.name = name
+        self.settings = settings
+        self._clock = clock
+        self._template = Template(root / settings.template, str) if settings.template else None
+        self._limits = Limits(settings.allow, settings.connect_timeout, settings.timeout)
+
+    def __repr__(self) -> str:
+        return f"WebhookChannel({self.name!r})"
+
+    def send(self, notice: Notice) -> Receipt:
+        """POST once; any 2xx is a receipt, a redirect is a refusal."""
+        body = json.dumps(self.payload(notice), ensure_ascii=True, separators=(",", ":")).encode("ascii")
+        url = self.settings.url.get_secret_value()
+        answer = post(self.name, url, body, self._headers(notice, body), self._limits)
+        if 200 <= answer.status < 300:
+            return Receipt(f"webhook {urlsplit(url).hostname}", {"notice": notice.id, "status": str(answer.status)})
+        raise self._refusal(answer)
+
+    def find(self, notice: Notice) -> Receipt | None:
+        """Raises CannotBeAsked: a webhook has no way back. Repeats carry the same Idempotency-Key."""
+        raise CannotBeAsked(self.name, f"a webhook has no way back; a repeat carries Idempotency-Key {notice.id}")
+
+    def preview(self, notice: Notice) -> str:
+        """The JSON that would be sent."""
+        return json.dumps(self.payload(notice), ensure_ascii=False, indent=2) + "\n"
+
+    def payload(self, notice: Notice) -> dict[str, Any]:
+        """The document: `version`, `headline` and `text` for people, and every field of the notice, `id` among them."""
+        shown = render.document(notice, render.PAPER)
+        facts = shape.to_json(notice)
+        text = self._template.render(shown, facts) if self._template else render.text(shown)
+        return {"version": facts["version"], "headline": shown.headline, "text": text, **facts}
+
+    def _headers(self, notice: Notice, body: bytes) -> dict[str, str]:
+        headers = {name: content.get_secret_value() for name, content in self.settings.headers.items()}
+        headers |= {"Content-Type": "application/json", "User-Agent": "reconcile", "Idempotency-Key": notice.id}
+        if self.settings.secret is not None:
+            headers["Reconcile-Signature"] = signature(self.settings.secret, body, int(self._clock()))
+        return headers
+
+    def _refusal(self, answer: Answer) -> Exception:
+        if answer.status == 429:
+            return RateLimited(self.name, retry_after(answer.headers))
+        if answer.status >= 500 or answer.status in (408, 425):
+            wait = retry_after(answer.headers) if "retry-after" in answer.headers else None
+            return DeliveryUnknown(self.name, f"the receiver answered HTTP {answer.status}", wait)
+        if 300 <= answer.status < 400:
+            return ChannelRefused(
+                self.name, f"HTTP {answer.status}", "redirects are not followed; write the final `url`."
+            )
+        advice = "the receiver does not take it; look at its log, and at `url`, `headers` and `secret`."
+        return ChannelRefused(self.name, f"HTTP {answer.status}", advice)
+
+
+def signature(secret: SecretStr, body: bytes, now: int) -> str:
+    """`t=NOW,v1=HEX`: HMAC-SHA256 over "NOW." and the body. A receiver refuses times more than five minutes off."""
+    signed = hmac.new(secret.get_secret_value().encode(), f"{now}.".encode() + body, hashlib.sha256)
+    return f"t={now},v1={signed.hexdigest()}"

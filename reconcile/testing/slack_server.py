@@ -1,0 +1,297 @@
+"""A Slack on this machine: the wire format of its Web API and incoming webhooks, with faults on demand.
+
+    with SlackServer() as slack:
+        client = slack_sdk.WebClient(slack.token, base_url=slack.base_url)
+        slack.fail("chat.postMessage", ratelimited(7))
+
+It keeps what was posted, checks every message against Slack's limits and the token of every call.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import struct
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+from urllib.parse import parse_qsl
+
+from notifications.slack_limits import METADATA, check
+from reconcile.testing.faults import Fault, error, lost_answer, ratelimited, reset, server_error, slow
+
+__all__ = ["WEBHOOK", "SlackServer", "error", "lost_answer", "ratelimited", "reset", "server_error", "slow"]
+
+Json = dict[str, Any]
+WEBHOOK = "incoming webhook"
+"""The name under which `fail` and `calls` know posts to the incoming webhook."""
+
+
+class SlackServer:
+    """Start with `with`; everything that was posted is in `messages`, newest last, in Slack's own shape."""
+
+    def __init__(self, token: str = "xoxb-for-tests", channels: Mapping[str, str] | None = None) -> None:  # noqa: S107
+        self.token = token
+        self.channels = dict(channels or {"C0FINANCE1": "finance-ops"})
+        self.messages: list[Json] = []
+        self.calls: list[tuple[str, Json]] = []
+        self.refused: list[list[str]] = []
+        self.pause_seconds: dict[str, float] = {}
+        self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
+        self._last_post: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self.stopping = threading.Event()
+        self._count = 0
+        self._http = _Listener(self)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """For `WebClient(base_url=…)`."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/api/"
+
+    @property
+    def webhook_url(self) -> str:
+        """An incoming webhook that posts to the first channel."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/services/T000/B000/secretsecret"
+
+    def __enter__(self) -> SlackServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.stopping.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def fail(self, method: str, *faults: Fault) -> None:
+        """The next calls of this method (`chat.postMessage`, WEBHOOK) meet these faults, one each."""
+        with self._lock:
+            self._faults[method].extend(faults)
+
+    def limit(self, channel: str, seconds: float) -> None:
+        """Posts to this channel id that follow another within so many seconds are answered 429."""
+        self.pause_seconds[channel] = seconds
+
+    def parents(self) -> list[Json]:
+        """The messages that stand in a channel, without replies in threads."""
+        return [message for message in self.messages if message.get("thread_ts", message["ts"]) == message["ts"]]
+
+    def replies(self, ts: str) -> list[Json]:
+        """The replies in the thread of that message."""
+        return [m for m in self.messages if m.get("thread_ts") == ts and m["ts"] != ts]
+
+    def called(self, method: str, arguments: Json, token: str | None) -> tuple[Fault | None, Json]:
+        """The fault to show and the answer, with the effect done unless the fault prevents it."""
+        with self._lock:
+            self.calls.append((method, arguments))
+            waiting = self._faults[method]
+            fault = waiting.popleft() if waiting else None
+            if fault is not None and not fault.does:
+                return fault, {}
+            if method != WEBHOOK and token != self.token:
+                return fault, _no("invalid_auth" if token else "not_authed")
+            known = _METHODS.get(method)
+            answer = known(self, arguments) if known else _no("unknown_method")
+            return fault, answer
+
+    def _channel(self, arguments: Json) -> str | None:
+        wanted = str(arguments.get("channel", ""))
+        if wanted in self.channels:
+            return wanted
+        named = (id_ for id_, name in self.channels.items() if name == wanted.removeprefix("#"))
+        return next(named, None)
+
+    def _post(self, arguments: Json) -> Json:
+        channel = self._channel(arguments)
+        if channel is None:
+            return _no("channel_not_found")
+        if refusal := self._invalid(arguments):
+            return refusal
+        wait = self._last_post.get(channel, -1e9) + self.pause_seconds.get(channel, 0) - time.monotonic()
+        if wait > 0:
+            return {**_no("ratelimited"), "retry_after": wait}
+        self._last_post[channel] = time.monotonic()
+        message = {"type": "message", "bot_id": "B000", "app_id": "A000", "channel": channel, "ts": self._ts()}
+        kept = ("text", "blocks", "metadata", "thread_ts")
+        message |= {name: arguments[name] for name in kept if arguments.get(name)}
+        self.messages.append(message)
+        return {"ok": True, "channel": channel, "ts": message["ts"], "message": _seen(message, metadata=True)}
+
+    def _update(self, arguments: Json) -> Json:
+        found = self._found(self._channel(arguments), str(arguments.get("ts", "")))
+        if found is None:
+            return _no("message_not_found")
+        if refusal := self._invalid(arguments):
+            return refusal
+        found |= {name: arguments[name] for name in ("text", "blocks", "metadata") if name in arguments}
+        found["edited"] = {"user": "B000", "ts": self._ts()}
+        return {"ok": True, "channel": found["channel"], "ts": found["ts"], "text": found.get("text", "")}
+
+    def _history(self, arguments: Json) -> Json:
+        channel = str(arguments.get("channel", ""))
+        if channel not in self.channels:
+            return _no("channel_not_found")
+        oldest, latest = float(arguments.get("oldest") or 0), float(arguments.get("latest") or 1e12)
+        here = [m for m in reversed(self.parents()) if m["channel"] == channel and oldest < float(m["ts"]) < latest]
+        return self._page(here, arguments)
+
+    def _replies(self, arguments: Json) -> Json:
+        parent = self._found(str(arguments.get("channel", "")), str(arguments.get("ts", "")))
+        return self._page([parent, *self.replies(parent["ts"])], arguments) if parent else _no("thread_not_found")
+
+    def _list(self, _arguments: Json) -> Json:
+        channels = [{"id": id_, "name": name, "is_archived": False} for id_, name in self.channels.items()]
+        return {"ok": True, "channels": channels, "response_metadata": {"next_cursor": ""}}
+
+    def _who(self, _arguments: Json) -> Json:
+        return {
+            "ok": True,
+            "team": "Tests",
+            "team_id": "T000",
+            "user": "reconcile",
+            "user_id": "U000",
+            "bot_id": "B000",
+        }
+
+    def _page(self, messages: list[Json], arguments: Json) -> Json:
+        limit, start = int(arguments.get("limit") or 100), int(arguments.get("cursor") or 0)
+        metadata = str(arguments.get("include_all_metadata", "")).lower() in ("1", "true")
+        more = start + limit < len(messages)
+        shown = [_seen(message, metadata=metadata) for message in messages[start : start + limit]]
+        cursor = str(start + limit) if more else ""
+        return {"ok": True, "messages": shown, "has_more": more, "response_metadata": {"next_cursor": cursor}}
+
+    def _found(self, channel: str | None, ts: str) -> Json | None:
+        return next((m for m in self.messages if m["channel"] == channel and m["ts"] == ts), None)
+
+    def _ts(self) -> str:
+        self._count += 1
+        return f"{int(time.time())}.{self._count:06d}"
+
+    def _invalid(self, arguments: Json) -> Json | None:
+        if not arguments.get("text") and not arguments.get("blocks"):
+            return _no("no_text")
+        metadata = arguments.get("metadata")
+        if metadata is not None and not _is_metadata(metadata):
+            return _no("invalid_metadata_format")
+        if problems := check(arguments):
+            self.refused.append(problems)
+            return {**_no("invalid_blocks"), "errors": problems, "response_metadata": {"messages": problems}}
+        return None
+
+
+_METHODS: dict[str, Callable[[SlackServer, Json], Json]] = {
+    "auth.test": SlackServer._who,  # noqa: SLF001 - the table of this class's own methods
+    "chat.postMessage": SlackServer._post,  # noqa: SLF001
+    "chat.update": SlackServer._update,  # noqa: SLF001
+    "conversations.history": SlackServer._history,  # noqa: SLF001
+    "conversations.list": SlackServer._list,  # noqa: SLF001
+    "conversations.replies": SlackServer._replies,  # noqa: SLF001
+    WEBHOOK: lambda server, said: server._post({**said, "channel": next(iter(server.channels))}),  # noqa: SLF001
+}
+
+
+def _no(code: str) -> Json:
+    return {"ok": False, "error": code}
+
+
+def _is_metadata(metadata: Any) -> bool:
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("event_type"), str):
+        return False
+    return isinstance(metadata.get("event_payload"), dict) and len(json.dumps(metadata)) <= METADATA
+
+
+def _seen(message: Json, *, metadata: bool) -> Json:
+    return {k: v for k, v in message.items() if k != "channel" and (metadata or k != "metadata")}
+
+
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, slack: SlackServer) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.slack = slack
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Listener
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path = self.path.partition("?")[0]
+        if self.server.slack.webhook_url.endswith(path) and path.startswith("/services/"):
+            self._call(WEBHOOK, _arguments(body, "application/json"), None)
+        elif path.startswith("/api/"):
+            scheme, _, token = self.headers.get("Authorization", "").partition(" ")
+            given = token if scheme == "Bearer" else None
+            self._call(path.removeprefix("/api/"), _arguments(body, self.headers.get("Content-Type", "")), given)
+        else:
+            self._answer(404, {}, "no_service")
+
+    def do_GET(self) -> None:
+        self._answer(404, {}, "no_service")
+
+    def _call(self, method: str, arguments: Json | None, token: str | None) -> None:
+        if arguments is None:
+            self._said(method, _no("invalid_payload"))
+            return
+        fault, answer = self.server.slack.called(method, arguments, token)
+        if fault is None:
+            self._said(method, answer)
+        elif fault.how == "slow":
+            self.server.slack.stopping.wait(fault.seconds)
+            self._said(method, answer)
+        elif fault.how == "answer":
+            self._answer(fault.status, fault.headers, fault.body)
+        else:
+            self._hang_up(reset=fault.how == "reset")
+
+    def _said(self, method: str, answer: Json) -> None:
+        if "retry_after" in answer:
+            wait = {"Retry-After": str(math.ceil(answer.pop("retry_after")))}
+            self._answer(429, wait, json.dumps(answer))
+        elif method != WEBHOOK:
+            self._answer(200, {}, json.dumps(answer))
+        else:
+            self._answer(200 if answer["ok"] else 400, {}, "ok" if answer["ok"] else answer["error"])
+
+    def _answer(self, status: int, headers: Mapping[str, str], body: str) -> None:
+        raw = body.encode()
+        kind = "application/json; charset=utf-8" if body.startswith("{") else "text/html"
+        try:
+            self.send_response(status)
+            for name, value in {"Content-Type": kind, "Content-Length": str(len(raw)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(raw)
+        except ConnectionError:  # the client gave up waiting, as the test wanted
+            self.close_connection = True
+
+    def _hang_up(self, *, reset: bool) -> None:
+        if reset:  # lingering for no time makes the kernel send RST instead of FIN
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - a test's terminal is not its log
+        """Nothing: what was called is in `calls`."""
+
+
+def _arguments(body: bytes, kind: str) -> Json | None:
+    """The arguments of a call, from JSON or a form whose blocks and metadata are JSON; None for what is neither."""
+    try:
+        if "json" in kind:
+            given = json.loads(body or b"{}")
+            return given if isinstance(given, dict) else None
+        form: Json = dict(parse_qsl(body.decode(), keep_blank_values=True))
+        return form | {name: json.loads(form[name]) for name in ("blocks", "metadata") if form.get(name)}
+    except ValueError:
+        return None
