@@ -62,16 +62,20 @@ def load(path: str | os.PathLike[str] = FILE_NAME, environ: Mapping[str, str] | 
 
 @dataclass
 class _Loading:
-    """The steps of one `load` after its files were read. Whatever is wrong is told to `sections`."""
+    """The steps of one `load` after its files were read. Whatever is wrong is told to `sections`.
+
+    `connectors` are the classes of the sources whose type is known, whatever else is wrong with them.
+    """
 
     sections: Sections
     warnings: list[Problem] = field(default_factory=list)
+    connectors: dict[str, Any] = field(default_factory=dict)
 
     def project(self) -> Project:
         in_files = len(self.sections.problems)
         top = self._read(Reader(TopSettings, "the configuration", hide=hide_in_addresses), self.sections.top)
         sources = self._all("sources", self._source)
-        datasets = self._all("datasets", lambda name, entry: self._dataset(name, entry, sources, top))
+        datasets = self._all("datasets", lambda name, entry: self._dataset(name, entry, top))
         rules = self._all("rules", self._rule)
         jobs = self._all("jobs", self._job)
         channels = self._all("channels", self._channel)
@@ -115,8 +119,8 @@ class _Loading:
         self.sections.problems += problems
         return model
 
-    def _typed(self, section: str, group: str, what: str, entry: Entry) -> tuple[str, Any] | None:
-        """The type a source or channel names, and its class."""
+    def _typed(self, section: str, group: str, what: str, entry: Entry) -> Any:
+        """The class behind the `type` that a source or channel names; None, with the mistake told, without one."""
         if not isinstance(entry.node, MapNode):
             self._read(Reader(TopSettings, what), entry.node, entry.key_at)
             return None
@@ -128,7 +132,7 @@ class _Loading:
         name = given.node.text if isinstance(given.node, ScalarNode) and not given.node.sealed_as else None
         try:
             if name is not None and name in kinds:
-                return name, kinds.load(name)
+                return kinds.load(name)
         except PluginBroken as why:
             self.sections.tell(given.node.at, str(why))
             return None
@@ -141,26 +145,28 @@ class _Loading:
         return None
 
     def _source(self, name: str, entry: Entry) -> SourceConfig | None:
-        settings = self._settings("sources", "connectors", f"source `{short(name)}`", entry)
+        what = f"source `{short(name)}`"
+        typed = self._typed("sources", "connectors", what, entry)
+        if typed is not None:
+            self.connectors[name] = typed
+        settings = self._settings("sources", what, entry, typed)
         return SourceConfig(name, settings.type, settings) if settings else None
 
     def _channel(self, name: str, entry: Entry) -> ChannelConfig | None:
-        settings = self._settings("channels", "channels", f"channel `{short(name)}`", entry)
+        what = f"channel `{short(name)}`"
+        settings = self._settings("channels", what, entry, self._typed("channels", "channels", what, entry))
         return ChannelConfig(name, settings.type, settings) if settings else None
 
-    def _settings(self, section: str, group: str, what: str, entry: Entry) -> Any:
-        typed = self._typed(section, group, what, entry)
+    def _settings(self, section: str, what: str, entry: Entry, typed: Any) -> Any:
         if typed is None:
             return None
-        reader = Reader(typed[1].Settings, what, later=_LATER[section], hide=hide_in_addresses)
+        reader = Reader(typed.Settings, what, later=_LATER[section], hide=hide_in_addresses)
         return self._read(reader, entry.node, entry.key_at)
 
-    def _dataset(
-        self, name: str, entry: Entry, sources: Mapping[str, SourceConfig], top: TopSettings | None
-    ) -> DatasetConfig | None:
+    def _dataset(self, name: str, entry: Entry, top: TopSettings | None) -> DatasetConfig | None:
         what = f"dataset `{short(name)}`"
-        source = sources.get(self._check_reference(entry, "source", "sources") or "")
-        theirs = Kinds("connectors").load(source.type).Dataset if source else None
+        source = self._check_reference(entry, "source", "sources")
+        theirs = self.connectors[source].Dataset if source in self.connectors else None
         zone = {"timezone": top.timezone if top else "UTC"}
         common_keys = set(known_keys(DatasetEntry))
         only_theirs = set(known_keys(theirs)) - common_keys if theirs else _keys(entry) - common_keys

@@ -97,6 +97,8 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     + RULE,
     "misspelt keys of a dataset": "sources: {shop: {type: files}}\n"
     "datasets: {charges: {source: shop, pth: a.csv, ids: a, delimeter: x}}\n" + RULE,
+    "a source and its dataset, both wrong": "sources: {v: {type: vault}}\n"
+    "datasets: {charges: {source: v, tabel: t}}\n" + RULE,
     "incremental reading, which comes later": "sources: {shop: {type: files}}\n"
     "datasets: {charges: {source: shop, path: a.csv, incremental: {by: x}}}\n" + RULE,
     "columns of unknown types": "sources: {shop: {type: files}}\n"
