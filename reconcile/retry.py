@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+_MICROSECOND = dt.timedelta(microseconds=1)
 FLOOR = dt.timedelta(milliseconds=50)
 LONGEST_RETRY_AFTER = dt.timedelta(hours=1)
 """What a server may ask for at most: one that says a year is broken, and is asked again after an hour."""
@@ -61,7 +62,7 @@ def decide(key: str, n: int, policy: Policy, retry_after: dt.timedelta | None = 
     At least 50 ms, and at least what the server asked for, which counts up to an hour.
     """
     u = uniform(key, n)
-    ceiling = min(policy.cap, policy.base * 2 ** min(n, 40))
+    ceiling = _MICROSECOND * min(policy.cap // _MICROSECOND, policy.base // _MICROSECOND * 2 ** min(n, 64))
     asked = None if retry_after is None else min(max(retry_after, dt.timedelta(0)), LONGEST_RETRY_AFTER)
     return Decision(n, u, ceiling, asked, max(ceiling * u, FLOOR, asked or FLOOR))
 
