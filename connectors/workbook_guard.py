@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +43,7 @@ def kind_of(path: Path, limits: Limits) -> str:
             parts = {one.filename: one for one in archive.infolist()}
             _weigh(name, archive.infolist(), path.stat().st_size, limits)
             _plain(name, archive, parts, limits)
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
         raise FileUnreadable(
             name, "the workbook is cut or damaged", "open it, save it again, or fetch it anew"
         ) from error
