@@ -75,12 +75,16 @@ class Reader(Generic[Model]):
         return [self._problem(error, place, secrets) for error, place in found if not self._is_misspelt(error, place)]
 
     def _is_misspelt(self, error: Any, place: Place) -> bool:
-        """Whether a setting is missing only because its name is misspelt, which is told already."""
-        model = _model_at(self.model, error["loc"][:-1])
-        if error["type"] != "missing" or model is None or not isinstance(place.node, MapNode):
+        """Whether something is missing, or does not fit, only because a name is misspelt, which is told already."""
+        missing = error["type"] == "missing"
+        model = _model_at(self.model, error["loc"][: -1 if missing else None])
+        if model is None or not isinstance(place.node, MapNode) or error["type"] not in ("missing", "value_error"):
             return False
         known = {*known_keys(model), *(self.also if model is self.model else ())}
-        return any(nearest(key, known) == error["loc"][-1] for key in place.node.entries if key not in known)
+        meant = {nearest(key, known) for key in place.node.entries if key not in known and key not in self.later} - {
+            None
+        }
+        return error["loc"][-1] in meant if missing else bool(meant)
 
     def _problem(self, error: Any, place: Place, secrets: Secrets) -> Problem:
         kind, loc = error["type"], error["loc"]
@@ -92,8 +96,8 @@ class Reader(Generic[Model]):
             return Problem.at(place.key_at, f"{self.what} needs `{loc[-1]}`{inside}; add it")
         name = next((str(step) for step in reversed(place.path) if isinstance(step, str)), None)
         said = self.hide(secrets.hide(_sentence(error, place.node, secrets)))
-        at = _at_fault(place, said)
-        return Problem.at(at, f"`{name}`: {said}" if name else f"{self.what}: {said}")
+        subject = f"`{name}`" if name else self.what
+        return Problem.at(_at_fault(place, said), said if said.startswith(subject) else f"{subject}: {said}")
 
 
 def name_problem(name: str, key_at: Position) -> Problem | None:
