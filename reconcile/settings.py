@@ -77,9 +77,7 @@ def parse_state(value: Any) -> Any:
     if scheme not in ("sqlite", "postgresql"):
         raise ValueError("the state is kept in SQLite or PostgreSQL; write sqlite:///file.db or postgresql://…")
     if scheme == "sqlite" and text.split("?")[0].rstrip("/") in ("sqlite:", "sqlite:///:memory:"):
-        raise ValueError(
-            "a state in memory would be forgotten after each run; add the path of a file"
-        )
+        raise ValueError("a state in memory would be forgotten after each run; add the path of a file")
     return value
 
 
