@@ -45,7 +45,7 @@ def columns(connection: sa.Connection, base: Base, zone: str) -> list[SqlColumn]
 
 def no_rows(base: Base) -> sa.Select[Any]:
     source = base if isinstance(base, sa.TableClause) else base.columns().subquery("records")
-    return sa.select(sa.literal_column("*")).select_from(source).where(sa.false())
+    return sa.select(sa.literal_column("*")).select_from(source).where(sa.false()).limit(0)
 
 
 _POSTGRESQL: dict[int, Callable[[str], Kind]] = {
@@ -97,10 +97,9 @@ def _postgresql_numeric(described: Any) -> SqlColumn:
 def _required(connection: sa.Connection, base: Base) -> set[str]:
     if not isinstance(base, sa.TableClause):
         return set()
-    quote = connection.dialect.identifier_preparer.quote_identifier
-    name = ".".join(quote(part) for part in (base.schema, base.name) if part)
+    quoted = ['"' + part.replace('"', '""') + '"' for part in (base.schema, base.name) if part]
     asked = sa.text("select attname from pg_attribute where attrelid = to_regclass(:name) and attnotnull")
-    return set(connection.execute(asked, {"name": name}).scalars())
+    return set(connection.execute(asked, {"name": ".".join(quoted)}).scalars())
 
 
 def exactly_compared(kind: Kind) -> bool:

@@ -49,7 +49,7 @@ def translated(error: Exception, place: Place) -> ConnectorError:
 def _postgresql(error: Exception, place: Place) -> ConnectorError:
     state = str(getattr(error, "sqlstate", None) or "")
     reason = _postgresql_reason(error)
-    if state == "57014":
+    if state == "57014" or (not state and "due to statement timeout" in reason):
         return StatementTimeout(place.source, place.limit)
     if state == "3D000" or re.search(r'database ".*" does not exist', reason):
         return SourceMissing(place.source, place.where, reason)
@@ -57,9 +57,10 @@ def _postgresql(error: Exception, place: Place) -> ConnectorError:
         return AccessDenied(place.source, place.where, reason)
     if state in ("40001", "40P01", "55P03"):
         return SourceBusy(place.source, place.where)
-    if not state or state[:2] in ("08", "53") or state[:3] == "57P":
+    answered = state or "ERROR: " in str(error)  # half-way through an ADBC stream there is a message but no state
+    if not answered or state[:2] in ("08", "53") or state[:3] == "57P":
         return SourceUnreachable(place.source, place.where, reason)
-    return QueryRefused(place.source, _without_values(reason) if state[:2] in ("22", "23") else reason)
+    return QueryRefused(place.source, _without_values(reason) if not state or state[:2] in ("22", "23") else reason)
 
 
 def _postgresql_reason(error: Exception) -> str:

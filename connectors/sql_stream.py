@@ -76,7 +76,7 @@ class AdbcStream:
         self._connection: Any = None
         # No bind parameters occur in a scan; with named style "%" in names stays as it is.
         clause: Any = statement
-        plain: sa.Dialect = postgresql.base.PGDialect(paramstyle="named")
+        plain: sa.Dialect = postgresql.base.PGDialect(paramstyle="named")  # type: ignore[no-untyped-call]
         text = str(clause.compile(dialect=plain))
         try:
             with self._telling():
@@ -94,10 +94,16 @@ class AdbcStream:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
             with self._telling():
-                for batch in self._batches:
+                while (batch := self._next()) is not None:
                     yield from self._reading.arrow(batch)
         finally:
             self.close()
+
+    def _next(self) -> pa.RecordBatch | None:
+        try:
+            return next(self._batches, None)
+        except (OSError, pa.ArrowException) as error:  # what the server says half-way arrives as Arrow's own errors
+            raise translated(error, self._place) from None
 
     def close(self) -> None:
         if self._connection is not None:
