@@ -1,0 +1,210 @@
+"""People's decisions about findings: one function each, used by every door.
+
+A decision is one transaction with its audit entry. Deciding the same twice says so and changes nothing. Every function
+raises a FindingError (FindingUnknown, FindingAmbiguous, WrongState, SnoozeInThePast) with a sentence to act on.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile import audit
+from reconcile.findings_identity import encode, record_of
+from reconcile.findings_shown import Finding
+from reconcile.findings_states import TRANSITIONS, Event, State, after
+from reconcile.store import Store, Transaction, finding_memory
+from reconcile.store.findings import FindingError, lock, name_of
+from reconcile.store.tables import findings, not_same
+
+MOST_PAIRS_OF = 200
+"""Up to this many records a dismissal is kept for every pair too; a larger finding is settled as a whole only."""
+
+
+class WrongState(FindingError):
+    """The finding is in a state in which that cannot be decided."""
+
+    def __init__(self, finding: Finding, wish: str) -> None:
+        super().__init__(f"{finding.id} cannot be {wish}: {_standing(finding)}. Nothing was changed.")
+
+
+class SnoozeInThePast(FindingError):
+    """The end of the snooze is not in the future."""
+
+    def __init__(self, until: dt.datetime, now: dt.datetime) -> None:
+        super().__init__(
+            f"A snooze until {_time(until)} would be over already: it is {_time(now)}. Give a time that is still to "
+            "come, or none to be asked again when the finding grows."
+        )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The finding after the decision, whether anything changed, and one sentence that says so."""
+
+    finding: Finding
+    changed: bool
+    sentence: str
+
+
+def dismiss(store: Store, asked: str, *, actor: str, note: str | None = None) -> Decision:
+    """Not a duplicate: settled for its records, and "not the same" for every pair of them in this rule."""
+    with store.begin() as tx:
+        finding = lock(tx, name_of(tx, asked))
+        if finding.state is State.DISMISSED:
+            return _again(finding)
+        _check(finding, Event.DISMISSED, "dismissed")
+        pairs = _write_pairs(tx, finding, actor, note)
+        finding_memory.settle(tx, finding.id, tx.now)
+        key = [[name, encode(value)] for name, value in finding.key.items()]
+        _move(tx, finding, Event.DISMISSED, actor, note, payload={"settled_key": key}, said={"pairs": pairs})
+        return _done(tx, finding, f"{finding.id} is dismissed: its {finding.records} records are not the same.")
+
+
+def snooze(
+    store: Store, asked: str, *, actor: str, until: dt.datetime | None = None, note: str | None = None
+) -> Decision:
+    """Not now: nothing is told until that time (aware), or until it grows; without a time only until it grows."""
+    with store.begin() as tx:
+        finding = lock(tx, name_of(tx, asked))
+        if until is not None and until <= tx.now:
+            raise SnoozeInThePast(until, tx.now)
+        if finding.state is State.SNOOZED and finding.snoozed_until == until:
+            return _again(finding)
+        _check(finding, Event.SNOOZED, "snoozed")
+        said = {"until": None if until is None else _time(until)}
+        _move(tx, finding, Event.SNOOZED, actor, note, columns={"snoozed_until": until}, said=said)
+        when = f"until {_time(until)}, or until it grows" if until else "until it grows"
+        return _done(tx, finding, f"{finding.id} is snoozed {when}.")
+
+
+def reopen(store: Store, asked: str, *, actor: str, note: str | None = None) -> Decision:
+    """Take back a dismissal or a snooze: the finding is open, and what the dismissal settled is open again."""
+    with store.begin() as tx:
+        finding = lock(tx, name_of(tx, asked))
+        if finding.state is State.OPEN:
+            return Decision(finding, changed=False, sentence=f"{finding.id} is open already; nothing was changed.")
+        _check(finding, Event.UNDONE, "reopened")
+        said = {}
+        if finding.state is State.DISMISSED:
+            said["pairs"] = tx.connection.execute(sa.delete(not_same).where(not_same.c.finding == finding.id)).rowcount
+            finding_memory.settle(tx, finding.id, None)
+        _move(tx, finding, Event.UNDONE, actor, note, columns={"snoozed_until": None}, said=said)
+        return _done(tx, finding, f"{finding.id} is open again.")
+
+
+def assign(store: Store, asked: str, *, actor: str, to: str | None, note: str | None = None) -> Decision:
+    """Who looks after it; None for nobody. Possible in every state but merged."""
+    with store.begin() as tx:
+        finding = lock(tx, name_of(tx, asked))
+        whom = f"assigned to {to}" if to else "assigned to nobody"
+        if finding.state is State.MERGED:
+            raise WrongState(finding, whom)
+        if finding.assigned_to == to:
+            return Decision(finding, changed=False, sentence=f"{finding.id} is {whom} already; nothing was changed.")
+        _write(tx, finding, {"assigned_to": to} | ({"note": note} if note else {}))
+        _tell(tx, finding, "finding.assigned", actor=actor, body={"whom": to, "note": note})
+        return _done(tx, finding, f"{finding.id} is {whom}.")
+
+
+def annotate(store: Store, asked: str, *, actor: str, note: str) -> Decision:
+    """A note beside the finding, in any state. The last one is shown; the audit log keeps all."""
+    with store.begin() as tx:
+        finding = lock(tx, name_of(tx, asked))
+        if finding.note == note:
+            return Decision(
+                finding, changed=False, sentence=f"{finding.id} has that note already; nothing was changed."
+            )
+        _write(tx, finding, {"note": note})
+        _tell(tx, finding, "finding.noted", actor=actor, body={"note": note})
+        return _done(tx, finding, f"{finding.id} has the note.")
+
+
+def _check(finding: Finding, event: Event, wish: str) -> None:
+    if (finding.state, event) not in TRANSITIONS:
+        raise WrongState(finding, wish)
+
+
+def _again(finding: Finding) -> Decision:
+    return Decision(finding, changed=False, sentence=f"{finding.id}: {_standing(finding)}; nothing was changed.")
+
+
+def _standing(finding: Finding) -> str:
+    by = f" by {finding.decided_by}" if finding.decided_by else ""
+    since = f"since {_time(finding.state_since)}"
+    match finding.state:
+        case State.MERGED:
+            return f"its records are part of {finding.merged_into} {since}; decide about that one"
+        case State.RESOLVED:
+            return f"it is resolved {since}, {finding.reason or 'its records no longer match'}"
+        case State.SNOOZED:
+            end = f"until {_time(finding.snoozed_until)}" if finding.snoozed_until else "until it grows"
+            return f"it is snoozed{by} {end} already"
+        case State.DISMISSED:
+            return f"it is dismissed{by} {since} already"
+    return f"it is {finding.state.value} {since}"
+
+
+def _time(at: dt.datetime) -> str:
+    return at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _write_pairs(tx: Transaction, finding: Finding, actor: str, note: str | None) -> int:
+    """One row a pair, with the values the judgement was about; a later judgement takes the place of an earlier one."""
+    records = sorted(record_of(member.id) for member in finding.members)
+    if len(records) > MOST_PAIRS_OF:
+        return 0
+    key = [[name, encode(value)] for name, value in finding.key.items()]
+    judged: dict[str, Any] = {"values_a": key, "values_b": key, "finding": finding.id}
+    judged |= {"decided_by": actor, "decided_at": tx.now, "note": note}
+    rows = [
+        {"rule": finding.rule, "record_a": a, "record_b": b} | judged for a, b in itertools.combinations(records, 2)
+    ]
+    insert = finding_memory.insert_for(tx, not_same)
+    update = {name: insert.excluded[name] for name in judged}
+    statement = insert.on_conflict_do_update(index_elements=["rule", "record_a", "record_b"], set_=update)
+    tx.connection.execute(statement, rows)
+    return len(rows)
+
+
+def _move(
+    tx: Transaction,
+    finding: Finding,
+    event: Event,
+    actor: str,
+    note: str | None,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    payload: Mapping[str, Any] | None = None,
+    said: Mapping[str, Any] | None = None,
+) -> None:
+    """The transition, as the table of states has it, and its audit entry."""
+    state = after(finding.state, event)
+    values: dict[str, Any] = {"state": state.value, "state_since": tx.now, "decided_by": actor, "snoozed_until": None}
+    values |= columns or {}
+    if note:
+        values["note"] = note
+    if payload:
+        stored = tx.connection.execute(sa.select(findings.c.payload).where(findings.c.id == finding.id)).scalar_one()
+        values["payload"] = stored | payload
+    _write(tx, finding, values)
+    body = {"from": finding.state.value, "to": state.value, "records": finding.records, "version": finding.version}
+    _tell(tx, finding, event.value, actor=actor, body=body | {"note": note or None} | dict(said or {}))
+
+
+def _write(tx: Transaction, finding: Finding, values: Mapping[str, Any]) -> None:
+    tx.connection.execute(sa.update(findings).where(findings.c.id == finding.id).values(dict(values)))
+
+
+def _tell(tx: Transaction, finding: Finding, event: str, *, actor: str, body: Mapping[str, Any]) -> None:
+    said = {"finding": finding.id, "rule": finding.rule, **body}
+    audit.append(tx, actor, event, finding.id, {name: value for name, value in said.items() if value is not None})
+
+
+def _done(tx: Transaction, finding: Finding, sentence: str) -> Decision:
+    return Decision(lock(tx, finding.id), changed=True, sentence=sentence)

@@ -1,0 +1,198 @@
+"""What is remembered of a rule's findings, and which of them each of today's groups continues. Pure."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from reconcile.findings_identity import holds, key_text, records_of
+from reconcile.findings_states import LIVE, State
+from rules.engines.base import Group
+from rules.values import Value
+
+
+@dataclass(frozen=True)
+class Known:
+    """A finding as the last run left it. Records are canonical names.
+
+    `members` are its records then, `former` others it once had, `settled` those a decision covers, which was made when
+    the key was `settled_key`. `snoozed_until` is None for a snooze that lasts until it grows.
+    """
+
+    id: str
+    state: State
+    key: Mapping[str, Value]
+    keeper: str
+    members: frozenset[str]
+    first_seen: dt.datetime
+    former: frozenset[str] = frozenset()
+    settled: frozenset[str] = frozenset()
+    settled_key: Mapping[str, Value] = field(default_factory=dict)
+    snoozed_until: dt.datetime | None = None
+
+    @property
+    def followed(self) -> frozenset[str]:
+        """The records by which this finding is found again: those it has, and those a decision covers."""
+        return self.members | self.settled
+
+    def covers(self, records: Iterable[str], key: Mapping[str, Value]) -> bool:
+        """A decision about this finding already covers all of these records with this key."""
+        return bool(self.settled) and self.settled.issuperset(records) and holds(self.settled_key, key)
+
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class NotSame:
+    """Pairs of records (the smaller name first) judged to be different, each with its two keys at that time."""
+
+    pairs: Mapping[Pair, tuple[Mapping[str, Value], Mapping[str, Value]]] = field(default_factory=dict)
+
+    def settles(self, pair: Pair, key: Mapping[str, Value]) -> bool:
+        judged = self.pairs.get(pair)
+        return judged is not None and all(holds(one, key) for one in judged)
+
+    def settles_all(self, records: Sequence[str], key: Mapping[str, Value]) -> bool:
+        """No pair of these records is a reason for a finding."""
+        enough = len(self.pairs) * 2 >= len(records) * (len(records) - 1)
+        return enough and all(self.settles(pair, key) for pair in itertools.combinations(sorted(records), 2))
+
+    def within(self, records: Iterable[str], key: Mapping[str, Value]) -> list[Pair]:
+        """The pairs among these records that are settled, sorted."""
+        among = frozenset(records)
+        if len(among) * (len(among) - 1) > 2 * len(self.pairs):
+            possible: Iterable[Pair] = (pair for pair in self.pairs if among.issuperset(pair))
+        else:
+            possible = itertools.combinations(sorted(among), 2)
+        return sorted(pair for pair in possible if self.settles(pair, key))
+
+
+@dataclass(frozen=True)
+class Match:
+    """A group of today and the finding it continues. `settled`: a decision covers it, or each of its pairs."""
+
+    group: Group
+    records: tuple[str, ...]
+    settled: bool
+    finding: Known | None
+    candidates: tuple[Known, ...]
+
+
+@dataclass(frozen=True)
+class Matching:
+    """`left` are the known findings no group continues; those in `absorbed` went into the finding named there."""
+
+    matches: tuple[Match, ...]
+    left: tuple[Known, ...]
+    absorbed: Mapping[str, str]
+
+
+def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *, by_records: bool) -> Matching:
+    """Which finding each group continues; the same whatever the order of either.
+
+    A group wants the finding whose decision covers it, then the one it shares most records with, then one that is not
+    resolved, then the older. A finding that several groups want stays with a part there is something to decide about,
+    then with the part that has its keeper, then with the larger part; the others go to their next choice or are new.
+    (Stable matching, Gale and Shapley 1962: no group and finding would both rather have each other.)
+    """
+    reach = _by_record(known) if by_records else _by_key(known)
+    wishes = [_wish(group, reach(group), not_same) for group in groups]
+    kept = _stable(wishes)
+    found = {id(kept_by): finding_id for finding_id, kept_by in kept.items()}
+    matches = []
+    for wish in wishes:
+        finding = next((k for k, _ in wish.candidates if k.id == found.get(id(wish))), None)
+        matches.append(Match(wish.group, wish.records, wish.settled, finding, tuple(k for k, _ in wish.candidates)))
+    left = tuple(sorted((k for k in known if k.id not in kept), key=lambda k: (k.first_seen, k.id)))
+    return Matching(tuple(matches), left, _absorbed(matches, left))
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """A group with its candidates, best first, and how many records it shares with each."""
+
+    group: Group
+    records: tuple[str, ...]
+    settled: bool
+    candidates: tuple[tuple[Known, int], ...]
+
+
+def _by_key(known: Sequence[Known]) -> _Reach:
+    index: dict[str, list[Known]] = defaultdict(list)
+    for one in known:
+        index[key_text(one.key)].append(one)
+    return lambda group: index.get(key_text(group.key), ())
+
+
+def _by_record(known: Sequence[Known]) -> _Reach:
+    index: dict[str, list[Known]] = defaultdict(list)
+    for one in known:
+        for record in one.followed:
+            index[record].append(one)
+
+    def reach(group: Group) -> Iterable[Known]:
+        found = {one.id: one for record in records_of(group) for one in index.get(record, ())}
+        return found.values()
+
+    return reach
+
+
+def _wish(group: Group, within_reach: Iterable[Known], not_same: NotSame) -> _Wish:
+    records = records_of(group)
+    ranked = []
+    for one in within_reach:
+        shared, covered = len(one.followed.intersection(records)), one.covers(records, group.key)
+        rank = (not covered, -shared, one.state is State.RESOLVED, one.first_seen, one.id)
+        ranked.append((rank, one, shared))
+    ranked.sort(key=lambda candidate: candidate[0])
+    settled = any(not rank[0] for rank, _, _ in ranked) or not_same.settles_all(records, group.key)
+    return _Wish(group, records, settled, tuple((one, shared) for _, one, shared in ranked))
+
+
+def _stable(wishes: Sequence[_Wish]) -> dict[str, _Wish]:
+    kept: dict[str, _Wish] = {}
+    asking = [(wish, iter(wish.candidates)) for wish in wishes]
+    turn: dict[int, Iterator[tuple[Known, int]]] = {id(wish): candidates for wish, candidates in asking}
+    waiting = [wish for wish, _ in asking]
+    while waiting:
+        wish = waiting.pop()
+        finding, _ = next(turn[id(wish)], (None, 0))
+        if finding is None:
+            continue
+        rival = kept.get(finding.id)
+        if rival is None or _prefers(finding, wish, rival):
+            kept[finding.id] = wish
+            if rival is not None:
+                waiting.append(rival)
+        else:
+            waiting.append(wish)
+    return kept
+
+
+def _prefers(finding: Known, one: _Wish, other: _Wish) -> bool:
+    def rank(wish: _Wish) -> tuple[bool, bool, int, str]:
+        nothing_left = wish.settled and finding.state in LIVE
+        shared = len(finding.followed.intersection(wish.records))
+        return nothing_left, finding.keeper not in wish.records, -shared, min(wish.records)
+
+    return rank(one) < rank(other)
+
+
+def _absorbed(matches: Iterable[Match], left: Iterable[Known]) -> dict[str, str]:
+    """Live or dismissed findings whose records are now part of a group that continues another finding."""
+    into: dict[str, Counter[str]] = defaultdict(Counter)
+    age: dict[str, tuple[dt.datetime, str]] = {}
+    for one in matches:
+        if one.finding is not None:
+            age[one.finding.id] = (one.finding.first_seen, one.finding.id)
+            for candidate in one.candidates:
+                into[candidate.id][one.finding.id] = len(candidate.followed.intersection(one.records))
+    movable = (k.id for k in left if k.state in (*LIVE, State.DISMISSED) and k.id in into)
+    return {gone: min(into[gone], key=lambda to: (-into[gone][to], age[to])) for gone in movable}
+
+
+_Reach = Callable[[Group], Iterable[Known]]

@@ -1,0 +1,109 @@
+"""A finding as people and programs see it, and its public JSON. Pure."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from reconcile.findings import Change
+from reconcile.findings_identity import public
+from reconcile.findings_states import State
+from rules.models import Severity
+from rules.values import RecordId, Value
+
+
+@dataclass(frozen=True)
+class FindingMember:
+    """A record of a finding. `settled_at`: a decision covers it since; only records without one can be surplus."""
+
+    id: RecordId
+    values: Mapping[str, Value]
+    first_seen: dt.datetime
+    settled_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding as it is now, keeper first, surplus in the order they would be handled.
+
+    `change` is what there was to tell last, in `version`; `summary`: it belongs to the one summary of a rule's first
+    run. `settled_pairs` are the pairs judged to be different that still hold. `money` is per currency, over the
+    surplus.
+    """
+
+    id: str
+    fingerprint: str
+    rule: str
+    kind: str
+    dataset: str
+    state: State
+    severity: Severity
+    version: int
+    change: Change
+    key: Mapping[str, Value]
+    records: int
+    first_run: str
+    first_seen: dt.datetime
+    last_run: str
+    last_seen: dt.datetime
+    state_since: dt.datetime
+    keeper: FindingMember | None = None
+    surplus: tuple[FindingMember, ...] = ()
+    money: Mapping[str, Decimal] = field(default_factory=dict)
+    span: tuple[Value, Value] | None = None
+    settled_pairs: tuple[tuple[RecordId, RecordId], ...] = ()
+    summary: bool = False
+    reason: str | None = None
+    snoozed_until: dt.datetime | None = None
+    assigned_to: str | None = None
+    decided_by: str | None = None
+    note: str | None = None
+    merged_into: str | None = None
+
+    @property
+    def members(self) -> tuple[FindingMember, ...]:
+        return (self.keeper, *self.surplus) if self.keeper else self.surplus
+
+
+def to_json(finding: Finding) -> dict[str, Any]:
+    """A finding as public JSON: record ids are lists, instants ISO, decimals text. The shape only ever gains names."""
+    shown: dict[str, Any] = {
+        "id": finding.id,
+        "fingerprint": finding.fingerprint,
+        "rule": finding.rule,
+        "kind": finding.kind,
+        "dataset": finding.dataset,
+        "status": finding.state.value,
+        "severity": finding.severity.name,
+        "keeper": _id(finding.keeper.id) if finding.keeper else None,
+        "surplus": [_id(one.id) for one in finding.surplus],
+        "key": {name: public(value) for name, value in finding.key.items()},
+        "records": finding.records,
+        "money": {currency: public(amount) for currency, amount in sorted(finding.money.items())},
+        "first_seen": public(finding.first_seen),
+        "last_seen": public(finding.last_seen),
+        "status_since": public(finding.state_since),
+        "version": finding.version,
+        "change": finding.change.value,
+        "first_run": finding.first_run,
+        "last_run": finding.last_run,
+    }
+    optional: dict[str, Any] = {
+        "span": [public(value) for value in finding.span] if finding.span else None,
+        "reason": finding.reason,
+        "snoozed_until": None if finding.snoozed_until is None else public(finding.snoozed_until),
+        "assigned_to": finding.assigned_to,
+        "decided_by": finding.decided_by,
+        "note": finding.note,
+        "merged_into": finding.merged_into,
+        "settled": [_id(one.id) for one in finding.members if one.settled_at] or None,
+        "settled_pairs": [[_id(a), _id(b)] for a, b in finding.settled_pairs] or None,
+    }
+    return shown | {name: value for name, value in optional.items() if value is not None}
+
+
+def _id(record: Sequence[Value]) -> list[str | int | float | bool | None]:
+    return [public(part) for part in record]

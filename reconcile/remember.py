@@ -1,0 +1,253 @@
+"""What a run found becomes what is known: one transaction a rule, every transition beside its audit entry."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from reconcile import audit
+from reconcile.finding_names import Names, assign
+from reconcile.findings import Change, Judgement, Verdict, judge
+from reconcile.findings_identity import Existing, RuleIdentity, encode, public, record_of
+from reconcile.findings_states import Event, State, after
+from reconcile.store import Transaction
+from reconcile.store import finding_memory as memory
+from reconcile.store.finding_memory import Entered, Memory, Row
+from rules.engines.base import Group
+
+ACTOR = "reconcile"
+_KNOWN = (Change.KNOWN, Change.SHRUNK)
+_BACK = (Change.REOPENED, Change.WOKEN)
+
+
+@dataclass(frozen=True)
+class RuleOutcome:
+    """What one rule's detection came to.
+
+    Every group is one of new, known, grown, reopened (a snooze that ended counts here) and settled; resolved and merged
+    count findings that are gone. `money` is per currency over the groups that nobody decided yet, `money_told` over
+    those there is something to tell of. `summary`: they are told as one summary of what already existed.
+    """
+
+    rule: str
+    groups: int
+    new: int
+    known: int
+    grown: int
+    reopened: int
+    settled: int
+    resolved: int
+    merged: int
+    first_run: bool
+    edited: bool
+    summary: bool
+    money: Mapping[str, Decimal] = field(default_factory=dict)
+    money_told: Mapping[str, Decimal] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, for a run's checkpoint and its public report."""
+        names = ("new", "known", "grown", "resolved", "reopened", "merged", "settled")
+        return {
+            "groups": self.groups,
+            "findings": {name: getattr(self, name) for name in names},
+            "money": {currency: public(amount) for currency, amount in sorted(self.money.items())},
+            "first_run": self.first_run,
+            "edited": self.edited,
+        }
+
+
+def record(
+    tx: Transaction, run: str, rule: RuleIdentity, groups: Sequence[Group], *, complete: bool = True
+) -> RuleOutcome:
+    """Bring the rule's findings up to what the run found. Never call it for a dataset that could not be read.
+
+    `run` stands in the store already. `complete` is False for a run that did not look at every record. All of it is
+    kept, or nothing, with the transaction; calling it again for the same groups changes nothing and tells nobody.
+    """
+    entered = memory.enter(tx, rule, run)
+    known = memory.load(tx, (rule.name,), lock=True)
+    if entered.renamed:
+        body = {"run": run, "rule": rule.name, "was": rule.was, "findings": entered.renamed}
+        audit.append(tx, ACTOR, "rule.renamed", rule.name, body)
+    judgement = judge(rule, groups, known.known, known.not_same, tx.now, edited=entered.edited, complete=complete)
+    told = _Writer(tx, run, rule, known, entered).write(judgement, assign(tx, rule, known, judgement))
+    return _outcome(rule, judgement, entered, told)
+
+
+def preview(
+    tx: Transaction, rule: RuleIdentity, groups: Sequence[Group], *, complete: bool = True
+) -> tuple[RuleOutcome, Judgement]:
+    """What `record` would say, in a read-only transaction: a dry run."""
+    entered = memory.standing(tx, rule)
+    was = memory.former_name(tx, rule)
+    known = memory.load(tx, (rule.name, was) if was else (rule.name,), lock=False)
+    judgement = judge(rule, groups, known.known, known.not_same, tx.now, edited=entered.edited, complete=complete)
+    return _outcome(rule, judgement, entered, ()), judgement
+
+
+def _outcome(rule: RuleIdentity, judgement: Judgement, entered: Entered, told: tuple[str, ...]) -> RuleOutcome:
+    found = [v for v in judgement.verdicts if v.group is not None]
+    return RuleOutcome(
+        rule=rule.name,
+        groups=len(found),
+        new=judgement.count(Change.NEW),
+        known=judgement.count(*_KNOWN),
+        grown=judgement.count(Change.GROWN),
+        reopened=judgement.count(*_BACK),
+        settled=sum(v.change in (Change.SETTLED, Change.RESOLVED) for v in found),
+        resolved=judgement.count(Change.RESOLVED),
+        merged=judgement.count(Change.MERGED),
+        first_run=entered.first,
+        edited=entered.edited,
+        summary=_is_summary(rule, entered),
+        money=_money(v.group for v in found if v.change not in (Change.SETTLED, Change.RESOLVED)),
+        money_told=_money(v.group for v in found if v.change.is_told),
+        told=told,
+    )
+
+
+def _money(groups: Iterable[Group | None]) -> dict[str, Decimal]:
+    total: dict[str, Decimal] = defaultdict(Decimal)
+    for group in groups:
+        for currency, amount in (group.money if group else {}).items():
+            total[currency] += amount
+    return dict(sorted(total.items()))
+
+
+def _is_summary(rule: RuleIdentity, entered: Entered) -> bool:
+    return (entered.first or entered.edited) and rule.existing is Existing.SUMMARY
+
+
+class _Writer:
+    """Turns a judgement into rows, and writes them in a handful of bulk statements."""
+
+    def __init__(self, tx: Transaction, run: str, rule: RuleIdentity, known: Memory, entered: Entered) -> None:
+        self._tx = tx
+        self._run = run
+        self._rule = rule
+        self._known = known
+        self._summary = _is_summary(rule, entered)
+        self._silent = (entered.first or entered.edited) and rule.existing is Existing.IGNORE
+        self._new: list[Row] = []
+        self._changed: list[Row] = []
+        self._seen: list[str] = []
+        self._new_members: list[Row] = []
+        self._changed_members: list[Row] = []
+        self._told: list[str] = []
+
+    def write(self, judgement: Judgement, names: Names) -> tuple[str, ...]:
+        """Everything the judgement says; returns the ids of findings there is something to tell of, sorted."""
+        numbered = enumerate(judgement.verdicts)
+        for number, verdict in sorted(numbered, key=lambda v: names.ids.get(v[0]) or v[1].finding or ""):
+            self._apply(verdict, names.ids.get(number), names.marks.get(number, ""))
+        memory.write(self._tx, new=self._new, changed=self._changed, aliases=names.aliases)
+        memory.write_members(self._tx, new=self._new_members, changed=self._changed_members)
+        memory.touch(self._tx, self._seen, self._run)
+        return tuple(self._told)
+
+    def _apply(self, verdict: Verdict, new_id: str | None, mark: str) -> None:
+        if verdict.change is Change.SETTLED:
+            self._on_settled(verdict)
+        elif verdict.event in (Event.VANISHED, Event.ABSORBED):
+            self._on_gone(verdict)
+        elif verdict.group is not None and new_id is not None:
+            self._on_new(verdict, verdict.group, new_id, mark)
+        elif verdict.group is not None and verdict.finding is not None:
+            self._on_found(verdict, verdict.group, verdict.finding, mark)
+
+    def _on_settled(self, verdict: Verdict) -> None:
+        """The finding stays as it was decided; a resolved one was not found again."""
+        if verdict.finding and self._known.rows[verdict.finding]["state"] == State.DISMISSED.value:
+            self._seen.append(verdict.finding)
+
+    def _on_gone(self, verdict: Verdict) -> None:
+        before = self._known.rows[verdict.finding or ""]
+        row = before | {"payload": before["payload"] | {"reason": verdict.reason}, "merged_into": verdict.into}
+        self._changed.append(self._moved(row, before, verdict))
+
+    def _on_new(self, verdict: Verdict, group: Group, new_id: str, mark: str) -> None:
+        fixed = {"id": new_id, "rule": self._rule.name, "kind": self._rule.kind, "dataset": self._rule.dataset}
+        first = {"first_run": self._run, "first_seen": self._tx.now, "version": 0, "state": None}
+        nobody = dict.fromkeys(("snoozed_until", "assigned_to", "decided_by", "note", "merged_into"))
+        row = fixed | first | nobody | self._facts(group, mark) | {"payload": self._payload({}, verdict, group)}
+        self._new.append(self._moved(row, row, verdict))
+        self._new_members.extend(_member(new_id, p, one, self._tx.now) for p, one in enumerate(_written(group)))
+
+    def _on_found(self, verdict: Verdict, group: Group, finding: str, mark: str) -> None:
+        before = self._known.rows[finding]
+        row = before | self._facts(group, mark) | {"payload": self._payload(before["payload"], verdict, group)}
+        self._members(finding, group)
+        if verdict.event is not None:
+            self._changed.append(self._moved(row, before, verdict))
+        elif any(row[name] != before[name] for name in _SHOWN):
+            self._changed.append(row)
+        else:
+            self._seen.append(finding)
+
+    def _facts(self, group: Group, mark: str) -> Row:
+        return {
+            "dataset": self._rule.dataset,
+            "fingerprint": mark,
+            "severity": int(self._rule.severity),
+            "key": [[name, encode(value)] for name, value in group.key.items()],
+            "money": {currency: str(amount) for currency, amount in group.money.items()},
+            "records": len(group.members),
+            "last_run": self._run,
+            "last_seen": self._tx.now,
+        }
+
+    def _payload(self, before: Mapping[str, Any], verdict: Verdict, group: Group) -> dict[str, Any]:
+        payload = dict(before) | {"span": [encode(end) for end in group.span] if group.span else None}
+        if verdict.change.is_told:
+            payload |= {"change": verdict.change.value, "summary": self._summary, "reason": verdict.reason}
+        return payload
+
+    def _moved(self, row: Row, before: Row, verdict: Verdict) -> Row:
+        """The row after what happened to it, with its audit entry written."""
+        assert verdict.event is not None  # noqa: S101 - only called for a verdict in which something happened
+        was = State(before["state"]) if before["state"] else None
+        state = after(was, verdict.event)
+        row = row | {"state": state.value}
+        if state is not was:
+            row |= {"state_since": self._tx.now, "snoozed_until": None}
+        if verdict.change.is_told and not self._silent:
+            row["version"] += 1
+            self._told.append(row["id"])
+        body = {"finding": row["id"], "rule": self._rule.name, "run": self._run, "to": state.value}
+        body |= {"from": was.value if was else None, "records": row["records"], "version": row["version"]}
+        said = {name: value for name, value in (("why", verdict.reason), ("into", verdict.into)) if value}
+        audit.append(self._tx, ACTOR, verdict.event.value, row["id"], body | said)
+        return row
+
+    def _members(self, finding: str, group: Group) -> None:
+        stored = self._known.members[finding]
+        wanted = {one["record"]: one for one in _written(group)}
+        for position, (name, one) in enumerate(wanted.items()):
+            before = stored.get(name)
+            row = _member(finding, position, one, self._tx.now)
+            if before is None:
+                self._new_members.append(row)
+            elif any(row[column] != before[column] for column in ("position", "role", "values")):
+                self._changed_members.append(row)
+        for name, before in stored.items():
+            if name not in wanted and before["role"] != memory.FORMER:
+                self._changed_members.append(before | {"role": memory.FORMER})
+
+
+_SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "records")
+
+
+def _written(group: Group) -> Iterator[Row]:
+    for role, members in (("keeper", (group.keeper,)), ("surplus", group.surplus)):
+        for one in members:
+            values = [[name, encode(value)] for name, value in one.values.items()]
+            yield {"record": record_of(one.id), "role": role, "values": values}
+
+
+def _member(finding: str, position: int, written: Row, now: dt.datetime) -> Row:
+    return {"finding": finding, "position": position, "first_seen": now, "settled_at": None} | written

@@ -1,0 +1,247 @@
+"""What a run must know of a rule's findings, read in four statements, and written in bulk."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from reconcile.findings_identity import RuleIdentity, decode
+from reconcile.findings_known import Known, NotSame
+from reconcile.findings_states import State
+from reconcile.store.database import Transaction
+from reconcile.store.tables import finding_aliases, finding_members, findings, not_same, rule_state
+from rules.values import Value
+
+CHUNK = 1_000
+FORMER = "former"
+"""The role of a record that the finding once had."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The findings of a rule, merged ones aside: as judging sees them, and as they are stored."""
+
+    known: tuple[Known, ...]
+    not_same: NotSame
+    rows: Mapping[str, Row]
+    members: Mapping[str, Mapping[str, Row]]
+
+
+@dataclass(frozen=True)
+class Entered:
+    """A rule at the start of a run: whether it never ran before, and whether what it matches changed since."""
+
+    first: bool
+    edited: bool
+    renamed: int = 0
+
+
+def insert_for(tx: Transaction, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
+    """An INSERT that can say ON CONFLICT, in the store's dialect."""
+    return postgresql.insert(table) if tx.store.is_shared else sqlite.insert(table)
+
+
+def chunks(items: Iterable[str]) -> Iterator[list[str]]:
+    listed = list(items)
+    return (listed[at : at + CHUNK] for at in range(0, len(listed), CHUNK))
+
+
+# The rule
+
+
+def former_name(tx: Transaction, rule: RuleIdentity) -> str | None:
+    """The name under which the rule's findings still stand; None once they were brought over.
+
+    They are brought over once: whoever takes the old name for another rule afterwards keeps what is theirs.
+    """
+    if rule.was is None or rule.was == rule.name:
+        return None
+    renamed_from = tx.connection.execute(_RENAMED_FROM, {"name": rule.name}).scalar()
+    return None if renamed_from == rule.was else rule.was
+
+
+def standing(tx: Transaction, rule: RuleIdentity) -> Entered:
+    """What `enter` would say, without writing."""
+    was = former_name(tx, rule)
+    rows = {row.rule: row.definition for row in tx.connection.execute(_DEFINITIONS, {"names": [rule.name, was or ""]})}
+    definition = rows.get(rule.name, rows.get(was or ""))
+    return Entered(first=definition is None, edited=definition not in (None, rule.definition))
+
+
+def enter(tx: Transaction, rule: RuleIdentity, run: str) -> Entered:
+    """Take the rule for this transaction (runs of one rule queue here), bring findings over from its former name."""
+    begun = insert_for(tx, rule_state).on_conflict_do_nothing()
+    was = former_name(tx, rule)
+    locked = _DEFINITIONS.order_by(rule_state.c.rule).with_for_update()
+    there = {row.rule: row.definition for row in tx.connection.execute(locked, {"names": [rule.name, was or ""]})}
+    renamed = _rename(tx, was, rule.name, there) if was in there else 0
+    definition = there.get(rule.name, there.get(was or ""))
+    if definition is None:
+        row = {"rule": rule.name, "definition": rule.definition, "first_run": run, "first_run_at": tx.now}
+        inserted = tx.connection.execute(begun.values(row | {"last_run": run, "last_run_at": tx.now}))
+        if inserted.rowcount:
+            return Entered(first=True, edited=False)
+        definition = tx.connection.execute(locked, {"names": [rule.name]}).one().definition
+    update = {"definition": rule.definition, "last_run": run, "last_run_at": tx.now}
+    tx.connection.execute(sa.update(rule_state).where(rule_state.c.rule == rule.name).values(update))
+    return Entered(first=False, edited=definition != rule.definition, renamed=renamed)
+
+
+def _rename(tx: Transaction, old: str | None, new: str, there: Mapping[str, str]) -> int:
+    run = tx.connection.execute
+    if new in there:
+        run(sa.delete(rule_state).where(rule_state.c.rule == old))
+        run(sa.update(rule_state).where(rule_state.c.rule == new).values(renamed_from=old))
+    else:
+        run(sa.update(rule_state).where(rule_state.c.rule == old).values(rule=new, renamed_from=old))
+    double = sa.alias(not_same)
+    same = (double.c.record_a == not_same.c.record_a) & (double.c.record_b == not_same.c.record_b)
+    known_twice = sa.exists().where(double.c.rule == new, same)
+    run(sa.delete(not_same).where(not_same.c.rule == old, known_twice))
+    run(sa.update(not_same).where(not_same.c.rule == old).values(rule=new))
+    moved: int = run(sa.update(findings).where(findings.c.rule == old).values(rule=new)).rowcount
+    return moved
+
+
+# What is known
+
+
+def load(tx: Transaction, rules: Sequence[str], *, lock: bool) -> Memory:
+    """All findings of a rule (under all its names). `lock` keeps people's decisions out until the transaction ends."""
+    wanted = sa.select(findings).where(findings.c.rule.in_(rules), findings.c.state != State.MERGED.value)
+    wanted = wanted.order_by(findings.c.id).with_for_update() if lock else wanted
+    rows = {row["id"]: dict(row) for row in tx.connection.execute(wanted).mappings()}
+    members: dict[str, dict[str, Row]] = defaultdict(dict)
+    for row in tx.connection.execute(_MEMBERS, {"rules": list(rules)}).mappings():
+        if row["finding"] in rows:
+            members[row["finding"]][row["record"]] = dict(row)
+    pairs = load_not_same(tx, rules)
+    return Memory(tuple(_known(row, members[name]) for name, row in rows.items()), pairs, rows, members)
+
+
+def load_not_same(tx: Transaction, rules: Sequence[str]) -> NotSame:
+    """The pairs that people judged to be different, in these rules."""
+    pairs = {}
+    for row in tx.connection.execute(sa.select(not_same).where(not_same.c.rule.in_(rules))):
+        pairs[row.record_a, row.record_b] = (decode_key(row.values_a), decode_key(row.values_b))
+    return NotSame(pairs)
+
+
+def decode_key(stored: Iterable[Sequence[Any]]) -> dict[str, Value]:
+    """A key as it is stored: a list of [column, value], so that its columns keep their order."""
+    return {name: decode(value) for name, value in stored}
+
+
+def _known(row: Row, members: Mapping[str, Row]) -> Known:
+    keeper = next((record for record, one in members.items() if one["role"] == "keeper"), "")
+    former = frozenset(record for record, one in members.items() if one["role"] == FORMER)
+    return Known(
+        id=row["id"],
+        state=State(row["state"]),
+        key=decode_key(row["key"]),
+        keeper=keeper,
+        members=frozenset(members) - former,
+        first_seen=row["first_seen"],
+        former=former,
+        settled=frozenset(record for record, one in members.items() if one["settled_at"] is not None),
+        settled_key=decode_key(row["payload"].get("settled_key", ())),
+        snoozed_until=row["snoozed_until"],
+    )
+
+
+def owners(tx: Transaction, marks: Iterable[str]) -> dict[str, str]:
+    """Which finding has, or ever had, each of these fingerprints."""
+    found: dict[str, str] = {}
+    for some in chunks(marks):
+        found.update((row.fingerprint, row.finding) for row in tx.connection.execute(_OWNERS, {"marks": some}))
+    return found
+
+
+def taken(tx: Transaction, ids: Iterable[str]) -> set[str]:
+    """Which of these finding ids exist."""
+    found: set[str] = set()
+    for some in chunks(ids):
+        found.update(tx.connection.execute(_TAKEN, {"ids": some}).scalars())
+    return found
+
+
+# Writing
+
+
+def write(tx: Transaction, *, new: Sequence[Row], changed: Sequence[Row], aliases: Mapping[str, str]) -> None:
+    """New findings, findings as they are now (whole rows), and fingerprints they did not have before."""
+    if new:
+        tx.connection.execute(sa.insert(findings), list(new))
+    if changed:
+        tx.connection.execute(_UPDATE, [{f"new_{name}": value for name, value in row.items()} for row in changed])
+    if aliases:
+        rows = [{"fingerprint": mark, "finding": name, "since": tx.now} for mark, name in sorted(aliases.items())]
+        tx.connection.execute(sa.insert(finding_aliases), rows)
+
+
+def write_members(tx: Transaction, *, new: Sequence[Row], changed: Sequence[Row]) -> None:
+    """Members by finding and record; a changed one keeps when it was first seen and settled."""
+    if new:
+        tx.connection.execute(sa.insert(finding_members), list(new))
+    if changed:
+        names = ("finding", "record", "position", "role", "values")
+        tx.connection.execute(_UPDATE_MEMBER, [{f"new_{name}": row[name] for name in names} for row in changed])
+
+
+def touch(tx: Transaction, ids: Iterable[str], run: str) -> None:
+    """These findings were seen again by this run, and nothing about them changed."""
+    for some in chunks(ids):
+        tx.connection.execute(_TOUCH, {"ids": some, "run": run, "now": tx.now})
+
+
+def settle(tx: Transaction, finding: str, at: dt.datetime | None) -> None:
+    """A decision covers the finding's present records, and only those, from now on; None: it covers none any more."""
+    members = sa.update(finding_members).where(finding_members.c.finding == finding)
+    if at is None:
+        tx.connection.execute(members.values(settled_at=None))
+        return
+    tx.connection.execute(members.where(finding_members.c.role == FORMER).values(settled_at=None))
+    fresh = members.where(finding_members.c.role != FORMER, finding_members.c.settled_at.is_(None))
+    tx.connection.execute(fresh.values(settled_at=at))
+
+
+_ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
+_names: sa.BindParameter[Any] = sa.bindparam("names", expanding=True)
+_RENAMED_FROM = sa.select(rule_state.c.renamed_from).where(rule_state.c.rule == sa.bindparam("name"))
+_DEFINITIONS = sa.select(rule_state.c.rule, rule_state.c.definition).where(rule_state.c.rule.in_(_names))
+_MEMBERS = (
+    sa.select(finding_members)
+    .join(findings, findings.c.id == finding_members.c.finding)
+    .where(findings.c.rule.in_(sa.bindparam("rules", expanding=True)), findings.c.state != State.MERGED.value)
+    .order_by(finding_members.c.finding, finding_members.c.position, finding_members.c.record)
+)
+_OWNERS = sa.select(finding_aliases.c.fingerprint, finding_aliases.c.finding).where(
+    finding_aliases.c.fingerprint.in_(sa.bindparam("marks", expanding=True))
+)
+_TAKEN = sa.select(findings.c.id).where(findings.c.id.in_(_ids))
+_TOUCH = (
+    sa.update(findings)
+    .where(findings.c.id.in_(_ids))
+    .values(last_run=sa.bindparam("run"), last_seen=sa.bindparam("now"))
+)
+_UPDATE = (
+    sa.update(findings)
+    .where(findings.c.id == sa.bindparam("new_id"))
+    .values({c.name: sa.bindparam(f"new_{c.name}") for c in findings.c if c.name != "id"})
+)
+_UPDATE_MEMBER = (
+    sa.update(finding_members)
+    .where(
+        finding_members.c.finding == sa.bindparam("new_finding"),
+        finding_members.c.record == sa.bindparam("new_record"),
+    )
+    .values({name: sa.bindparam(f"new_{name}") for name in ("position", "role", "values")})
+)

@@ -1,0 +1,225 @@
+"""Questions people and channels ask about findings, and what each channel was told."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+
+from connectors.errors import Reaction
+from reconcile.findings import Change
+from reconcile.findings_identity import decode, id_of, read_id
+from reconcile.findings_known import NotSame
+from reconcile.findings_shown import Finding, FindingMember
+from reconcile.findings_states import State
+from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import CHUNK, FORMER, decode_key, insert_for, load_not_same
+from reconcile.store.tables import finding_aliases, finding_members, findings, told
+from rules.mistakes import listed, nearest
+from rules.models import Severity
+
+_PREFIXES_SHOWN = 5
+
+
+class FindingError(Exception):
+    """A finding cannot be shown or decided as asked; nothing was changed. The message is one sentence for people."""
+
+    reaction = Reaction.STOP
+
+
+class FindingUnknown(FindingError):
+    """No finding has that id, that beginning of an id, or that fingerprint."""
+
+    def __init__(self, asked: str, near: Sequence[str]) -> None:
+        hint = f"did you mean {listed(near)}?" if near else "there is none yet"
+        see = "`reconcile findings` lists them" if near else "`reconcile run` looks for some"
+        super().__init__(f"No finding is called `{asked}`; {hint} {see}.")
+
+
+class FindingAmbiguous(FindingError):
+    """The beginning of an id fits several findings."""
+
+    def __init__(self, asked: str, fitting: Sequence[str]) -> None:
+        shown = listed(fitting[:_PREFIXES_SHOWN])
+        more = " and more" if len(fitting) > _PREFIXES_SHOWN else ""
+        super().__init__(f"`{asked}` is the beginning of {shown}{more}; write one more character.")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which findings to list; what is None or empty does not filter. `severity` means that or worse."""
+
+    rules: tuple[str, ...] = ()
+    states: tuple[State, ...] = ()
+    severity: Severity | None = None
+    dataset: str | None = None
+    assigned_to: str | None = None
+    run: str | None = None  # last seen by this run
+    since: dt.datetime | None = None  # in its state since then, or later
+    limit: int | None = None
+
+
+def find(tx: Transaction, wanted: Filter | None = None, *, members: bool = True) -> list[Finding]:
+    """Findings, the worst first, then the oldest. Without `members` their keeper and surplus stay empty."""
+    wanted = wanted or Filter()
+    query = sa.select(findings)
+    query = query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id).limit(wanted.limit)
+    equal = {findings.c.dataset: wanted.dataset, findings.c.assigned_to: wanted.assigned_to}
+    equal[findings.c.last_run] = wanted.run
+    conditions = [column == value for column, value in equal.items() if value is not None]
+    if wanted.rules:
+        conditions.append(findings.c.rule.in_(wanted.rules))
+    if wanted.states:
+        conditions.append(findings.c.state.in_([state.value for state in wanted.states]))
+    if wanted.severity is not None:
+        conditions.append(findings.c.severity >= int(wanted.severity))
+    if wanted.since is not None:
+        conditions.append(findings.c.state_since >= wanted.since)
+    return _shown(tx, query.where(*conditions), members=members)
+
+
+def get(tx: Transaction, asked: str) -> Finding:
+    """One finding by its id, a beginning of it that fits no other, or a fingerprint it has or ever had.
+
+    Raises FindingUnknown with the nearest ids, FindingAmbiguous.
+    """
+    return _one(tx, name_of(tx, asked))
+
+
+def name_of(tx: Transaction, asked: str) -> str:
+    """The id of the finding that is meant; raises like `get`."""
+    alias = tx.connection.execute(_ALIAS, {"mark": asked.strip().lower()}).scalar()
+    if alias is not None:
+        return str(alias)
+    name = read_id(asked)
+    fitting = list(tx.connection.execute(_BEGINS, {"name": name, "end": f"{name}~"}).scalars()) if name != "F-" else []
+    if name in fitting or len(fitting) == 1:
+        return name if name in fitting else str(fitting[0])
+    if fitting:
+        raise FindingAmbiguous(asked, fitting)
+    raise FindingUnknown(asked, _near(tx, name))
+
+
+def _near(tx: Transaction, name: str) -> list[str]:
+    """Up to three ids that look like what was asked for."""
+    ids = set(tx.connection.execute(_RECENT_IDS).scalars())
+    near: list[str] = []
+    while len(near) < 3 and (one := nearest(name, ids)) is not None:
+        near.append(one)
+        ids.discard(one)
+    return near or sorted(ids)[:1]
+
+
+def lock(tx: Transaction, name: str) -> Finding:
+    """A finding for a decision: nobody else changes it until the transaction ends."""
+    tx.connection.execute(sa.select(findings.c.id).where(findings.c.id == name).with_for_update())
+    return _one(tx, name)
+
+
+def _one(tx: Transaction, name: str) -> Finding:
+    return _shown(tx, sa.select(findings).where(findings.c.id == name), members=True)[0]
+
+
+# What channels were told
+
+
+def untold(tx: Transaction, channel: str, rules: Sequence[str], *, members: bool = True) -> list[Finding]:
+    """Open findings of these rules with something the channel was not told yet, the worst and oldest first.
+
+    It looks at what is stored, not at one run: what a killed run found and never told is here again.
+    """
+    last = sa.select(told.c.version).where(told.c.finding == findings.c.id, told.c.channel == channel).scalar_subquery()
+    query = (
+        sa.select(findings)
+        .where(findings.c.rule.in_(rules), findings.c.state == State.OPEN.value)
+        .where(findings.c.version > sa.func.coalesce(last, 0))
+        .order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id)
+    )
+    return _shown(tx, query, members=members)
+
+
+def mark_told(tx: Transaction, channel: str, message: str, shown: Iterable[Finding]) -> None:
+    """The message tells these findings as they are here. Call it in the transaction that writes the message."""
+    rows = [
+        {"finding": one.id, "channel": channel, "version": one.version, "message": message, "at": tx.now}
+        for one in shown
+    ]
+    insert = insert_for(tx, told)
+    newer = {name: insert.excluded[name] for name in ("version", "message", "at")}
+    keep_newest = told.c.version < insert.excluded.version
+    if rows:
+        statement = insert.on_conflict_do_update(index_elements=["finding", "channel"], set_=newer, where=keep_newest)
+        tx.connection.execute(statement, rows)
+
+
+# From rows to findings
+
+
+def _shown(tx: Transaction, query: sa.Select[Any], *, members: bool) -> list[Finding]:
+    rows = list(tx.connection.execute(query).mappings())
+    not_same = load_not_same(tx, sorted({row["rule"] for row in rows})) if members and rows else NotSame()
+    shown: list[Finding] = []
+    for at in range(0, len(rows), CHUNK):
+        some = rows[at : at + CHUNK]
+        held = _members(tx, [row["id"] for row in some]) if members else {}
+        shown.extend(_finding(row, held.get(row["id"], ()), not_same) for row in some)
+    return shown
+
+
+def _members(tx: Transaction, names: list[str]) -> Mapping[str, Sequence[sa.RowMapping]]:
+    held: dict[str, list[sa.RowMapping]] = defaultdict(list)
+    for row in tx.connection.execute(_PRESENT, {"names": names}).mappings():
+        held[row["finding"]].append(row)
+    return held
+
+
+def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: NotSame) -> Finding:
+    payload, key = row["payload"], decode_key(row["key"])
+    plain = {name: row[name] for name in _PLAIN}
+    span = payload.get("span")
+    records = {one["record"]: _member(one) for one in members}
+    return Finding(
+        **plain,
+        state=State(row["state"]),
+        severity=Severity(row["severity"]),
+        change=Change(payload["change"]),
+        key=key,
+        keeper=next((_member(one) for one in members if one["role"] == "keeper"), None),
+        surplus=tuple(records[one["record"]] for one in members if one["role"] == "surplus"),
+        money={currency: Decimal(amount) for currency, amount in row["money"].items()},
+        span=(decode(span[0]), decode(span[1])) if span else None,
+        settled_pairs=tuple((records[a].id, records[b].id) for a, b in not_same.within(records, key)),
+        summary=payload["summary"],
+        reason=payload.get("reason"),
+    )
+
+
+def _member(row: sa.RowMapping) -> FindingMember:
+    return FindingMember(id_of(row["record"]), decode_key(row["values"]), row["first_seen"], row["settled_at"])
+
+
+_PLAIN = (
+    *("id", "fingerprint", "rule", "kind", "dataset", "version", "records", "first_run", "first_seen", "last_run"),
+    *("last_seen", "state_since", "snoozed_until", "assigned_to", "decided_by", "note", "merged_into"),
+)
+_ALIAS = sa.select(finding_aliases.c.finding).where(finding_aliases.c.fingerprint == sa.bindparam("mark"))
+_BEGINS = (
+    sa.select(findings.c.id)
+    .where(findings.c.id >= sa.bindparam("name"), findings.c.id < sa.bindparam("end"))
+    .order_by(findings.c.id)
+    .limit(_PREFIXES_SHOWN + 1)
+)
+_RECENT_IDS = sa.select(findings.c.id).order_by(findings.c.last_seen.desc(), findings.c.id).limit(1_000)
+_PRESENT = (
+    sa.select(finding_members)
+    .where(
+        finding_members.c.finding.in_(sa.bindparam("names", expanding=True)),
+        finding_members.c.role != FORMER,
+    )
+    .order_by(finding_members.c.finding, finding_members.c.position)
+)

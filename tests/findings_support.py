@@ -1,0 +1,107 @@
+"""A small world for tests of findings: a store with a clock of its own, groups by hand, and runs over them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from reconcile.findings_identity import Existing, RuleIdentity
+from reconcile.findings_shown import Finding
+from reconcile.remember import RuleOutcome, record
+from reconcile.store import Store, tables
+from reconcile.store import findings as stored
+from rules.engines.base import Group, Member
+from rules.models import Severity
+from rules.values import Value
+
+NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+KEY = bytes(range(32))
+RULE = RuleIdentity("double-charge", "duplicates", "charges", "d1", Severity.high, existing=Existing.REPORT)
+SPAN = replace(RULE, by_records=True)
+
+
+def group(key: Value, *ids: Value, start: Value = None, money: str | None = None) -> Group:
+    """A group with that value of the column `order`; the first id is the keeper."""
+    keeper, *surplus = (Member((one,), {"id": one, "order": key}) for one in ids)
+    span = None if start is None else (start, start)
+    return Group({"order": key}, keeper, tuple(surplus), {"EUR": Decimal(money)} if money else {}, span)
+
+
+@dataclass
+class World:
+    """A store whose clock is `now`, runs numbered from 1, and one channel that hears of what is untold."""
+
+    store: Store
+    now: dt.datetime = NOON
+    runs: int = 0
+    heard: list[list[Finding]] = field(default_factory=list)
+
+    @classmethod
+    def at(cls, url: str, root: Path) -> World:
+        world: list[World] = []
+        store = Store.open(url, root, key=KEY, clock=lambda: world[0].now if world else NOON)
+        world.append(cls(store))
+        with store.begin() as tx:
+            tx.connection.execute(sa.insert(tables.releases).values(hash="r1", config={}, first_seen=NOON))
+        return world[0]
+
+    def run(self, *groups: Group, rule: RuleIdentity = RULE, complete: bool = True, tell: bool = True) -> RuleOutcome:
+        """One run of the rule, a minute after the last, and (unless it is killed before) its message."""
+        self.now += dt.timedelta(minutes=1)
+        self.runs += 1
+        run = f"run-{self.runs}"
+        with self.store.begin() as tx:
+            tx.connection.execute(sa.insert(tables.runs).values(_run_row(run, self.now)))
+            outcome = record(tx, run, rule, groups, complete=complete)
+        if tell:
+            self.tell(rule.name)
+        return outcome
+
+    def tell(self, *rules: str, channel: str = "finance") -> list[Finding]:
+        """What a channel hears, as one message."""
+        message = f"m-{self.runs}-{len(self.heard)}-{channel}"
+        with self.store.begin() as tx:
+            shown = stored.untold(tx, channel, rules)
+            if shown:
+                tx.connection.execute(sa.insert(tables.outbox).values(_outbox_row(message, channel, self.now)))
+                stored.mark_told(tx, channel, message, shown)
+        self.heard.append(shown)
+        return shown
+
+    @property
+    def last_heard(self) -> list[tuple[str, str]]:
+        """What the last message told: ids and changes."""
+        return [(one.id, one.change.value) for one in self.heard[-1]]
+
+    def get(self, asked: str) -> Finding:
+        with self.store.read() as tx:
+            return stored.get(tx, asked)
+
+    def all(self, **filters: object) -> list[Finding]:
+        with self.store.read() as tx:
+            return stored.find(tx, stored.Filter(**filters))  # type: ignore[arg-type]  # names are checked by Filter
+
+    def only(self) -> Finding:
+        [one] = self.all()
+        return one
+
+
+def ids(members: Sequence[object]) -> list[Value]:
+    """The ids of members with an id of one column."""
+    return [one.id[0] for one in members]  # type: ignore[attr-defined]  # Member and FindingMember alike
+
+
+def _run_row(run: str, now: dt.datetime) -> dict[str, object]:
+    fixed = {"job": "nightly", "release": "r1", "trigger": "manual", "status": "running", "attempt": 1, "fence": 1}
+    return fixed | {"id": run, "slot": now, "started": now}
+
+
+def _outbox_row(message: str, channel: str, now: dt.datetime) -> dict[str, object]:
+    fixed = {"job": "nightly", "notice": {}, "version": 1, "status": "queued", "attempts": 0, "fence": 0}
+    times = dict.fromkeys(("queued_at", "next_at", "give_up_at", "lease_until"), now)
+    return fixed | times | {"message": message, "channel": channel, "in_doubt": False}
