@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from reconcile.json_schema import json_schema
+from reconcile.schema import json_schema
 
 CONFIG = """\
 # yaml-language-server: $schema=reconcile.schema.json

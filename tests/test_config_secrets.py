@@ -11,7 +11,7 @@ import pytest
 from config_support import install_plugin, loaded, problems, write
 
 from reconcile.config import ConfigProblems, load
-from reconcile.json_schema import json_schema
+from reconcile.schema import json_schema
 from reconcile.secrets import hide_in_addresses
 
 SMALL = """\
