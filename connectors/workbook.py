@@ -29,6 +29,8 @@ from connectors.workbook_guard import Limits, kind_of
 ROUNDED = "numbers of more than 15 digits, which the program that wrote them has rounded; keep such ids as text"
 FAILED = "the cell holds an error"
 ROWS = 65_536
+WAITING = 4
+"""How much longer than its processor time a reader may take, on a machine that has other work."""
 
 
 class WorkbookSettings(SourceSettings):
@@ -147,15 +149,15 @@ class WorkbookSource:
         self._checked()
         kind = kind_of(self.path, self._limits)
         limits = {"memory": self._limits.memory, "seconds": self._limits.seconds}
-        done = subprocess.run(
-            [sys.executable, "-m", "connectors.workbook_child"],
-            input=json.dumps({**order, **limits, "path": str(self.path.resolve()), "kind": kind}),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=self._limits.seconds * 4,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
-        )
+        asked = json.dumps({**order, **limits, "path": str(self.path.resolve()), "kind": kind})
+        here = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "connectors.workbook_child"], input=asked, capture_output=True, text=True, check=False, env=here,
+                timeout=self._limits.seconds * WAITING,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise self._too_much() from None
         if done.returncode != 0:
             raise self._broken(done)
         answer: dict[str, Any] = json.loads(done.stdout)
@@ -165,15 +167,18 @@ class WorkbookSource:
 
     def _broken(self, done: subprocess.CompletedProcess[str]) -> ConnectorError:
         if done.returncode < 0 or "MemoryError" in done.stderr or "ArrowMemory" in done.stderr:
-            return FileRefused(
-                self.path.name,
-                f"reading it takes more than {self._limits.memory:,} bytes of memory or {self._limits.seconds} seconds",
-                "split it, or raise `max_memory` or `max_seconds`",
-            )
+            return self._too_much()
         if "No module named" in done.stderr:
             return FileRefused(self.path.name, "the packages for workbooks are missing", "install the extra `workbook`")
         return FileUnreadable(
             self.path.name, "the workbook is cut or damaged", "open it, save it again, or fetch it anew"
+        )
+
+    def _too_much(self) -> FileRefused:
+        return FileRefused(
+            self.path.name,
+            f"reading it takes more than {self._limits.memory:,} bytes of memory or {self._limits.seconds} seconds",
+            "split it, or raise `max_memory` or `max_seconds`",
         )
 
     def _refused(self, answer: dict[str, Any], order: dict[str, Any]) -> ConnectorError:
