@@ -36,7 +36,7 @@ SQL: dict[Type, sa.types.TypeEngine[Any]] = {
 
 
 def _query(table: sa.TableClause, expressions: Sequence[sa.ColumnElement[Any]]) -> sa.Select[Any]:
-    return sa.select(*(e.label(f"x{i}") for i, e in enumerate(expressions))).order_by(table.c.n)
+    return sa.select(*(e.label(f"x{i}") for i, e in enumerate(expressions))).select_from(table).order_by(table.c.n)
 
 
 class DuckRun:

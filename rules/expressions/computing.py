@@ -123,11 +123,18 @@ def coalesce(kind: Type, parts: Sequence[Typed]) -> Typed:
         elements = [plain(p.sql(target)) if kind is Type.TEXT else p.sql(target) for p in parts]
         return sa.func.coalesce(*elements)
 
-    kinds = {p.type for p in parts}
-    own = EVERYWHERE if kinds in ({Type.TEXT}, {Type.INTEGER}) else SERVERS
-    if Type.FLOAT in kinds or Type.BYTES in kinds:
-        own = FLOATS if kinds == {Type.FLOAT} else NOWHERE
-    return derived(kind, parts, run, sql, own)
+    return derived(kind, parts, run, sql, _where_either({p.type for p in parts}))
+
+
+def _where_either(kinds: set[Type]) -> Mapping[str, Exactness]:
+    if kinds in ({Type.TEXT}, {Type.INTEGER}):
+        return EVERYWHERE
+    if kinds <= {Type.INTEGER, Type.DECIMAL}:
+        # DuckDB and MariaDB give the parts one type, and cut decimals in silence when it cannot hold both.
+        return _POSTGRES
+    if kinds & {Type.FLOAT, Type.BYTES}:
+        return FLOATS if kinds == {Type.FLOAT} else NOWHERE
+    return SERVERS
 
 
 def absolute(operand: Typed) -> Typed:
