@@ -16,12 +16,14 @@ from rules.document import Entry, ListNode, MapNode, Node, ScalarNode
 from rules.mistakes import Position, Problem, nearest, short
 
 MAX_SECRET_BYTES = 65_536
+MAX_TOLD = 20  # so many mistakes of one value are told
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{(?P<inside>[^{}]*)\}|\$\{")
 _VARIABLE = re.compile(r"(?P<name>[A-Za-z_]\w*)(?::-(?P<default>.*))?", re.ASCII | re.DOTALL)
 _SECRET = re.compile(r"secret:(?P<name>[A-Za-z_]\w*)", re.ASCII)
 _FORMS = "write ${NAME}, ${NAME:-default}, ${secret:NAME} or ${file:/path}, and $${ for a plain ${"
-_URL_PASSWORD = re.compile(r"(?P<before>\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/?#@]*):(?P<password>[^\s]+)@")
+# Lengths are bounded so that a hostile text costs its length, not the square of it.
+_URL_PASSWORD = re.compile(r"(?P<before>\b[A-Za-z][A-Za-z0-9+.-]{0,40}://[^\s:/?#@]{0,200}):[^\s]{1,1000}@")
 _URL_PARAMETER = re.compile(r"(?i)(?P<before>[?&;](?:\w*(?:password|passwd|pwd|secret|token|key))=)[^&;\s#'\"]+")
 
 
@@ -66,8 +68,10 @@ class Resolver:
             return node
         filled: list[str] = []
         shown: list[str] = []
-        sealed, done = False, 0
+        sealed, done, failed = False, 0, 0
         for found in _REFERENCE.finditer(node.text):
+            if failed == MAX_TOLD:
+                break
             before = node.text[done : found.start()]
             done = found.end()
             try:
@@ -75,6 +79,7 @@ class Resolver:
             except _Unresolved as why:
                 self.problems.append(Problem.at(node.position(found.start()), str(why)))
                 self.unresolved.add(node.at)
+                failed += 1
                 value, secret = found[0], False
             filled += [before, value]
             shown += [before, found[0] if secret else value]

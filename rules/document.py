@@ -21,6 +21,7 @@ from rules.syntax import explain
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
+MAX_NODES = 50_000  # a thousand rules; what is wrong with more could not be told in seconds
 
 _NULLS = ("", "~", "null", "Null", "NULL")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
@@ -156,6 +157,10 @@ class _TooDeep(Exception):
         self.at = at
 
 
+class _TooMany(_TooDeep):
+    """The text holds more than MAX_NODES values; nothing after that place is read."""
+
+
 class _Builder:
     """Builds the tree from PyYAML's events, so that a hostile text costs no more than its length."""
 
@@ -163,12 +168,15 @@ class _Builder:
         self._text = text
         self._file = file
         self._problems: list[Problem] = []
+        self._nodes = 0
         self._parser: Any = _Parser(text)
 
     def document(self) -> Document:
         root: Node | None = None
         try:
             root = self._root()
+        except _TooMany as many:
+            self._tell(many.at, f"this is value {MAX_NODES + 1:,} of the file, which is too many; use `include:`")
         except _TooDeep as deep:
             self._tell(deep.at, f"this nests deeper than {MAX_DEPTH} levels, which no setting needs; flatten it")
         except yaml.YAMLError as wrong:
@@ -195,6 +203,9 @@ class _Builder:
 
     def _node(self, event: Any, depth: int) -> Node:
         at = self._at(event)
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise _TooMany(at)
         if depth > MAX_DEPTH:
             raise _TooDeep(at)
         self._refuse_extras(event, at)
