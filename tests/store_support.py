@@ -1,64 +1,91 @@
-"""What the tests of the store, the audit log, leases and the outbox share: both stores, and programs beside us."""
+"""What the tests of the store, the audit log, leases and the outbox share: a clock, and programs beside us."""
 
 from __future__ import annotations
 
 import datetime as dt
-import subprocess
-import sys
+import multiprocessing
+import os
 import textwrap
+from multiprocessing.connection import Connection
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
+_SERVER = multiprocessing.get_context("forkserver")  # imports once, then forks: a program starts in milliseconds
+_SERVER.set_forkserver_preload(["__main__", "store_support", "reconcile.delivery", "psycopg"])
+
 _PRELUDE = """
-import datetime as dt, os, signal, sys, time
-from pathlib import Path
+import datetime as dt, os, signal
 import sqlalchemy as sa
-from reconcile import audit, delivery, lease, outbox
+from reconcile import audit, delivery, lease
 from reconcile.store import Store, tables
-url, root = sys.argv[1], Path(sys.argv[2])
-print("ready", flush=True)
-sys.stdin.readline()
 """
 
 
+def _run(code: str, url: str, root: Path, pipe: Connection) -> None:
+    def say(*words: object) -> None:
+        pipe.send(" ".join(map(str, words)))
+
+    names = {"url": url, "root": root, "print": say, "wait": pipe.recv}
+    exec(_PRELUDE, names)  # noqa: S102 - programs of the tests themselves
+    say("ready")
+    pipe.recv()
+    exec(textwrap.dedent(code), names)  # noqa: S102
+
+
 class Program:
-    """Python code in a process of its own, which waits at a barrier until `go`; `url` and `root` name the store."""
+    """Python code in a process of its own, which waits at a barrier until `go`.
+
+    It knows `url` and `root` of the store; `print` sends us a line, `wait()` waits for the next `go`.
+    """
 
     def __init__(self, code: str, url: str, root: Path) -> None:
-        command = [sys.executable, "-c", _PRELUDE + textwrap.dedent(code), url, str(root)]
-        self.process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        self._pipe, theirs = _SERVER.Pipe()
+        self.process = _SERVER.Process(target=_run, args=(code, url, root, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    @property
+    def pid(self) -> int:
+        assert self.process.pid is not None
+        return self.process.pid
 
     def ready(self) -> Program:
-        assert self.line() == "ready", self.process.stderr and self.process.stderr.read()
+        assert self.line() == "ready"
         return self
 
     def go(self) -> Program:
-        assert self.process.stdin
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
+        self._pipe.send("go")
         return self
 
     def line(self) -> str:
-        assert self.process.stdout
-        return self.process.stdout.readline().strip()
+        assert self._pipe.poll(60), "the program says nothing"
+        return str(self._pipe.recv())
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def exit_code(self) -> int | None:
+        self.process.join(60)
+        return self.process.exitcode
 
     def end(self) -> str:
-        """What it printed since, once it ended well."""
-        out, err = self.process.communicate(timeout=60)
-        assert self.process.returncode == 0, err
-        return out.strip()
+        """The last line it printed since, once it ended well."""
+        said = ""
+        try:
+            while True:
+                said = self.line()
+        except EOFError:
+            assert self.exit_code() == 0, "the program failed; its traceback is above"
+        return said
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate()
+        self.process.join(60)
 
 
 def in_parallel(count: int, code: str, url: str, root: Path) -> list[str]:
-    """The same code in that many processes, started together; what each printed."""
+    """The same code in that many processes, started together; the last line each printed."""
     programs = [Program(code, url, root) for _ in range(count)]
     for one in programs:
         one.ready()

@@ -165,7 +165,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_chain_that_verifies_with_all_it_
             with store.begin() as tx:
                 audit.append(tx, "reconcile", "test", "x", {"n": n})
                 audit.append(tx, "reconcile", "test", "x", {"n": n})
-            print(n, flush=True)
+            print(n)
     """
     kept = 0
 

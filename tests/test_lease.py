@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,9 +25,9 @@ BRIEF = dt.timedelta(milliseconds=300)
 
 HOLD = """
 with Store.open(url, root) as store:
-    mine = lease.acquire(store, "job", dt.timedelta(milliseconds=int(os.environ.get("TTL", "60000"))))
-    print(mine.fence, flush=True)
-    sys.stdin.readline()
+    mine = lease.acquire(store, "job", dt.timedelta(milliseconds=60000))
+    print(mine.fence)
+    wait()
     try:
         with store.begin() as tx:
             lease.check(tx, mine)
@@ -104,8 +105,8 @@ def test_eight_processes_that_want_a_free_lease_give_it_to_one(url: str, store: 
     code = """
     with Store.open(url, root, patience=dt.timedelta(seconds=30)) as store:
         got = lease.acquire(store, "job", dt.timedelta(minutes=1))
-        print(type(got).__name__, flush=True)
-        sys.stdin.readline()
+        print(type(got).__name__)
+        wait()
     """
     programs = [Program(code, url, tmp_path).ready() for _ in range(8)]
     for one in programs:
@@ -114,14 +115,14 @@ def test_eight_processes_that_want_a_free_lease_give_it_to_one(url: str, store: 
     answers = [one.line() for one in programs]
 
     assert sorted(answers) == ["Held"] * 7 + ["Lease"]
-    assert [one.end() for one in programs] == [""] * 8
+    assert [one.go().end() for one in programs] == [""] * 8
 
 
 def test_a_live_owner_keeps_its_lease(store: Store, holder: Program) -> None:
     got = lease.acquire(store, "job", MINUTE)
 
     assert isinstance(got, Held)
-    assert got.by.pid == holder.process.pid
+    assert got.by.pid == holder.pid
 
 
 def test_the_lease_of_a_killed_process_is_free_at_once(store: Store, holder: Program) -> None:
@@ -130,11 +131,19 @@ def test_the_lease_of_a_killed_process_is_free_at_once(store: Store, holder: Pro
     assert taken(store).fence == 2
 
 
-def test_a_killed_process_nobody_buried_is_dead_too(store: Store, holder: Program) -> None:
-    holder.process.send_signal(signal.SIGKILL)
-    os.waitid(os.P_PID, holder.process.pid, os.WEXITED | os.WNOWAIT)
+def test_a_killed_process_nobody_buried_is_dead_too(store: Store) -> None:
+    taken(store)
+    corpse = subprocess.Popen(["sleep", "60"])
+    started = lease._process_started(corpse.pid)
+    rewrite_owner(store, pid=corpse.pid, started=started)
+    alive = lease.acquire(store, "job", MINUTE)
 
+    corpse.kill()
+    os.waitid(os.P_PID, corpse.pid, os.WEXITED | os.WNOWAIT)
+
+    assert isinstance(alive, Held)
     assert taken(store).fence == 2
+    corpse.wait()
 
 
 def test_a_later_process_with_the_same_pid_is_not_the_owner(store: Store, holder: Program) -> None:
@@ -143,28 +152,22 @@ def test_a_later_process_with_the_same_pid_is_not_the_owner(store: Store, holder
     assert taken(store).fence == 2
 
 
-def test_a_stopped_owner_that_wakes_up_after_a_take_over_writes_nothing(
-    url: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TTL", "300")
-    zombie = Program(HOLD, url, tmp_path).ready().go()
+def test_a_stopped_owner_that_wakes_up_after_a_take_over_writes_nothing(url: str, store: Store, tmp_path: Path) -> None:
+    zombie = Program(HOLD.replace("60000", "300"), url, tmp_path).ready().go()
     assert zombie.line() == "1"
-    os.kill(zombie.process.pid, signal.SIGSTOP)
+    zombie.signal(signal.SIGSTOP)
 
     mine = await_lease(store)
     zombie.go()
-    os.kill(zombie.process.pid, signal.SIGCONT)
+    zombie.signal(signal.SIGCONT)
 
     assert zombie.end() == "lost"
     assert epoch(store) == 1
     assert mine.fence == 2
 
 
-def test_an_owner_that_was_late_but_not_replaced_goes_on(
-    url: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TTL", "0")
-    late = Program(HOLD, url, tmp_path).ready().go()
+def test_an_owner_that_was_late_but_not_replaced_goes_on(url: str, store: Store, tmp_path: Path) -> None:
+    late = Program(HOLD.replace("60000", "0"), url, tmp_path).ready().go()
     late.line()
 
     assert late.go().end() == "wrote"

@@ -146,8 +146,8 @@ def test_a_writer_killed_inside_a_transaction_leaves_nothing_of_it(url: str, sto
     code = """
     with Store.open(url, root) as store, store.begin() as tx:
         tx.connection.execute(sa.insert(tables.releases).values(hash="half", config={}, first_seen=tx.now))
-        print("written", flush=True)
-        sys.stdin.readline()
+        print("written")
+        wait()
     """
     program = Program(code, url, tmp_path).ready().go()
     assert program.line() == "written"
@@ -258,7 +258,7 @@ def test_words_sort_by_code_point_on_both_databases(store: Store) -> None:
 
 def sqlite_error(name: str) -> sa.exc.DBAPIError:
     cause = sqlite3.OperationalError("said by the driver")
-    cause.sqlite_errorname = name  # type: ignore[misc]
+    cause.sqlite_errorname = name
     return sa.exc.OperationalError("SELECT 1", {}, cause)
 
 
