@@ -1,7 +1,8 @@
 """People's decisions about findings: one function each, used by every door.
 
 A decision is one transaction with its audit entry. Deciding the same twice says so and changes nothing. Every function
-raises a FindingError (FindingUnknown, FindingAmbiguous, WrongState, SnoozeInThePast) with a sentence to act on.
+raises a FindingError (FindingUnknown, FindingAmbiguous, WrongState, FindingChanged, SnoozeInThePast) with a sentence to
+act on. `seen` is the version that was shown to the person: a decision about records they never saw is refused.
 """
 
 from __future__ import annotations
@@ -33,6 +34,16 @@ class WrongState(FindingError):
         super().__init__(f"{finding.id} cannot be {wish}: {_standing(finding)}. Nothing was changed.")
 
 
+class FindingChanged(FindingError):
+    """The finding is no longer what the person who decided has seen."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(
+            f"{finding.id} changed since it was shown: {finding.reason or 'a record joined'}. Nothing was changed; "
+            f"look again (`reconcile show {finding.id}`) and decide about what is there now."
+        )
+
+
 class SnoozeInThePast(FindingError):
     """The end of the snooze is not in the future."""
 
@@ -52,13 +63,13 @@ class Decision:
     sentence: str
 
 
-def dismiss(store: Store, asked: str, *, actor: str, note: str | None = None) -> Decision:
+def dismiss(store: Store, asked: str, *, actor: str, note: str | None = None, seen: int | None = None) -> Decision:
     """Not a duplicate: settled for its records, and "not the same" for every pair of them in this rule."""
     with store.begin() as tx:
         finding = lock(tx, name_of(tx, asked))
         if finding.state is State.DISMISSED:
             return _again(finding)
-        _check(finding, Event.DISMISSED, "dismissed")
+        _check(finding, Event.DISMISSED, "dismissed", seen)
         pairs = _write_pairs(tx, finding, actor, note)
         finding_memory.settle(tx, finding.id, tx.now)
         key = [[name, encode(value)] for name, value in finding.key.items()]
@@ -67,7 +78,13 @@ def dismiss(store: Store, asked: str, *, actor: str, note: str | None = None) ->
 
 
 def snooze(
-    store: Store, asked: str, *, actor: str, until: dt.datetime | None = None, note: str | None = None
+    store: Store,
+    asked: str,
+    *,
+    actor: str,
+    until: dt.datetime | None = None,
+    note: str | None = None,
+    seen: int | None = None,
 ) -> Decision:
     """Not now: nothing is told until that time (aware), or until it grows; without a time only until it grows."""
     with store.begin() as tx:
@@ -76,7 +93,7 @@ def snooze(
             raise SnoozeInThePast(until, tx.now)
         if finding.state is State.SNOOZED and finding.snoozed_until == until:
             return _again(finding)
-        _check(finding, Event.SNOOZED, "snoozed")
+        _check(finding, Event.SNOOZED, "snoozed", seen)
         said = {"until": None if until is None else _time(until)}
         _move(tx, finding, Event.SNOOZED, actor, note, columns={"snoozed_until": until}, said=said)
         when = f"until {_time(until)}, or until it grows" if until else "until it grows"
@@ -125,9 +142,11 @@ def annotate(store: Store, asked: str, *, actor: str, note: str) -> Decision:
         return _done(tx, finding, f"{finding.id} has the note.")
 
 
-def _check(finding: Finding, event: Event, wish: str) -> None:
+def _check(finding: Finding, event: Event, wish: str, seen: int | None = None) -> None:
     if (finding.state, event) not in TRANSITIONS:
         raise WrongState(finding, wish)
+    if seen is not None and seen != finding.version:
+        raise FindingChanged(finding)
 
 
 def _again(finding: Finding) -> Decision:
@@ -146,7 +165,7 @@ def _standing(finding: Finding) -> str:
             end = f"until {_time(finding.snoozed_until)}" if finding.snoozed_until else "until it grows"
             return f"it is snoozed{by} {end} already"
         case State.DISMISSED:
-            return f"it is dismissed{by} {since} already"
+            return f"it was dismissed{by} on {_time(finding.state_since)} already"
     return f"it is {finding.state.value} {since}"
 
 

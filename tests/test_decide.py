@@ -1,0 +1,276 @@
+"""People's decisions: checked, idempotent, audited, and every error a sentence to act on."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from findings_support import KEY, RULE, SPAN, World, group, ids
+
+from reconcile import audit, decide
+from reconcile.decide import Decision, FindingChanged, SnoozeInThePast, WrongState
+from reconcile.findings_states import TRANSITIONS, Event, State
+from reconcile.remember import record
+from reconcile.store import Store, tables
+from reconcile.store.findings import FindingUnknown
+
+Decide = Callable[[Store, str], Decision]
+
+EVERY: dict[str, Decide] = {
+    "dismiss": lambda store, asked: decide.dismiss(store, asked, actor="anna"),
+    "snooze": lambda store, asked: decide.snooze(store, asked, actor="anna"),
+    "reopen": lambda store, asked: decide.reopen(store, asked, actor="anna"),
+    "assign": lambda store, asked: decide.assign(store, asked, actor="anna", to="ben"),
+    "annotate": lambda store, asked: decide.annotate(store, asked, actor="anna", note="look here"),
+}
+EVENTS = {"dismiss": Event.DISMISSED, "snooze": Event.SNOOZED, "reopen": Event.UNDONE}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    one = World.at("sqlite:///state.db", tmp_path)
+    yield one
+    one.store.close()
+
+
+def _in_state(world: World, state: State) -> str:
+    """A finding brought into that state by the ways there are; for merged, the one that was taken in."""
+    if state is State.MERGED:
+        world.run(group("A", 1, 2, start=1), group("A", 5, 6, 7, start=9), rule=SPAN)
+        world.run(group("A", 1, 2, 5, 6, 7, start=1), rule=SPAN)
+        return world.all(states=(State.MERGED,))[0].id
+    world.run(group("A", 1, 2))
+    name = world.only().id
+    if state is State.DISMISSED:
+        decide.dismiss(world.store, name, actor="zoe")
+    if state is State.SNOOZED:
+        decide.snooze(world.store, name, actor="zoe", until=world.now + dt.timedelta(days=1))
+    if state is State.RESOLVED:
+        world.run()
+    return name
+
+
+def _log(world: World, finding: str) -> list[str]:
+    with world.store.read() as tx:
+        return [one.event for one in audit.entries(tx, finding=finding)]
+
+
+@pytest.mark.parametrize("state", list(State), ids=lambda state: state.value)
+@pytest.mark.parametrize("wish", EVENTS)
+def test_a_decision_is_possible_exactly_where_the_table_of_states_says(world: World, state: State, wish: str) -> None:
+    name = _in_state(world, state)
+    before, log = world.get(name), _log(world, name)
+    already = (wish, state) in {("dismiss", State.DISMISSED), ("reopen", State.OPEN)}
+
+    if (state, EVENTS[wish]) in TRANSITIONS:
+        decision = EVERY[wish](world.store, name)
+        assert decision.changed
+        assert decision.finding.state is TRANSITIONS[state, EVENTS[wish]]
+        assert _log(world, name) == [*log, EVENTS[wish].value]
+    elif already:
+        decision = EVERY[wish](world.store, name)
+        assert not decision.changed
+        assert "nothing was changed" in decision.sentence
+    else:
+        with pytest.raises(WrongState, match="Nothing was changed"):
+            EVERY[wish](world.store, name)
+    if (state, EVENTS[wish]) not in TRANSITIONS:
+        assert (world.get(name), _log(world, name)) == (before, log)
+
+
+@pytest.mark.parametrize("wish", EVERY)
+def test_deciding_the_same_twice_says_so_and_changes_nothing(world: World, wish: str) -> None:
+    name = _in_state(world, State.DISMISSED if wish == "reopen" else State.OPEN)
+    first = EVERY[wish](world.store, name)
+    after, log = world.get(name), _log(world, name)
+    world.now += dt.timedelta(hours=1)
+
+    second = EVERY[wish](world.store, name)
+
+    assert (first.changed, second.changed) == (True, False)
+    assert "already" in second.sentence
+    assert (world.get(name), _log(world, name)) == (after, log)
+
+
+@pytest.mark.parametrize("wish", EVERY)
+def test_an_unknown_id_is_refused_with_the_nearest(world: World, wish: str) -> None:
+    name = _in_state(world, State.OPEN)
+    typo = name[:-1] + ("0" if name[-1] != "0" else "1")
+
+    with pytest.raises(FindingUnknown, match=f"did you mean `{name}`"):
+        EVERY[wish](world.store, typo)
+
+
+@pytest.mark.parametrize("wish", EVENTS)
+def test_a_merged_finding_names_the_one_to_decide_about(world: World, wish: str) -> None:
+    name = _in_state(world, State.MERGED)
+
+    with pytest.raises(WrongState, match=f"part of {world.get(name).merged_into}"):
+        EVERY[wish](world.store, name)
+    with pytest.raises(WrongState, match="cannot be assigned to ben"):
+        EVERY["assign"](world.store, name)
+
+
+def test_a_second_press_says_who_decided_and_when(world: World) -> None:
+    name = _in_state(world, State.DISMISSED)
+
+    decision = decide.dismiss(world.store, name, actor="anna")
+
+    assert (
+        decision.sentence == f"{name}: it is dismissed by zoe since 2026-11-21 12:01 UTC already; nothing was changed."
+    )
+
+
+def test_a_dismissal_stores_every_pair_with_its_values(world: World) -> None:
+    world.run(group("A", 3, 1, 2))
+
+    decision = decide.dismiss(world.store, world.only().id, actor="anna", note="siblings")
+
+    with world.store.read() as tx:
+        rows = list(tx.connection.execute(sa.select(tables.not_same)))
+    assert [(row.record_a, row.record_b) for row in rows] == [
+        ('[["n","1"]]', '[["n","2"]]'),
+        ('[["n","1"]]', '[["n","3"]]'),
+        ('[["n","2"]]', '[["n","3"]]'),
+    ]
+    assert {(str(row.values_a), row.decided_by, row.note) for row in rows} == {
+        ("[['order', ['t', 'A']]]", "anna", "siblings")
+    }
+    assert decision.sentence == f"{decision.finding.id} is dismissed: its 3 records are not the same."
+    assert (decision.finding.decided_by, decision.finding.note) == ("anna", "siblings")
+
+
+def test_taking_back_a_dismissal_brings_the_pairs_back(world: World) -> None:
+    name = _in_state(world, State.DISMISSED)
+    decide.reopen(world.store, name, actor="anna")
+
+    outcome = world.run(group("A", 1, 2))
+
+    assert (outcome.known, outcome.settled, world.last_heard) == (1, 0, [])
+    assert world.only().settled_pairs == ()
+    assert world.only().state is State.OPEN
+
+
+def test_a_finding_dismissed_again_covers_only_what_was_looked_at(world: World) -> None:
+    """C left before the second dismissal, which was about A, B and D: C and D were never judged together."""
+    world.run(group("A", 1, 2, 3))
+    decide.dismiss(world.store, world.only().id, actor="anna")
+    world.run(group("A", 1, 2, 4))
+    decide.dismiss(world.store, world.only().id, actor="anna")
+
+    assert world.run(group("A", 1, 2, 3)).settled == 1
+    assert world.run(group("A", 3, 4)).reopened == 1
+
+
+def test_a_snooze_that_is_over_already_is_refused(world: World) -> None:
+    name = _in_state(world, State.OPEN)
+
+    with pytest.raises(SnoozeInThePast, match="would be over already: it is 2026-11-21 12:01 UTC"):
+        decide.snooze(world.store, name, actor="anna", until=world.now)
+    assert world.only().state is State.OPEN
+
+
+@pytest.mark.parametrize("wish", [decide.dismiss, decide.snooze])
+def test_nobody_decides_about_records_they_never_saw(world: World, wish: Callable[..., Decision]) -> None:
+    world.run(group("A", 1, 2))
+    shown = world.only()
+    world.run(group("A", 1, 2, 3))
+
+    with pytest.raises(FindingChanged, match=f"{shown.id} changed since it was shown: a record joined"):
+        wish(world.store, shown.id, actor="anna", seen=shown.version)
+    assert wish(world.store, shown.id, actor="anna", seen=world.only().version).changed
+
+
+def test_a_snooze_can_be_moved(world: World) -> None:
+    name = _in_state(world, State.SNOOZED)
+
+    decision = decide.snooze(world.store, name, actor="anna")
+
+    assert (decision.changed, decision.finding.snoozed_until) == (True, None)
+    assert decision.sentence == f"{name} is snoozed until it grows."
+
+
+def test_a_snoozed_finding_can_be_woken_by_hand_and_is_not_told_again(world: World) -> None:
+    name = _in_state(world, State.SNOOZED)
+
+    decide.reopen(world.store, name, actor="anna")
+    world.run(group("A", 1, 2))
+
+    assert (world.only().state, world.only().snoozed_until, world.last_heard) == (State.OPEN, None, [])
+
+
+def test_an_assignment_can_be_taken_back_and_notes_are_kept_in_the_log(world: World) -> None:
+    name = _in_state(world, State.OPEN)
+    decide.assign(world.store, name, actor="anna", to="ben", note="your customer")
+    decide.annotate(world.store, name, actor="ben", note="asked them")
+
+    decision = decide.assign(world.store, name, actor="ben", to=None)
+
+    assert (decision.finding.assigned_to, decision.finding.note) == (None, "asked them")
+    with world.store.read() as tx:
+        notes = [(one.actor, one.event, one.body.get("note")) for one in audit.entries(tx, finding=name)]
+    assert notes[1:] == [
+        ("anna", "finding.assigned", "your customer"),
+        ("ben", "finding.noted", "asked them"),
+        ("ben", "finding.assigned", None),
+    ]
+
+
+def test_a_decision_never_reaches_into_another_rule(world: World) -> None:
+    world.run(group("A", 1, 2))
+    other = replace(RULE, name="same-invoice")
+    decide.dismiss(world.store, world.only().id, actor="anna")
+
+    outcome = world.run(group("A", 1, 2), rule=other)
+
+    assert outcome.new == 1
+
+
+@pytest.mark.server
+def test_two_people_deciding_at_once_make_one_decision(postgres_url: str, tmp_path: Path) -> None:
+    world = World.at(postgres_url, tmp_path)
+    world.run(group("A", 1, 2))
+    name = world.only().id
+    barrier = threading.Barrier(8)
+    decisions: list[Decision] = []
+
+    def press(who: str) -> None:
+        barrier.wait()
+        decisions.append(decide.dismiss(world.store, name, actor=who))
+
+    threads = [threading.Thread(target=press, args=(f"person-{number}",)) for number in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(20)
+
+    assert sorted(one.changed for one in decisions) == [False] * 7 + [True]
+    assert _log(world, name).count("finding.dismissed") == 1
+    world.store.close()
+
+
+@pytest.mark.server
+def test_a_decision_made_during_a_run_is_not_lost(postgres_url: str, tmp_path: Path) -> None:
+    """The run holds the rule's findings; the decision waits for it, and stands afterwards."""
+    world = World.at(postgres_url, tmp_path)
+    other = Store.open(postgres_url, tmp_path, key=KEY)
+    world.run(group("A", 1, 2))
+    name = world.only().id
+    deciding = threading.Thread(target=lambda: decide.dismiss(other, name, actor="anna"))
+
+    with world.store.begin() as tx:
+        record(tx, "run-1", RULE, [group("A", 1, 2, 3)])
+        deciding.start()
+        deciding.join(0.3)
+        assert deciding.is_alive()
+    deciding.join(10)
+
+    assert (world.only().state, ids(world.only().members)) == (State.DISMISSED, [1, 2, 3])
+    assert world.run(group("A", 1, 2, 3)).settled == 1
+    other.close()
+    world.store.close()
