@@ -12,6 +12,8 @@ import pyarrow as pa
 import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict, Field
 
+from connectors.errors import ConnectorError
+
 
 class SourceSettings(BaseModel):
     """What `sources: NAME:` may say. A connector adds its own fields; `type` picks the connector."""
@@ -107,6 +109,9 @@ class DuckReadable(Protocol):
 
     def duck_scan(self, dataset: Any, columns: Sequence[str]) -> DuckScan | None:
         """None where only `scan` is faithful."""
+
+    def failure(self, dataset: Any, error: Exception) -> ConnectorError:
+        """The sentence for an error that DuckDB raised while it ran a SELECT of `duck_scan`."""
 
 
 class Snapshot(Protocol):

@@ -1,8 +1,15 @@
-"""Writing names and constants into the SELECTs with which DuckDB reads files; nothing else pastes text into SQL."""
+"""Writing names and constants into the SELECTs with which DuckDB reads files; nothing else pastes text into SQL.
+
+And asking, after such a SELECT was run, which cells it could not read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+
+import duckdb
+
+from connectors.base import DuckScan, Problem
 
 
 def identifier(name: str) -> str:
@@ -25,3 +32,12 @@ def literals(texts: Iterable[str]) -> str:
 def struct(fields: Mapping[str, str]) -> str:
     """A struct constant of texts, as `columns=` of a reader takes it."""
     return "{" + ", ".join(f"{literal(name)}: {literal(value)}" for name, value in fields.items()) + "}"
+
+
+def problems_of(scan: DuckScan) -> tuple[Problem, ...]:
+    """What was wrong with single cells of a scan that DuckDB ran itself. Raises duckdb.Error as the scan would."""
+    if scan.problems_sql is None:
+        return ()
+    with duckdb.connect() as connection:
+        rows = connection.execute(scan.problems_sql).fetchall()
+    return tuple(Problem(column, reason, records, first) for column, reason, records, first in rows if records)

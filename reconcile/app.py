@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from zoneinfo import ZoneInfo
 
 from connectors.base import Source
 from notifications.base import Channel
-from reconcile import config
+from reconcile import config, runs
 from reconcile.detect import Budget, Subject
+from reconcile.dry_run import rehearse
 from reconcile.plugins import Kinds
+from reconcile.run_report import RunReport
 from reconcile.settings import JobConfig, Project
+from reconcile.slots import SlotRefused, parse_slot
 from reconcile.store import Store
 from rules.kinds.duplicates import DuplicatesRule
 
@@ -102,7 +107,7 @@ class Application:
         """Memory for one detection, and a folder on disk for what does not fit."""
         if self._scratch is None:
             self._scratch = tempfile.TemporaryDirectory(prefix="reconcile-")
-        return Budget(memory=f"{self.project.memory // 1_000_000}MB", folder=self._scratch.name)
+        return Budget(memory=f"{self.project.memory // 1_000_000}MB", folder=Path(self._scratch.name))
 
     def subject(self, dataset: str) -> Subject:
         """A dataset ready to be checked; raises the source's ConnectorError."""
@@ -128,6 +133,58 @@ class Application:
         """Raises NameUnknown, with the nearest name, unless the configuration has it."""
         if name not in known:
             raise NameUnknown(what, name, known)
+
+    def has_rules(self, job: str, rules: Sequence[str]) -> bool:
+        """Whether the job has one of these rules. Raises NameUnknown for one the configuration does not have."""
+        for name in rules:
+            self.require("rule", name, tuple(self.project.rules))
+        return not set(rules).isdisjoint(self.project.jobs[job].rules)
+
+    def run(
+        self,
+        job: str | None = None,
+        *,
+        rules: Sequence[str] = (),
+        slot: str | dt.datetime | None = None,
+        dry_run: bool = False,
+        watch: Callable[[str, int], None] = lambda _rule, _read: None,
+    ) -> RunReport:
+        """Run a job now, or for a slot; see reconcile.runs.
+
+        Raises NameUnknown, SlotRefused, StoreError. What goes wrong with a source or a channel is in the report.
+        """
+        chosen = self.job(job)
+        for name in rules:
+            self.require("rule of this job", name, chosen.rules)
+        some = tuple(name for name in chosen.rules if name in rules)
+        if slot is not None and some:
+            raise SlotRefused(str(slot), "is for a whole job; leave out --rule, or run without a slot")
+        at = self._slot(slot)
+        if dry_run:
+            return self._rehearse(chosen, some, at, watch)
+        order = runs.Order(chosen, at, "manual" if slot is None else "slot", some)
+        tools = runs.Equipment(self.project, self.store, self.subject, self.channels, self.budget, watch)
+        return runs.run(order, tools)
+
+    def _slot(self, slot: str | dt.datetime | None) -> dt.datetime:
+        if isinstance(slot, str):
+            return parse_slot(slot, ZoneInfo(self.project.timezone))
+        return slot or dt.datetime.now(dt.UTC)
+
+    def _rehearse(
+        self, job: JobConfig, rules: tuple[str, ...], slot: dt.datetime, watch: Callable[[str, int], None]
+    ) -> RunReport:
+        store = self.store if self.has_state else None
+        return rehearse(
+            self.project,
+            job,
+            rules or job.rules,
+            slot,
+            store=store,
+            subject=self.subject,
+            budget=self.budget,
+            watch=watch,
+        )
 
     def close(self) -> None:
         """Give everything back. Safe to call twice."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 
 from connectors.base import DuckReadable, DuckScan, Problem, Queryable, Scan, Source
@@ -35,7 +38,7 @@ class Budget:
     """What one detection may use: `memory` as DuckDB writes it (`2GB`), and a folder for what does not fit."""
 
     memory: str
-    folder: str | None = None
+    folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Detected:
     choice: Choice
     problems: tuple[Problem, ...]
     seconds: float
+    definition: str
+    """What the dataset lets through and derives, as text: an edit of it is an edit of what the rule matches."""
 
 
 @dataclass
@@ -116,15 +121,16 @@ def detect(
     problems: list[Problem] = []
     with _records(rule, choice, subject, problems, progress) as records:
         found = duplicates.detect(rule, subject.relation, records, slot, memory=budget.memory, temp=budget.folder)
-    return Detected(found, choice, tuple(problems), time.monotonic() - begin)
+    definition = json.dumps([subject.dataset.where, dict(subject.dataset.derived)], sort_keys=True)
+    return Detected(found, choice, tuple(problems), time.monotonic() - begin, definition)
 
 
-def explain(rule: DuplicatesRule, subject: Subject) -> Choice:
+def explain(rule: DuplicatesRule, subject: Subject, slot: dt.datetime) -> Choice:
     """The choice with the statements that would run."""
     check(rule, subject)
     choice = choose(rule, subject)
     with _records(rule, choice, subject, [], lambda _: None) as records:
-        return Choice(choice.engine, choice.reason, tuple(duplicates.explain(rule, subject.relation, records)))
+        return Choice(choice.engine, choice.reason, tuple(duplicates.explain(rule, subject.relation, records, slot)))
 
 
 @contextmanager
@@ -144,8 +150,12 @@ def _records(
         return
     scan = _duck_scan(source, reading, duplicates.needed_columns(rule, subject.relation))
     if scan is not None:
-        yield Readable(lambda columns: _sql(source, reading, columns))
-        problems += problems_of(scan)
+        assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() looked
+        try:
+            yield Readable(lambda columns: _sql(source, reading, columns))
+            problems += problems_of(scan)
+        except duckdb.Error as error:
+            raise source.failure(reading, error) from error
         return
     opened: list[Scan] = []
 

@@ -90,6 +90,11 @@ def preview(
     return _outcome(rule, judgement, entered, ()), judgement
 
 
+def of_the_first_run(rule: RuleIdentity, judgement: Judgement) -> RuleOutcome:
+    """What `preview` says where there is no store yet."""
+    return _outcome(rule, judgement, Entered(first=True, edited=False, renamed=0), ())
+
+
 def _outcome(rule: RuleIdentity, judgement: Judgement, entered: Entered, told: tuple[str, ...]) -> RuleOutcome:
     found = [v for v in judgement.verdicts if v.group is not None]
     return RuleOutcome(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,7 +57,7 @@ def check(
 
 
 def schema() -> None:
-    from reconcile.schema import json_schema
+    from reconcile.json_schema import json_schema
 
     Output().emit(json_schema())
 
@@ -73,7 +74,7 @@ def explain(
     out = Output(json, no_color=no_color)
     with load(config) as application:
         chosen = application.rule(rule)
-        choice = detect.explain(chosen, application.subject(chosen.dataset))
+        choice = detect.explain(chosen, application.subject(chosen.dataset), dt.datetime.now(dt.UTC))
     if json:
         out.emit({"rule": rule, "engine": choice.engine, "reason": choice.reason, "sql": list(choice.statements)})
         return

@@ -1,0 +1,210 @@
+"""`findings`, `show`, `dismiss`, `snooze`, `reopen`, `assign`: what people decide, and what they decide about."""
+
+from __future__ import annotations
+
+import datetime as dt
+import getpass
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output
+
+if TYPE_CHECKING:
+    from reconcile.decide import Decision
+    from reconcile.findings_shown import Finding, FindingMember
+
+Finding_ = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="List findings, the worst and oldest first; open and snoozed ones unless asked.")(findings)
+    app.command(help="Show one finding with its records and its history.")(show)
+    app.command(help="Not a duplicate: settle a finding for its records.")(dismiss)
+    app.command(help="Not now: say nothing until a time, or until it grows.")(snooze)
+    app.command(help="Take back a dismissal or a snooze.")(reopen)
+    app.command(help="Give a finding to somebody.")(assign)
+
+
+def findings(
+    config: Config = FILE,
+    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only of this rule; may be repeated.")] = None,
+    state: Annotated[
+        list[str] | None, typer.Option("--state", help="open, snoozed, dismissed, resolved, merged_into, all.")
+    ] = None,
+    severity: Annotated[str | None, typer.Option("--severity", help="This severe or worse.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="At most so many.", min=1)] = None,
+    json: AsJson = False,
+    no_color: NoColor = False,
+) -> None:
+    from notifications.words import money
+    from reconcile.app import load
+    from reconcile.findings_shown import to_json
+    from reconcile.store.findings import Filter, find
+    from rules.models import parse_severity
+
+    out = Output(json, no_color=no_color)
+    try:
+        least = None if severity is None else parse_severity(severity)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--severity") from error
+    with load(config) as application:
+        for name in rule or ():
+            application.require("rule", name, tuple(application.project.rules))
+        wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=least, limit=limit)
+        with application.store.read() as tx:
+            found = find(tx, wanted)
+    if json:
+        out.emit([to_json(one) for one in found])
+        return
+    if not found:
+        out.note("No findings.")
+        return
+    rows = [
+        (one.id, one.severity.name, one.rule, one.state.value, _key(one), str(one.records), money(one.money), _day(one))
+        for one in found
+    ]
+    headings = ("id", "severity", "rule", "state", "key", "records", "at risk", "since")
+    out.table(headings, rows, right=(5, 6))
+
+
+def _states(names: list[str] | None) -> tuple[Any, ...]:
+    from reconcile.findings_states import LIVE, State
+
+    if not names:
+        return LIVE
+    if "all" in names:
+        return ()
+    known = [state.value for state in State]
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(f"{name!r} is not a state; use {', '.join(known)} or all", param_hint="--state")
+    return tuple(State(name) for name in names)
+
+
+def _key(finding: Finding) -> str:
+    from reconcile.findings_identity import public
+
+    return " · ".join("" if value is None else str(public(value)) for value in finding.key.values())
+
+
+def _day(finding: Finding) -> str:
+    return finding.first_seen.strftime("%Y-%m-%d")
+
+
+def show(finding: Finding_, config: Config = FILE, json: AsJson = False, no_color: NoColor = False) -> None:
+    from notifications.words import money
+    from reconcile import audit
+    from reconcile.app import load
+    from reconcile.findings_shown import to_json
+    from reconcile.store.findings import get
+
+    out = Output(json, no_color=no_color)
+    with load(config) as application, application.store.read() as tx:
+        one = get(tx, finding)
+        history = list(audit.entries(tx, finding=one.id))
+    if json:
+        events = [{"seq": e.seq, "at": e.at.isoformat(), "actor": e.actor, "event": e.event} for e in history]
+        out.emit(to_json(one) | {"history": events})
+        return
+    risk = f", {money(one.money)} at risk" if one.money else ""
+    out.say(f"{one.id}  {one.severity.name}  {one.rule}  {one.state.value}  {one.records} records{risk}")
+    out.say(f"key  {', '.join(f'{name} = {value}' for name, value in to_json(one)['key'].items())}")
+    columns = list(dict.fromkeys(name for member in one.members for name in member.values))
+    rows = [_member(member, columns, "keeper" if place == 0 else "surplus") for place, member in enumerate(one.members)]
+    out.table(("", "record", *columns), rows)
+    for text in (one.reason, one.note and f"note: {one.note}", one.merged_into and f"part of {one.merged_into}"):
+        if text:
+            out.say(text)
+    for event in history:
+        out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {event.event}")
+
+
+def _member(member: FindingMember, columns: list[str], role: str) -> tuple[str, ...]:
+    from reconcile.findings_identity import public
+
+    cells = (public(member.values.get(name)) for name in columns)
+    name = " / ".join(str(public(part)) for part in member.id)
+    return (role, name, *("" if cell is None else str(cell) for cell in cells))
+
+
+def dismiss(finding: Finding_, config: Config = FILE, note: Note = None, json: AsJson = False) -> None:
+    from reconcile import decide
+
+    _decide(config, json, lambda store, actor: decide.dismiss(store, finding, actor=actor, note=note))
+
+
+def snooze(
+    finding: Finding_,
+    config: Config = FILE,
+    until: Annotated[
+        str | None, typer.Option("--until", help="A duration like 3d, or a time; without it until the finding grows.")
+    ] = None,
+    note: Note = None,
+    json: AsJson = False,
+) -> None:
+    from reconcile import decide
+    from reconcile.app import load
+
+    end = None
+    if until is not None:
+        with load(config) as application:
+            end = _until(until, application.project.timezone)
+    _decide(config, json, lambda store, actor: decide.snooze(store, finding, actor=actor, until=end, note=note))
+
+
+def _until(text: str, timezone: str) -> dt.datetime:
+    from zoneinfo import ZoneInfo
+
+    from reconcile.slots import SlotRefused, parse_slot
+    from rules.models import parse_duration
+
+    try:
+        length: dt.timedelta = parse_duration(text)
+        return dt.datetime.now(dt.UTC) + length
+    except ValueError:
+        pass
+    try:
+        return parse_slot(text, ZoneInfo(timezone))
+    except SlotRefused as error:
+        raise typer.BadParameter(
+            f"{text!r} is neither a duration like 3d nor a time like 2026-12-01T08:00", param_hint="--until"
+        ) from error
+
+
+def reopen(finding: Finding_, config: Config = FILE, note: Note = None, json: AsJson = False) -> None:
+    from reconcile import decide
+
+    _decide(config, json, lambda store, actor: decide.reopen(store, finding, actor=actor, note=note))
+
+
+def assign(
+    finding: Finding_,
+    to: Annotated[str, typer.Argument(help="Who; an empty name for nobody.")],
+    config: Config = FILE,
+    note: Note = None,
+    json: AsJson = False,
+) -> None:
+    from reconcile import decide
+
+    _decide(config, json, lambda store, actor: decide.assign(store, finding, actor=actor, to=to or None, note=note))
+
+
+def _decide(config: str, json: bool, decision: Callable[[Any, str], Decision]) -> None:
+    from reconcile.app import load
+    from reconcile.findings_shown import to_json
+
+    out = Output(json)
+    with load(config) as application:
+        made = decision(application.store, _person())
+    if json:
+        out.emit({"changed": made.changed, "sentence": made.sentence, "finding": to_json(made.finding)})
+    else:
+        out.say(made.sentence)
+
+
+def _person() -> str:
+    """Who decides: the user of this terminal, or the name a scheduler or console hands on."""
+    return os.environ.get("RECONCILE_ACTOR") or getpass.getuser()

@@ -1,0 +1,106 @@
+"""The night the demo plays: build the shop, run its job, look at the message, and run again."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconcile.cli.output import Output
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from reconcile.findings_shown import Finding
+
+LARGEST = 3
+
+
+def play(folder: Path | None, out: Output) -> None:
+    """Play it in `folder` (created; must be empty), or in a temporary one that is kept for trying things."""
+    from reconcile.app import load
+    from reconcile.demo import shop
+
+    place = folder or Path(tempfile.mkdtemp(prefix="reconcile-demo-"))
+    place.mkdir(parents=True, exist_ok=True)
+    now = dt.datetime.now(dt.UTC).replace(microsecond=0)
+    _heading(out, "A small shop: charges in SQLite, contacts in a workbook, payments in two bank files")
+    shop.build(place, now)
+    with load(place / "reconcile.yaml") as application:
+        from reconcile.cli.running import show
+
+        _heading(out, "The nightly job, first run: everything that is wrong already")
+        show(application.run("nightly", slot=now), out)
+        _largest(application, out)
+        _heading(out, "What the team would read in Slack")
+        out.say(_slack(application))
+        _heading(out, "The same job again, an hour later: nothing is counted twice, nobody is told twice")
+        show(application.run("nightly", slot=now + dt.timedelta(hours=1)), out)
+        order = shop.charge_again(place, now)
+        _heading(out, f"Then a client times out once more and charges order {order} twice: only that is news")
+        show(application.run("nightly", slot=now + dt.timedelta(hours=2)), out)
+    _heading(out, "Try next")
+    out.say(
+        f"cd {place}\n"
+        "reconcile findings --rule double-charge     what is open\n"
+        "reconcile show ID                           one finding, its records, its history\n"
+        "reconcile dismiss ID --note 'two parcels'   not a duplicate: remembered\n"
+        "reconcile explain double-charge             which engine, why, and the SQL\n"
+        "reconcile audit verify                      the log, proven\n"
+        "cat reconcile.yaml messages.txt             the rules, and what the channel was told"
+    )
+
+
+def _heading(out: Output, text: str) -> None:
+    from rich.text import Text
+
+    out.console().print(Text(f"\n── {text}", style="bold"))
+
+
+def _largest(application: Application, out: Output) -> None:
+    from reconcile.store.findings import Filter, find
+
+    with application.store.read() as tx:
+        for name, rule in application.project.rules.items():
+            found = find(tx, Filter(rules=(name,)))
+            out.say(f"\n{name}: {_sum(found)}; the largest:")
+            for one in sorted(found, key=lambda f: (-max(f.money.values(), default=0), f.id))[:LARGEST]:
+                out.say(f"  {_line(one, getattr(rule, 'span', None))}")
+
+
+def _sum(found: list[Finding]) -> str:
+    from collections import defaultdict
+    from decimal import Decimal
+
+    from notifications.words import money, plural
+
+    total: dict[str, Decimal] = defaultdict(Decimal)
+    for one in found:
+        for currency, amount in one.money.items():
+            total[currency] += amount
+    risk = money(total)
+    return f"{plural(len(found), 'group', 'groups')}{f', {risk} at risk' if risk else ''}"
+
+
+def _line(one: Finding, span: object) -> str:
+    from notifications.words import money
+    from reconcile.findings_identity import public
+
+    ids = " + ".join(str(public(member.id[0])) for member in one.members)
+    apart = ""
+    first, last = one.span or (None, None)
+    if span is not None and isinstance(first, dt.datetime) and isinstance(last, dt.datetime):
+        apart = f", {(last - first).total_seconds():.1f} s apart"
+    return f"{one.id}  {ids}  {money(one.money)}{apart}"
+
+
+def _slack(application: Application) -> str:
+    from notifications.slack import SlackChannel, SlackSettings
+    from reconcile.cli.messages import about_open_findings
+
+    settings = SlackSettings.model_validate({"type": "slack", "token": "xoxb-demo", "channel": "#finance-ops"})
+    notice = about_open_findings(application, "team", "nightly")
+    assert notice is not None  # noqa: S101 - the job just ran
+    shown = SlackChannel("slack", settings, application.project.directory).preview(notice)
+    message, _, thread = shown.partition("\nIn its thread:")
+    return f"{message}\n(and a thread with {thread.count('•')} more groups)" if thread else message

@@ -1,0 +1,62 @@
+"""`audit`, `audit verify`: what was done, and the proof that nothing in it was changed."""
+
+from __future__ import annotations
+
+import json as text
+from typing import Annotated
+
+import typer
+
+from reconcile.cli import exits
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="The audit log: list it, verify it.", invoke_without_command=True, rich_markup_mode=None)
+    group.callback()(listing)
+    group.command(help="Recompute the chain; exits with 1 and names the first wrong entry when it is broken.")(verify)
+    app.add_typer(group, name="audit")
+
+
+def listing(
+    context: typer.Context,
+    config: Config = FILE,
+    finding: Annotated[str | None, typer.Option("--finding", help="Only entries about this finding.")] = None,
+    run: Annotated[str | None, typer.Option("--run", help="Only entries of this run.")] = None,
+    event: Annotated[str | None, typer.Option("--event", help="Only such events, e.g. finding or run.started.")] = None,
+    json: AsJson = False,
+    no_color: NoColor = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    from reconcile import audit
+    from reconcile.app import load
+    from reconcile.store.findings import name_of
+
+    out = Output(json, no_color=no_color)
+    with load(config) as application, application.store.read() as tx:
+        about = None if finding is None else name_of(tx, finding)
+        for one in audit.entries(tx, finding=about, run=run, event=event):
+            if json:
+                entry = {"seq": one.seq, "at": one.at.isoformat(), "actor": one.actor, "event": one.event}
+                out.say(text.dumps(entry | {"body": one.body, "head": one.head}, ensure_ascii=False))
+            else:
+                body = " ".join(f"{name}={value}" for name, value in (one.body or {}).items())
+                out.say(f"{one.seq}  {one.at:%Y-%m-%d %H:%M:%S}  {one.actor}  {one.event}  {body}")
+
+
+def verify(config: Config = FILE, json: AsJson = False) -> None:
+    from reconcile import audit
+    from reconcile.app import load
+
+    out = Output(json)
+    with load(config) as application:
+        result = audit.verify(application.store)
+    if json:
+        out.emit({"intact": result.intact, "entries": result.entries, "seq": result.seq, "problem": result.problem})
+    elif result.intact:
+        out.say(f"{result.entries:,} entries, unbroken; the head is {result.head}")
+    else:
+        out.say(f"broken at entry {result.seq}: {result.problem}; {result.entries:,} entries before it are right")
+    if not result.intact:
+        raise typer.Exit(exits.FOUND)

@@ -1,0 +1,92 @@
+"""`notify preview`, `notify test`: see a message before anybody else does."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconcile.cli.output import FILE, AsJson, Config, Output
+
+if TYPE_CHECKING:
+    from notifications.base import Notice
+    from reconcile.app import Application
+
+Channel = Annotated[str, typer.Argument(help="A channel of the configuration.", metavar="CHANNEL")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Channels: see what they would tell, and try them.", no_args_is_help=True)
+    group.command(help="Show the message about all findings that are open now, as the channel would show it.")(preview)
+    group.command(help="Send a test message.")(test)
+    app.add_typer(group, name="notify")
+
+
+def preview(
+    channel: Channel,
+    job: Annotated[str | None, typer.Argument(help="The job; needed where there are several.")] = None,
+    config: Config = FILE,
+) -> None:
+    from reconcile.app import load
+
+    out = Output()
+    with load(config) as application:
+        application.require("channel", channel, tuple(application.project.channels))
+        notice = about_open_findings(application, channel, job)
+        if notice is None:
+            out.note("This job has not run yet, so there is nothing to tell; `reconcile run` first.")
+            raise typer.Exit
+        out.say(application.channels[channel].preview(notice))
+
+
+def about_open_findings(application: Application, channel: str, name: str | None) -> Notice | None:
+    """The message of the job's latest run, as a channel would get it that was never told anything."""
+    from reconcile import notify
+    from reconcile.findings_states import State
+    from reconcile.store import runs as stored
+    from reconcile.store.findings import Filter, find
+
+    job = application.job(name)
+    with application.store.read() as tx:
+        ended = [run for run in stored.listed(tx, job.name, 20) if run.summary]
+        if not ended:
+            return None
+        last = ended[0]
+        opened = find(tx, Filter(rules=job.rules, states=(State.OPEN,)))
+        letter = notify.Letter(
+            project=application.project,
+            job=job.name,
+            run=last.id,
+            slot=last.slot,
+            message=notify.message_id(last.id, channel, last.attempt),
+            since=stored.slot_before(tx, job.name, last.slot),
+            created=tx.now,
+            show=application.project.channels[channel].settings.show,
+        )
+        return notify.digest(letter, last.summary["rules"], opened, ())
+
+
+def test(channel: Channel, config: Config = FILE, json: AsJson = False) -> None:
+    from notifications.base import Notice
+    from reconcile.app import load
+
+    out = Output(json)
+    with load(config) as application:
+        application.require("channel", channel, tuple(application.project.channels))
+        now = dt.datetime.now(dt.UTC)
+        notice = Notice(
+            id=f"msg1_test_{secrets.token_hex(8)}",
+            job="test",
+            run="test",
+            slot=now,
+            test=True,
+            created=now,
+            timezone=application.project.timezone,
+        )
+        receipt = application.channels[channel].send(notice)
+    if json:
+        out.emit({"channel": channel, "where": receipt.where, "details": dict(receipt.details)})
+    else:
+        out.say(f"{channel}: the test message arrived at {receipt.where}")

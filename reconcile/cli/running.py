@@ -1,0 +1,173 @@
+"""`run`, `runs`: do the work, and see what was done."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconcile.cli import exits
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.run_report import RunReport
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Run jobs now: all of them, or those named.")(run)
+    app.command(help="List the latest runs.")(runs)
+
+
+def run(
+    jobs: Annotated[list[str] | None, typer.Argument(help="Jobs; all of them without any.", metavar="[JOB]...")] = None,
+    config: Config = FILE,
+    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
+    slot: Annotated[
+        str | None,
+        typer.Option(
+            "--slot", help="The due time this run is for; a second trigger of it finds the first.", metavar="T"
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Find, but remember nothing, tell nobody, take no lease.")
+    ] = False,
+    fail_on: Annotated[
+        str | None,
+        typer.Option("--fail-on", help="Exit with 1 when a finding this severe is open.", metavar="SEVERITY"),
+    ] = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.app import load
+    from rules.models import parse_severity
+
+    out = Output(json, quiet or json, no_color)
+    try:
+        severity = None if fail_on is None else parse_severity(fail_on)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--fail-on") from error
+    with load(config) as application, _progress(out) as watch:
+        reports = [
+            application.run(name, rules=tuple(rule or ()), slot=slot, dry_run=dry_run, watch=watch)
+            for name in jobs or list(application.project.jobs)
+            if not rule or jobs or application.has_rules(name, rule)
+        ]
+    if json:
+        shown = [report.to_json() for report in reports]
+        out.emit(shown[0] if len(shown) == 1 else shown)
+    else:
+        for report in reports:
+            show(report, out)
+    raise typer.Exit(exits.first_that_applies(*(_code(report, severity) for report in reports)))
+
+
+def _code(report: RunReport, severity: Any) -> int:
+    if report.failed:
+        return exits.FAILED
+    return exits.FOUND if severity is not None and report.has_open(severity) else exits.DONE
+
+
+@contextlib.contextmanager
+def _progress(out: Output) -> Iterator[Callable[[str, int], None]]:
+    """A moving line on a terminal, a plain line a rule elsewhere, nothing with --quiet."""
+    if out.quiet:
+        yield lambda _rule, _read: None
+        return
+    if not out.is_interactive:
+        yield lambda rule, read: None if read else out.note(f"checking {rule}")
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.fields[read]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=out.console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None, read="")
+
+        def watch(rule: str, read: int) -> None:
+            bar.update(task, description=f"checking {rule}", read=f"{read:,} records" if read else "")
+
+        yield watch
+
+
+def show(report: RunReport, out: Output) -> None:
+    """A run for people: a line a rule, then what to do next."""
+    from reconcile.slots import slot_text
+
+    out.say(f"{report.job}  {slot_text(report.slot)}  {_what(report)}")
+    if report.status == "running":
+        return
+    rows = [_row(rule) for rule in report.rules if "failed" not in rule]
+    headings = ("rule", "severity", "groups", "new", "grown", "back", "known", "gone", "at risk", "records", "engine")
+    if rows:
+        out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9))
+    for rule in report.rules:
+        if "failed" in rule:
+            out.say(f"could not check {rule['rule']}: {rule['failed']}")
+        for one in rule.get("skipped", ()):
+            first = f", first at {one['first']}" if one.get("first") else ""
+            out.note(f"{rule['rule']}: {one['records']:,} records left out, {one['column']} is {one['reason']}{first}")
+    for channel in report.sent:
+        out.say(f"told {channel}")
+    for sentence in report.undelivered:
+        out.say(f"not told yet: {sentence}")
+    if any(rule.get("groups") for rule in report.rules) and report.status != "dry_run":
+        out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
+
+
+def _what(report: RunReport) -> str:
+    if report.status == "running":
+        return f"is under way ({report.by}); nothing was done twice"
+    if report.status == "dry_run":
+        return "dry run: nothing was remembered, nobody was told"
+    return f"{report.status}{', by an earlier run of this slot' if report.repeated else ''}  {report.run}"
+
+
+def _row(rule: Mapping[str, Any]) -> Sequence[str]:
+    from notifications.words import money
+
+    counts = rule["findings"]
+    risk = money({currency: Decimal(amount) for currency, amount in rule["money"].items()})
+    numbers = (rule["groups"], *(counts[name] for name in ("new", "grown", "reopened", "known", "resolved")))
+    return (
+        rule["rule"],
+        rule["severity"],
+        *(f"{number:,}" for number in numbers),
+        risk,
+        f"{rule['scanned']:,}",
+        rule["engine"],
+    )
+
+
+def runs(
+    job: Annotated[str | None, typer.Argument(help="Only runs of this job.")] = None,
+    config: Config = FILE,
+    limit: Annotated[int, typer.Option("--limit", help="How many.", min=1)] = 20,
+    json: AsJson = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.app import load
+    from reconcile.slots import slot_text
+    from reconcile.store import runs as stored
+
+    out = Output(json, no_color=no_color)
+    with load(config) as application:
+        if job is not None:
+            application.job(job)
+        with application.store.read() as tx:
+            found = stored.listed(tx, job, limit)
+    if json:
+        out.emit([{"run": r.id, "job": r.job, "slot": slot_text(r.slot), "status": r.status} for r in found])
+        return
+    if not found:
+        out.note("No run yet; `reconcile run` makes the first.")
+        return
+    rows = [(slot_text(r.slot), r.job, r.status, str(r.attempt), r.id) for r in found]
+    out.table(("slot", "job", "status", "attempt", "run"), rows, right=(3,))

@@ -1,0 +1,97 @@
+"""A run that only looks: finds and compares with what is known; remembers nothing, tells nobody, takes no lease."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from connectors.errors import ConnectorError
+from reconcile import remember
+from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject, detect
+from reconcile.findings import Change, Judgement, Verdict, judge
+from reconcile.findings_identity import Existing, RuleIdentity, public
+from reconcile.findings_known import NotSame
+from reconcile.remember import RuleOutcome
+from reconcile.run_report import RunReport, outcome_json
+from reconcile.settings import JobConfig, Project
+from reconcile.store import Store
+from rules.engines.base import OutOfMemory
+from rules.kinds.duplicates import DuplicatesRule
+
+
+def rehearse(
+    project: Project,
+    job: JobConfig,
+    rules: tuple[str, ...],
+    slot: dt.datetime,
+    *,
+    store: Store | None,
+    subject: Callable[[str], Subject],
+    budget: Budget,
+    watch: Callable[[str, int], None],
+) -> RunReport:
+    """What a run would find. `store` is None where there is no state yet: then everything is new."""
+    outcomes: list[dict[str, Any]] = []
+    findings: list[dict[str, Any]] = []
+    failed = False
+    for name in rules:
+        rule = project.rules[name]
+        assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
+        watch(name, 0)
+        try:
+            looked_at = subject(rule.dataset)
+            found = detect(rule, looked_at, slot, budget, lambda read, name=name: watch(name, read))  # type: ignore[misc]
+        except (ConnectorError, RuleDoesNotFit, OutOfMemory) as error:
+            failed = True
+            outcomes.append(
+                {"rule": name, "dataset": rule.dataset, "severity": rule.severity.name, "failed": str(error)}
+            )
+            continue
+        outcome, judgement = _judged(rule, found, store, Existing(job.existing), slot)
+        outcomes.append(outcome_json(rule, found, outcome))
+        findings += _findings(rule, judgement)
+    return RunReport(
+        run=None,
+        job=job.name,
+        slot=slot,
+        status="failed" if failed else "dry_run",
+        release=project.release,
+        rules=tuple(outcomes),
+        findings=tuple(findings),
+    )
+
+
+def _judged(
+    rule: DuplicatesRule, found: Detected, store: Store | None, existing: Existing, at: dt.datetime
+) -> tuple[RuleOutcome, Judgement]:
+    identity = RuleIdentity.of(rule, existing=existing, dataset_definition=found.definition)
+    groups = found.detection.groups
+    if store is None:
+        judgement = judge(identity, groups, (), NotSame(), at)
+        return remember.of_the_first_run(identity, judgement), judgement
+    with store.read() as tx:
+        return remember.preview(tx, identity, groups)
+
+
+def _findings(rule: DuplicatesRule, judgement: Judgement) -> Iterator[dict[str, Any]]:
+    for verdict in judgement.verdicts:
+        if verdict.group is not None:
+            yield {
+                "id": verdict.finding,
+                "rule": rule.name,
+                "kind": rule.kind,
+                "dataset": rule.dataset,
+                "status": _status(verdict),
+                "severity": rule.severity.name,
+                "change": verdict.change.value,
+                "keeper": [public(part) for part in verdict.group.keeper.id],
+                "surplus": [[public(part) for part in member.id] for member in verdict.group.surplus],
+                "key": {name: public(value) for name, value in verdict.group.key.items()},
+                "records": len(verdict.group.members),
+                "money": {currency: public(amount) for currency, amount in verdict.group.money.items()},
+            }
+
+
+def _status(verdict: Verdict) -> str:
+    return "dismissed" if verdict.change is Change.SETTLED else "open"

@@ -1,0 +1,295 @@
+"""One run, readable top to bottom: claim the slot, check each rule, tell people, end. Every step is one transaction.
+
+A run is known by its job and slot. Whoever triggers it again finds it: under way, done, or left by a dead worker and
+then gone on with from its last checkpoint. All writes stand under the job's lease.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from connectors.errors import ConnectorError, Reaction
+from notifications.base import Channel
+from reconcile import audit, delivery, lease, notify, outbox, remember, slots
+from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject, detect
+from reconcile.findings_identity import Existing, RuleIdentity
+from reconcile.findings_shown import Finding, to_json
+from reconcile.run_report import RunReport, outcome_json
+from reconcile.settings import JobConfig, Project
+from reconcile.store import Store, Transaction
+from reconcile.store import findings as stored_findings
+from reconcile.store import runs as stored
+from rules.engines.base import OutOfMemory
+from rules.kinds.duplicates import DuplicatesRule
+
+LEASE = dt.timedelta(seconds=60)
+ACTOR = "reconcile"
+
+
+class DatasetEmptied(Exception):
+    """A dataset that held records holds none; that is told, and nothing is resolved."""
+
+    def __init__(self, dataset: str, before: int) -> None:
+        super().__init__(
+            f"Dataset {dataset!r} is empty, and held {before:,} records in the run before. Its findings were left as "
+            "they are. If it is meant to be empty, remove the rule; else look at what fills it"
+        )
+
+
+class NothingChecked(Exception):
+    """A rule looked at records and compared none of them; that is told, and nothing is resolved."""
+
+    def __init__(self, rule: str, why: str) -> None:
+        super().__init__(f"Rule {rule!r} compared nothing: {why}. Its findings were left as they are")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be run: a job, or some of its rules, for one slot. `trigger` is `manual` or `slot`."""
+
+    job: JobConfig
+    slot: dt.datetime
+    trigger: str = "manual"
+    rules: tuple[str, ...] = ()
+    actor: str = ACTOR
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        return self.rules or self.job.rules
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What a run works with. `watch` is told what is happening: (rule, records read so far)."""
+
+    project: Project
+    store: Store
+    subject: Callable[[str], Subject]
+    channels: Mapping[str, Channel]
+    budget: Budget
+    watch: Callable[[str, int], None] = lambda _rule, _read: None
+
+
+def run(order: Order, tools: Equipment) -> RunReport:
+    """Run the job for the slot, or find that it ran, or that somebody else is at it. Delivers what people are told.
+
+    Raises a StoreError or LeaseLost; then the next run goes on from here.
+    """
+    run_id = slots.run_id(order.job.name, order.slot)
+    held = lease.acquire(tools.store, f"job:{order.job.name}", LEASE)
+    if isinstance(held, lease.Held):
+        return RunReport.under_way(order.job.name, order.slot, run_id, str(held.by))
+    with lease.Heartbeat(tools.store, held) as heart:
+        work = _Run(order, tools, run_id, held, heart)
+        try:
+            report = work.ended_before() or work.through()
+        finally:
+            _give_back(tools.store, held)
+    return report.told(delivery.deliver(tools.store, _reachable(tools)))
+
+
+def _give_back(store: Store, held: lease.Lease) -> None:
+    try:
+        lease.release(store, held)
+    except lease.LeaseLost:
+        return  # somebody took over and goes on; every write of ours after that was refused
+
+
+def _reachable(tools: Equipment) -> Mapping[str, Channel]:
+    """Every configured channel: messages that earlier runs could not deliver are tried again by any job."""
+    return {name: tools.channels[name] for name in tools.project.channels}
+
+
+@dataclass
+class _Run:
+    """One run while it lasts."""
+
+    order: Order
+    tools: Equipment
+    id: str
+    held: lease.Lease
+    heart: lease.Heartbeat
+    outcomes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def job(self) -> str:
+        return self.order.job.name
+
+    def ended_before(self) -> RunReport | None:
+        """The report of a run that ended well already: a second trigger of a slot finds it and stops."""
+        with self.tools.store.read() as tx:
+            known = stored.get(tx, self.id)
+            if known is None or known.status != "succeeded":
+                return None
+            return RunReport.again(known.summary, self._findings(tx, list(known.summary["checked"])))
+
+    def through(self) -> RunReport:
+        attempt = self.begin()
+        for name in self.order.chosen:
+            if name not in self.outcomes:
+                rule = self.tools.project.rules[name]
+                assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
+                self.outcomes[name] = self.check(rule)
+        return self.end(attempt)
+
+    def begin(self) -> int:
+        """The run's row, and what an earlier attempt finished already."""
+        project = self.tools.project
+        with self.tools.store.begin() as tx:
+            lease.check(tx, self.held)
+            stored.keep_release(tx, project.release, json.loads(project.canonical))
+            for left in stored.interrupt_others(tx, self.job, self.id):
+                audit.append(tx, ACTOR, "run.interrupted", left, {"run": left, "job": self.job, "found_by": self.id})
+            order = self.order
+            attempt = stored.start(tx, self.id, self.job, order.slot, project.release, order.trigger, self.held.fence)
+            body = {"run": self.id, "job": self.job, "slot": slots.slot_text(order.slot), "attempt": attempt}
+            body |= {"release": project.release, "trigger": order.trigger, "rules": list(order.chosen)}
+            audit.append(tx, order.actor, "run.started" if attempt == 1 else "run.resumed", self.id, body)
+            self.outcomes = {n: o for n, o in stored.checkpoints(tx, self.id).items() if n in order.chosen}
+            return attempt
+
+    def check(self, rule: DuplicatesRule) -> dict[str, Any]:
+        """One rule: detect, then bring its findings up to date and set the checkpoint, together."""
+        try:
+            subject = self.tools.subject(rule.dataset)
+            found = detect(rule, subject, self.order.slot, self.tools.budget, self._progress(rule.name))
+            with self.tools.store.begin() as tx:
+                lease.check(tx, self.held)
+                self._refuse_implausible(tx, rule, found)
+                outcome = self._remember(tx, rule, found)
+                stored.checkpoint(tx, self.id, rule.name, "done", outcome)
+                return outcome
+        except (ConnectorError, RuleDoesNotFit, OutOfMemory, DatasetEmptied, NothingChecked) as error:
+            return self._failed(rule, error)
+
+    def _progress(self, rule: str) -> Callable[[int], None]:
+        def tell(read: int) -> None:
+            self.heart.progress()
+            self.tools.watch(rule, read)
+
+        tell(0)
+        return tell
+
+    def _refuse_implausible(self, tx: Transaction, rule: DuplicatesRule, found: Detected) -> None:
+        seen = found.detection
+        before = next((s.read for s in stored.seen_before(tx, rule.dataset, rule.name, self.id, 1)), 0)
+        if seen.read == 0 and before:
+            raise DatasetEmptied(rule.dataset, before)
+        left_out = sum(one.records for one in seen.skipped)
+        if seen.scanned and left_out == seen.scanned:
+            why = "; ".join(f"{s.column} is {s.reason} in {s.records:,} records" for s in seen.skipped)
+            raise NothingChecked(rule.name, f"every record was left out ({why})")
+        if seen.read and not seen.scanned and not stored.ever_passed(tx, rule.dataset, rule.name):
+            raise NothingChecked(rule.name, f"none of {seen.read:,} records passes its `where`, nor ever did")
+
+    def _remember(self, tx: Transaction, rule: DuplicatesRule, found: Detected) -> dict[str, Any]:
+        detection = found.detection
+        existing = Existing(self.order.job.existing)
+        identity = RuleIdentity.of(rule, existing=existing, dataset_definition=found.definition)
+        outcome = remember.record(tx, self.id, identity, detection.groups)
+        before = stored.seen_before(tx, rule.dataset, rule.name, self.id)
+        seen = stored.Seen(detection.read, detection.scanned, len(detection.groups))
+        stored.keep_seen(tx, self.id, rule.dataset, rule.name, seen)
+        return outcome_json(rule, found, outcome) | {"groups_before": [one.groups for one in before]}
+
+    def _failed(self, rule: DuplicatesRule, error: Exception) -> dict[str, Any]:
+        """A rule that could not be checked: said so, kept, and never taken for a clean result."""
+        source = self.tools.project.datasets[rule.dataset].source
+        whole_source = isinstance(error, ConnectorError) and error.reaction is not Reaction.STOP
+        outcome = {
+            "rule": rule.name,
+            "dataset": rule.dataset,
+            "severity": rule.severity.name,
+            "failed": str(error),
+            "subject": f"source {source}" if whole_source else f"rule {rule.name}",
+        }
+        with self.tools.store.begin() as tx:
+            lease.check(tx, self.held)
+            stored.checkpoint(tx, self.id, rule.name, "failed", outcome)
+            body = {"run": self.id, "rule": rule.name, "error": type(error).__name__, "why": str(error)}
+            audit.append(tx, ACTOR, "rule.failed", rule.name, body)
+        return outcome
+
+    def end(self, attempt: int) -> RunReport:
+        """Messages, failures that began or ended, and the run's end: one transaction."""
+        failed = [outcome for outcome in self.outcomes.values() if "failed" in outcome]
+        with self.tools.store.begin() as tx:
+            lease.check(tx, self.held)
+            news = self._failure_news(tx)
+            messages = [
+                message
+                for channel in self.order.job.notify
+                if (message := self._tell(tx, channel, attempt, news)) is not None
+            ]
+            summary = {
+                "run": self.id,
+                "job": self.job,
+                "slot": slots.slot_text(self.order.slot),
+                "release": self.tools.project.release,
+                "status": "failed" if failed else "succeeded",
+                "attempt": attempt,
+                "rules": [self.outcomes[name] for name in self.order.chosen],
+                "messages": messages,
+                "checked": list(self.order.chosen),
+            }
+            stored.finish(tx, self.id, "failed" if failed else "succeeded", summary)
+            body = {"run": self.id, "job": self.job, "status": summary["status"], "failed": [o["rule"] for o in failed]}
+            audit.append(tx, ACTOR, "run.finished", self.id, body)
+            return RunReport.of(summary, self._findings(tx, self.order.chosen))
+
+    def _failure_news(self, tx: Transaction) -> tuple[notify.FailureNews, ...]:
+        """What could not be checked since now, and what can be again."""
+        known = stored.failing(tx, self.job)
+        now = {o["subject"]: o["failed"] for o in self.outcomes.values() if "failed" in o}
+        for subject, sentence in now.items():
+            stored.keep_failure(tx, self.job, subject, sentence, self.id)
+        over = [subject for subject in known if subject not in now and self._works(subject)]
+        for subject in over:
+            stored.end_failure(tx, self.job, subject)
+        begun = [
+            notify.FailureNews(subject, sentence, tx.now) for subject, sentence in now.items() if subject not in known
+        ]
+        return (*begun, *(notify.FailureNews(s, known[s][0], known[s][1], ended=True) for s in over))
+
+    def _works(self, subject: str) -> bool:
+        """Whether this run shows that a former failure is over: it checked that rule, or read that source."""
+        what, _, name = subject.partition(" ")
+        datasets = self.tools.project.datasets
+        return any(
+            name in ((outcome["rule"],) if what == "rule" else (datasets[outcome["dataset"]].source,))
+            for outcome in self.outcomes.values()
+            if "failed" not in outcome
+        )
+
+    def _tell(self, tx: Transaction, channel: str, attempt: int, news: Sequence[notify.FailureNews]) -> str | None:
+        """Queue this run's message for a channel, and remember what it tells; None where there is nothing to tell."""
+        settings = self.tools.project.channels[channel].settings
+        untold = stored_findings.untold(tx, channel, self.order.chosen)
+        if not untold and not news and settings.quiet:
+            return None
+        letter = notify.Letter(
+            project=self.tools.project,
+            job=self.job,
+            run=self.id,
+            slot=self.order.slot,
+            message=notify.message_id(self.id, channel, attempt),
+            since=stored.slot_before(tx, self.job, self.order.slot),
+            created=tx.now,
+            show=settings.show,
+        )
+        notice = notify.digest(letter, list(self.outcomes.values()), untold, news)
+        outbox.enqueue(tx, channel, notice)
+        stored_findings.mark_told(tx, channel, notice.id, untold)
+        return notice.id
+
+    def _findings(self, tx: Transaction, rules: Sequence[str]) -> list[dict[str, Any]]:
+        wanted = stored_findings.Filter(rules=tuple(rules), run=self.id)
+        return [to_json(one) for one in _live(stored_findings.find(tx, wanted))]
+
+
+def _live(found: Sequence[Finding]) -> list[Finding]:
+    return [one for one in found if one.keeper is not None]

@@ -1,0 +1,151 @@
+"""What the store knows of runs: their rows, checkpoints, what they saw, and what could not be checked."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import dataset_stats, failures, releases, run_rules, runs
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run as it stands. `summary` is its report once it has ended."""
+
+    id: str
+    job: str
+    slot: dt.datetime
+    release: str
+    trigger: str
+    status: str
+    attempt: int
+    started: dt.datetime
+    finished: dt.datetime | None
+    summary: Any
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How much an earlier run saw through a rule."""
+
+    read: int
+    scanned: int
+    groups: int
+
+
+def keep_release(tx: Transaction, release: str, config: Any) -> None:
+    """Remember a configuration by its hash; it is kept once."""
+    statement = insert_for(tx, releases).on_conflict_do_nothing()
+    tx.connection.execute(statement, {"hash": release, "config": config, "first_seen": tx.now})
+
+
+def get(tx: Transaction, run: str) -> RunRow | None:
+    row = tx.connection.execute(sa.select(*_RUN).where(runs.c.id == run)).one_or_none()
+    return None if row is None else RunRow(*row)
+
+
+def listed(tx: Transaction, job: str | None, limit: int) -> list[RunRow]:
+    """The latest runs, newest first."""
+    query = sa.select(*_RUN).order_by(runs.c.started.desc(), runs.c.id).limit(limit)
+    if job is not None:
+        query = query.where(runs.c.job == job)
+    return [RunRow(*row) for row in tx.connection.execute(query)]
+
+
+def start(tx: Transaction, run: str, job: str, slot: dt.datetime, release: str, trigger: str, fence: int) -> int:
+    """Take a run up, for the first time or again after it failed or its worker died; returns the attempt, from 1."""
+    known = get(tx, run)
+    if known is None:
+        row = {"id": run, "job": job, "slot": slot, "release": release, "trigger": trigger, "status": "running"}
+        tx.connection.execute(sa.insert(runs).values(row | {"attempt": 1, "fence": fence, "started": tx.now}))
+        return 1
+    again = {"status": "running", "attempt": known.attempt + 1, "fence": fence, "finished": None}
+    tx.connection.execute(sa.update(runs).where(runs.c.id == run).values(again))
+    return known.attempt + 1
+
+
+def interrupt_others(tx: Transaction, job: str, run: str) -> list[str]:
+    """Mark what dead workers of this job left running; the caller holds the job's lease, so nobody works on them."""
+    left = sa.update(runs).where(runs.c.job == job, runs.c.id != run, runs.c.status == "running")
+    return list(
+        tx.connection.execute(left.values(status="interrupted", finished=tx.now).returning(runs.c.id)).scalars()
+    )
+
+
+def finish(tx: Transaction, run: str, status: str, summary: Mapping[str, Any]) -> None:
+    done = {"status": status, "finished": tx.now, "summary": dict(summary)}
+    tx.connection.execute(sa.update(runs).where(runs.c.id == run).values(done))
+
+
+def slot_before(tx: Transaction, job: str, slot: dt.datetime) -> dt.datetime | None:
+    """The slot of the job's run before this one, of those that ended."""
+    query = sa.select(sa.func.max(runs.c.slot, type_=runs.c.slot.type)).where(
+        runs.c.job == job, runs.c.slot < slot, runs.c.finished.is_not(None)
+    )
+    found: dt.datetime | None = tx.connection.execute(query).scalar()
+    return found
+
+
+def checkpoints(tx: Transaction, run: str) -> dict[str, dict[str, Any]]:
+    """What each rule of the run came to, for rules that ended well: those are not run again."""
+    query = sa.select(run_rules.c.rule, run_rules.c.outcome).where(run_rules.c.run == run, run_rules.c.status == "done")
+    return {row.rule: row.outcome for row in tx.connection.execute(query)}
+
+
+def checkpoint(tx: Transaction, run: str, rule: str, status: str, outcome: Mapping[str, Any]) -> None:
+    insert = insert_for(tx, run_rules)
+    newer = {name: insert.excluded[name] for name in ("status", "outcome", "finished")}
+    row = {"run": run, "rule": rule, "status": status, "outcome": dict(outcome), "finished": tx.now}
+    tx.connection.execute(insert.on_conflict_do_update(index_elements=["run", "rule"], set_=newer), row)
+
+
+def keep_seen(tx: Transaction, run: str, dataset: str, rule: str, seen: Seen) -> None:
+    insert = insert_for(tx, dataset_stats).on_conflict_do_nothing()
+    row = {"dataset": dataset, "rule": rule, "run": run, "at": tx.now}
+    tx.connection.execute(insert, row | {"read": seen.read, "scanned": seen.scanned, "groups": seen.groups})
+
+
+def seen_before(tx: Transaction, dataset: str, rule: str, run: str, limit: int = 3) -> list[Seen]:
+    """What the latest other runs saw through the rule, newest first."""
+    query = (
+        sa.select(dataset_stats.c.read, dataset_stats.c.scanned, dataset_stats.c.groups)
+        .where(dataset_stats.c.dataset == dataset, dataset_stats.c.rule == rule, dataset_stats.c.run != run)
+        .order_by(dataset_stats.c.at.desc())
+        .limit(limit)
+    )
+    return [Seen(*row) for row in tx.connection.execute(query)]
+
+
+def ever_passed(tx: Transaction, dataset: str, rule: str) -> bool:
+    """Whether any run saw a record pass the rule's `where`."""
+    mine = (dataset_stats.c.dataset == dataset, dataset_stats.c.rule == rule, dataset_stats.c.scanned > 0)
+    return bool(tx.connection.execute(sa.select(sa.exists().where(*mine))).scalar())
+
+
+def failing(tx: Transaction, job: str) -> dict[str, tuple[str, dt.datetime]]:
+    """What could not be checked at the end of the job's last run: subject to sentence and since when."""
+    query = sa.select(failures.c.subject, failures.c.sentence, failures.c.since).where(failures.c.job == job)
+    return {row.subject: (row.sentence, row.since) for row in tx.connection.execute(query)}
+
+
+def keep_failure(tx: Transaction, job: str, subject: str, sentence: str, run: str) -> None:
+    insert = insert_for(tx, failures)
+    newer = {name: insert.excluded[name] for name in ("sentence", "last_run")}
+    row = {"job": job, "subject": subject, "sentence": sentence, "since": tx.now, "first_run": run, "last_run": run}
+    tx.connection.execute(insert.on_conflict_do_update(index_elements=["job", "subject"], set_=newer), row)
+
+
+def end_failure(tx: Transaction, job: str, subject: str) -> None:
+    tx.connection.execute(sa.delete(failures).where(failures.c.job == job, failures.c.subject == subject))
+
+
+_RUN = tuple(
+    runs.c[name]
+    for name in ("id", "job", "slot", "release", "trigger", "status", "attempt", "started", "finished", "summary")
+)
