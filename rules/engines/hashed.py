@@ -28,7 +28,7 @@ def marks(question: Repeats) -> sa.Select[Any]:
     keyed = question.keyed
     columns: list[sa.ColumnElement[Any]] = [
         sa.cast(question.state, sa.SmallInteger).label("state"),
-        sa.case((question.takes_part, sa.func.hash(*question.key))).label("key_hash"),
+        _key_hash(question).label("key_hash"),
     ]
     if question.identity:
         named = sa.and_(_inside(question, question.state), *(c.is_not(None) for c in question.identity))
@@ -89,11 +89,17 @@ def repeated(question: Repeats, slices: int, number: int) -> sa.Select[Any]:
 
 def members(question: Repeats) -> sa.Select[Any]:
     """The records whose hash repeats."""
-    key = sa.func.hash(*question.key)
-    wanted = sa.select(*(question.keyed.c[name] for name in question.columns)).where(question.takes_part)
+    # One expression, as in the marks: a condition on the key of its own would be moved into the scan, and computed
+    # there once more for every place it mentions the key.
+    key = _key_hash(question)
+    wanted = sa.select(*(question.keyed.c[name] for name in question.columns))
     if question.near is None:
         return wanted.where(key.in_(sa.select(REPEATED.c.key_hash)))
     return wanted.where(sa.tuple_(key, question.near.at).in_(sa.select(REPEATED.c.key_hash, REPEATED.c.place)))
+
+
+def _key_hash(question: Repeats) -> sa.ColumnElement[Any]:
+    return sa.case((question.takes_part, sa.func.hash(*question.key)))
 
 
 def _inside(question: Repeats, state: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
