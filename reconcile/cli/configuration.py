@@ -57,7 +57,7 @@ def check(
 
 
 def schema() -> None:
-    from reconcile.json_schema import json_schema
+    from reconcile.schema import json_schema
 
     Output().emit(json_schema())
 
