@@ -143,7 +143,8 @@ class Channel(Protocol):
     def find(self, notice: Notice) -> Receipt | None:
         """The receipt of this notice if it is there already; raises CannotBeAsked where the channel cannot look.
 
-        A message whose last part was cut off is completed by this, never sent twice.
+        A message whose last part was cut off is completed by this, never sent twice. Raises DeliveryUnknown where it
+        could not look just now: nothing may be sent again before a later `find` said None.
         """
 
     def preview(self, notice: Notice) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from notifications import words
-from notifications.render import Document, Line, Section, Span
+from notifications.document import Document, Line, Section, Span
 from notifications.slack_limits import FIELD, HEADER, SECTION, TOTAL, check, mended
 
 _OWNER_ID = re.compile(r"(?:<(?:@|!subteam\^))?(?P<id>[SUW][A-Z0-9]{6,20})>?")

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from notifications import render, shape, words
 from notifications.base import ChannelSettings, Notice, Receipt
+from notifications.document import text
 from notifications.errors import CannotBeAsked, FileRefused
 from notifications.template import Template
 
@@ -81,12 +82,12 @@ class FileChannel:
 
     def _text(self, notice: Notice) -> str:
         shown = render.document(notice, render.PAPER)
-        return self._template.render(shown, shape.to_json(notice)) if self._template else render.text(shown)
+        return self._template.render(shown, shape.to_json(notice)) if self._template else text(shown)
 
     def _message(self, notice: Notice) -> bytes:
         if self.settings.format == "jsonl":
             facts = shape.to_json(notice)
-            line = {"id": facts["id"], "text": self._text(notice), **facts}
+            line = {"id": facts["id"], "text": self._text(notice), **facts, "end": facts["id"]}
             return json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n"
         begin, end = self._marks(notice)
         body = self._text(notice).rstrip("\n").encode("utf-8", "backslashreplace")
@@ -95,7 +96,8 @@ class FileChannel:
     def _marks(self, notice: Notice) -> tuple[bytes, bytes]:
         """What a message begins and ends with, so that it is known again and known to be whole."""
         if self.settings.format == "jsonl":
-            return json.dumps({"id": notice.id})[:-1].encode("ascii") + b",", b"\n"
+            name = json.dumps(notice.id)
+            return f'{{"id": {name},'.encode("ascii"), f'"end": {name}}}\n'.encode("ascii")
         name = words.visible(notice.id, 200)
         return f"── notice {name} ──".encode(), f"── end of {name} ──\n\n".encode()
 

@@ -12,7 +12,16 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from notifications import blockkit, render, shape
 from notifications.base import ChannelSettings, Notice, Receipt
-from notifications.errors import CannotBeAsked, ChannelError, ChannelRefused, DeliveryUnknown, TokenMissingScope
+from notifications.document import Document
+from notifications.errors import (
+    CannotBeAsked,
+    ChannelError,
+    ChannelRefused,
+    ChannelUnreachable,
+    DeliveryUnknown,
+    RateLimited,
+    TokenMissingScope,
+)
 from notifications.slack_wire import Api, Hook
 from notifications.template import Template
 
@@ -129,14 +138,20 @@ class SlackChannel:
         if self._hook is not None:
             raise CannotBeAsked(self.name, "an incoming webhook can only post; a bot token can look")
         try:
-            channel = self._channel_id()
-            found = self._search(notice, channel)
+            return self._found(notice)
         except TokenMissingScope as error:
             raise CannotBeAsked(self.name, f"the token lacks the scope {error.needed}") from error
         except ChannelRefused as error:
             if error.code != "not_in_channel":
                 raise
             raise CannotBeAsked(self.name, "the bot is not a member; type /invite @the-bot in the channel") from error
+        except (RateLimited, ChannelUnreachable) as error:
+            reason = f"it could not be looked for just now: {error}"
+            raise DeliveryUnknown(self.name, reason, error.retry_after) from error
+
+    def _found(self, notice: Notice) -> Receipt | None:
+        channel = self._channel_id()
+        found = self._search(notice, channel)
         if found is None:
             return None
         posted = Receipt(f"slack {channel}", {"channel": channel, "ts": found["ts"]})
@@ -149,10 +164,10 @@ class SlackChannel:
         below = f"\nIn its thread:\n{blockkit.as_text(reply)}" if reply else ""
         return blockkit.as_text(self._parent(notice, shown)) + below
 
-    def _document(self, notice: Notice) -> render.Document:
+    def _document(self, notice: Notice) -> Document:
         return render.document(notice, render.SLACK_WEBHOOK if self._hook is not None else render.SLACK)
 
-    def _parent(self, notice: Notice, shown: render.Document) -> blockkit.Message:
+    def _parent(self, notice: Notice, shown: Document) -> blockkit.Message:
         if self._template is None:
             return blockkit.message(shown, self.settings.mentions)
         return blockkit.templated(shown, self._template.render(shown, shape.to_json(notice)))
@@ -166,7 +181,7 @@ class SlackChannel:
             "unfurl_media": False,
         }
 
-    def _with_thread(self, notice: Notice, shown: render.Document, posted: Receipt, *, look: bool = False) -> Receipt:
+    def _with_thread(self, notice: Notice, shown: Document, posted: Receipt, *, look: bool = False) -> Receipt:
         """The receipt with the thread's time stamp, after the reply is there; `look` before posting it."""
         reply = blockkit.thread(shown, self.settings.mentions)
         if reply is None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from notifications import words
+from notifications.document import Document, Line, Section, line_text
 from notifications.errors import TemplateRefused
-from notifications.render import Document, Line, Section, line_text
 
 if TYPE_CHECKING:
     import jinja2
@@ -19,6 +20,7 @@ START = Path(__file__).with_name("templates") / "notice.txt.j2"
 
 _MAX_TEMPLATE_BYTES = 65_536
 _MAX_CHARACTERS = 60_000
+_MAX_VALUE = 2_000
 _FILTERS = frozenset(
     {"abs", "capitalize", "count", "d", "default", "dictsort", "first", "int", "items", "join", "last", "length"}
     | {"list", "lower", "map", "max", "min", "reject", "rejectattr", "round", "select", "selectattr", "sort", "string"}
@@ -45,7 +47,10 @@ class Template:
             raise TemplateRefused(self._name, error.lineno, error.message or "is not a template") from None
 
     def render(self, document: Document, facts: Mapping[str, Any]) -> str:
-        """The text, at most 60,000 characters. `facts` are the plain values of the notice."""
+        """The text, cut with "…" at 60,000 characters. `facts` are the plain values of the notice.
+
+        Each value is one visible line. Raises TemplateRefused, with the line, when the template fails.
+        """
         from jinja2 import TemplateError  # noqa: PLC0415 - see above
 
         pieces: list[str] = []
@@ -54,8 +59,8 @@ class Template:
             for piece in self._template.generate(**self._safe(plain(document)), notice=self._safe(facts)):
                 pieces.append(piece)
                 size += len(piece)
-                if size > _MAX_CHARACTERS:
-                    raise TemplateRefused(self._name, None, f"writes more than {_MAX_CHARACTERS:,} characters")
+                if size > _MAX_CHARACTERS:  # a message that is cut is better than none on the worst of nights
+                    return "".join(pieces)[: _MAX_CHARACTERS - 2] + "\n…"
         except TemplateError as error:
             raise TemplateRefused(self._name, self._line(error.__traceback__), error.message or "failed") from None
         except _NOT_THEIR_WORDS as error:
@@ -65,9 +70,9 @@ class Template:
 
     def _safe(self, values: Any) -> Any:
         if isinstance(values, str):
-            return self._shown(values)
+            return self._shown(words.visible(values, _MAX_VALUE))
         if isinstance(values, Mapping):
-            return {self._safe(name): self._safe(value) for name, value in values.items()}
+            return {name if name.isidentifier() else self._safe(name): self._safe(v) for name, v in values.items()}
         return [self._safe(value) for value in values] if isinstance(values, (list, tuple)) else values
 
     def _line(self, where: TracebackType | None) -> int | None:
@@ -107,7 +112,7 @@ def _read(path: Path) -> str:
 
 
 def _environment() -> jinja2.Environment:
-    from jinja2 import StrictUndefined  # noqa: PLC0415 - see above
+    from jinja2 import StrictUndefined, Undefined  # noqa: PLC0415 - see above
     from jinja2.exceptions import SecurityError  # noqa: PLC0415
     from jinja2.runtime import Macro  # noqa: PLC0415
     from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415
@@ -118,7 +123,11 @@ def _environment() -> jinja2.Environment:
         intercepted_binops = frozenset({"*", "**", "%"})
 
         def is_safe_callable(self, obj: Any) -> bool:
-            return isinstance(obj, Macro)
+            if isinstance(obj, Undefined):
+                return True  # calling it says which name is not known
+            if isinstance(obj, Macro):
+                return True
+            raise SecurityError("nothing can be called here but the template's own macros; use filters")
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
             if isinstance(left, (int, float)) and isinstance(right, (int, float)) and operator != "**":

@@ -11,17 +11,20 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal
+from unicodedata import category
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
 from notifications import render, shape
 from notifications.base import ChannelSettings, Notice, Receipt
+from notifications.document import text
 from notifications.errors import CannotBeAsked, ChannelRefused, DeliveryUnknown, RateLimited
 from notifications.http import Answer, Limits, Network, post, retry_after
 from notifications.template import Template
 
 _OURS = {"content-type", "content-length", "host", "idempotency-key", "reconcile-signature", "transfer-encoding"}
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class WebhookSettings(ChannelSettings):
@@ -111,14 +114,15 @@ class WebhookChannel:
 
     def preview(self, notice: Notice) -> str:
         """The JSON that would be sent."""
-        return json.dumps(self.payload(notice), ensure_ascii=False, indent=2) + "\n"
+        shown = json.dumps(self.payload(notice), ensure_ascii=False, indent=2)
+        return "".join(json.dumps(c)[1:-1] if c != "\n" and category(c) in _UNSEEN else c for c in shown) + "\n"
 
     def payload(self, notice: Notice) -> dict[str, Any]:
         """The document: `version`, `headline` and `text` for people, and every field of the notice, `id` among them."""
         shown = render.document(notice, render.PAPER)
         facts = shape.to_json(notice)
-        text = self._template.render(shown, facts) if self._template else render.text(shown)
-        return {"version": facts["version"], "headline": shown.headline, "text": text, **facts}
+        told = self._template.render(shown, facts) if self._template else text(shown)
+        return {"version": facts["version"], "headline": shown.headline, "text": told, **facts}
 
     def _headers(self, notice: Notice, body: bytes) -> dict[str, str]:
         headers = {name: content.get_secret_value() for name, content in self.settings.headers.items()}

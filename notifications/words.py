@@ -78,7 +78,7 @@ def nouns(rule: str, kind: str) -> tuple[str, str]:
     if kind != "duplicates":
         return "finding", "findings"
     counts = words[0] in _SAYS_TWICE and all(map(str.isalpha, words)) and not _JOINS & set(words)
-    if counts and 2 <= len(words) <= 3 and not words[-1].endswith("s"):
+    if counts and len(rule) <= 40 and 2 <= len(words) <= 3 and not words[-1].endswith("s"):
         return " ".join(words), " ".join([*words[:-1], _many(words[-1])])
     return "group of duplicates", "groups of duplicates"
 

@@ -279,6 +279,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _hang_up(self, *, reset: bool) -> None:
         if reset:  # lingering for no time makes the kernel send RST instead of FIN
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
         self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - a test's terminal is not its log

@@ -1,0 +1,237 @@
+"""The words of a message."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from notifications_support import SLOT, double_charges, first_run, group, night
+
+from notifications import document, render, shape, words
+from notifications.base import FailureNotice, RuleNotice
+
+FAILED = FailureNotice("bank-vs-ledger", "Source 'bank' did not answer at exports: permission denied.")
+
+
+def told(*rules: RuleNotice, failures: tuple[FailureNotice, ...] = ()) -> str:
+    return document.text(render.document(night(*rules, failures=failures), render.SLACK))
+
+
+def test_one_finding_reads_as_a_whole_message() -> None:
+    """Changing words on purpose? Read the new text as the person on call would, then paste it here."""
+    shown = told(replace(double_charges(1), why="a client retried after a time-out"))
+
+    assert shown == (
+        "🔴 1 new double charge since yesterday 06:15, 20.00 EUR at risk\n"
+        "job nightly · slot Sat 21 Nov 2026, 06:15 CET · run 4f1c09a2\n"
+        "\n"
+        "🔴 double-charge · critical · @finance\n"
+        "1 new double charge (1 surplus record) since yesterday 06:15, 20.00 EUR at risk.\n"
+        "Probable cause: a client retried after a time-out\n"
+        "  • order_id A-17 · amount 20.00 · currency EUR\n"
+        "    keep ch_1, surplus ch_2 · 20.00 EUR · 30 s apart on 20 Nov, 23:15:00 · F-7K2M0000\n"
+        'Next: reconcile show F-7K2M0000 · not a duplicate: reconcile dismiss F-7K2M0000 --note "…"\n'
+        "What to do: https://wiki.example.com/double-charge\n"
+    )
+
+
+def test_of_many_groups_three_are_shown_and_the_rest_is_in_the_thread_and_counted() -> None:
+    shown = render.document(night(double_charges(5_000)), render.SLACK)
+
+    text = document.text(shown)
+    assert len(shown.sections[0].groups) == 3
+    assert "The largest 3:" in text
+    assert "And 4,997 more (the next 30 in the thread): reconcile findings --rule double-charge" in text
+    assert len(shown.details[0].groups) == 30
+    assert "And 4,967 groups more: reconcile findings --rule double-charge" in text
+
+
+def test_what_could_not_be_checked_comes_first_and_is_no_finding() -> None:
+    shown = render.document(night(double_charges(1), failures=(FAILED,)), render.SLACK)
+
+    assert shown.headline == (
+        "⚠️ Could not check bank-vs-ledger; 1 new double charge since yesterday 06:15, 20.00 EUR at risk"
+    )
+    assert [section.kind for section in shown.sections] == ["failure", "rule"]
+    assert "this is not a clean result" in document.text(shown)
+
+
+def test_a_failure_alone_never_reads_as_nothing_new() -> None:
+    shown = told(failures=(FAILED,))
+
+    assert shown.startswith("⚠️ Could not check bank-vs-ledger\n")
+    assert "✅" not in shown
+
+
+def test_a_failure_that_ended_is_told_as_working_again() -> None:
+    shown = told(failures=(replace(FAILED, ended=True, sentence="It answered at 06:15."),))
+
+    assert shown.startswith("✅ Checked again: bank-vs-ledger; nothing new\n")
+    assert "Works again: bank-vs-ledger. It answered at 06:15." in shown
+
+
+def test_a_first_run_says_that_it_sums_up_what_already_exists() -> None:
+    shown = told(first_run(double_charges(12)))
+
+    assert "First run: 12 double charges (12 surplus records) exist already, 240.00 EUR at risk." in shown
+    assert "This summary is told once" in shown
+    assert "new double" not in shown
+
+
+def test_new_grown_and_reopened_are_told_apart_and_open_ones_counted() -> None:
+    rule = replace(double_charges(4), new=2, grown=1, reopened=1, known=9, resolved=2)
+
+    shown = told(rule)
+
+    assert "4 double charges (4 surplus records) since yesterday 06:15: 2 new, 1 grown and 1 reopened" in shown
+    assert "13 open in all." in shown
+    assert "✅ Resolved since yesterday 06:15: 2 of double-charge" in shown
+
+
+def test_a_rule_whose_name_is_no_noun_counts_groups_in_its_dataset() -> None:
+    rule = replace(double_charges(2), rule="tracks-by-name", dataset="tracks", money={})
+
+    assert "2 new groups of duplicates in tracks (2 surplus records)" in told(rule)
+
+
+def test_a_name_too_long_to_count_with_is_not_counted_with() -> None:
+    rule = replace(double_charges(2), rule="double-" + "x" * 5_000)
+
+    assert "2 new groups of duplicates" in told(rule)
+
+
+def test_rules_are_ordered_by_severity_and_the_headline_counts_the_others() -> None:
+    low = replace(double_charges(9), rule="low-rule", severity="low")
+    high = replace(double_charges(1), rule="twin-contact", severity="high")
+
+    shown = render.document(night(low, double_charges(2), high), render.SLACK)
+
+    names = [document.line_text(section.lines[0]) for section in shown.sections]
+    assert [name.split()[1] for name in names] == ["double-charge", "twin-contact", "low-rule"]
+    assert shown.headline == (
+        "🔴 2 new double charges (40.00 EUR), 1 new twin contact (20.00 EUR) and findings of 1 more rule"
+    )
+
+
+def test_what_was_left_out_is_told_with_its_reason() -> None:
+    rule = replace(double_charges(1), skipped=("3 records without order_id", "b", "c", "d", "e"))
+
+    shown = told(rule)
+
+    assert "Left out: 3 records without order_id" in shown
+    assert "Left out for 2 more reasons" in shown
+
+
+def test_a_reopened_finding_brings_its_history() -> None:
+    again = replace(group(0, state="reopened"), history="resolved on 3 Nov; was told first on 1 Nov")
+
+    shown = told(replace(double_charges(1), largest=(again,)))
+
+    assert "F-7K2M0000 (reopened)" in shown
+    assert "resolved on 3 Nov; was told first on 1 Nov" in shown
+
+
+def test_many_rules_and_wide_keys_stay_inside_the_room_and_are_counted() -> None:
+    wide = replace(group(0), key={f"column_{n}": "x" * 500 for n in range(40)}, surplus=("y" * 300,) * 50)
+    rules = [replace(double_charges(90), rule=f"rule-{n}", largest=(wide,) * 40, why="w" * 900) for n in range(60)]
+
+    shown = render.document(night(*rules), render.SLACK)
+
+    assert sum(section.size() for section in shown.sections) <= render.SLACK.units
+    assert sum(section.size() for section in shown.details) <= render.SLACK.units
+    assert "more rules: reconcile findings" in document.text(shown)
+    assert "34 more columns" in document.text(shown)
+
+
+def test_nothing_new_is_one_short_line() -> None:
+    rule = replace(double_charges(0), known=12, resolved=1)
+
+    assert told(rule).startswith("✅ Nothing new; 1 finding resolved, 12 still open\n")
+
+
+def test_only_a_plain_web_address_becomes_a_link() -> None:
+    bad = replace(double_charges(1), runbook="javascript:alert(1)")
+
+    after = render.document(night(bad), render.SLACK).sections[0].after
+
+    assert after[-1] == (document.Span("What to do: "), document.Span("javascript:alert(1)"))
+
+
+@pytest.mark.parametrize(
+    ("amounts", "shown"),
+    [
+        ({"EUR": "312.4"}, "312.40 EUR"),
+        ({"EUR": "1312.4000", "JPY": "1200"}, "1,312.40 EUR and 1,200 JPY"),
+        ({"": "5"}, "5.00"),
+        ({"KWD": "1.5"}, "1.500 KWD"),
+        ({"EUR": "0.00125"}, "0.00125 EUR"),
+        ({"EUR": "-3"}, "-3.00 EUR"),
+        ({"EUR": "1E+40"}, "1E+40 EUR"),
+        (
+            {"A": "1", "B": "1", "C": "1", "D": "1", "E": "1", "F": "1"},
+            "1.00 A, 1.00 B, 1.00 C, 1.00 D and 2 more currencies",
+        ),
+        ({}, ""),
+    ],
+)
+def test_money_is_written_for_each_currency(amounts: dict[str, str], shown: str) -> None:
+    assert words.money({currency: Decimal(amount) for currency, amount in amounts.items()}) == shown
+
+
+@pytest.mark.parametrize(
+    ("gaps", "shown"),
+    [
+        ((30.0,), "30 s apart"),
+        ((0.4,), "0.4 s apart"),
+        ((3.0, 120.0), "3 s to 2 min apart"),
+        ((0.0, 0.0), "at the same instant"),
+        ((90_000.0,), "25 h apart"),
+        ((700_000.0,), "8 days apart"),
+        ((), ""),
+    ],
+)
+def test_gaps_in_time_are_said_as_one_would(gaps: tuple[float, ...], shown: str) -> None:
+    assert words.apart(gaps) == shown
+
+
+@pytest.mark.parametrize(
+    ("before", "shown"),
+    [
+        (dt.timedelta(hours=3), " since today 03:15"),
+        (dt.timedelta(days=1), " since yesterday 06:15"),
+        (dt.timedelta(days=3), " since Wed 18 Nov 2026 06:15"),
+    ],
+)
+def test_the_run_before_is_named_by_day(before: dt.timedelta, shown: str) -> None:
+    assert words.since(SLOT - before, SLOT, "Europe/Berlin") == shown
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("a\r\nb\tc", "a⏎b⇥c"),
+        ("\u202eab", "⟨U+202E⟩ab"),
+        ("\u202eabc", "⟨U+202E⟩a…"),
+        ("x" * 11, "xxxxxxxxx…"),
+        ("𝔘" * 6, "𝔘𝔘𝔘𝔘…"),
+        ("x" * 10, "x" * 10),
+        ("\u200b" * 3, "⟨U+200B⟩…"),
+        ("12345678\r\n", "12345678⏎"),
+        ("123456789\r\n", "123456789⏎"),
+    ],
+)
+def test_text_is_one_visible_line_cut_with_a_sign(said: str, shown: str) -> None:
+    assert words.visible(said, 10) == shown
+
+
+@pytest.mark.parametrize(("said", "shown"), [("", '""'), (" x", '" x"'), ("x", "x")])
+def test_blanks_of_a_value_are_seen(said: str, shown: str) -> None:
+    assert words.value(said) == shown
+
+
+def test_a_notice_survives_its_json() -> None:
+    notice = night(replace(double_charges(3), trend="up"), failures=(FAILED,))
+
+    assert shape.from_json(shape.to_json(notice)) == notice

@@ -1,0 +1,99 @@
+"""Templates of the users' own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from notifications_support import double_charges, night
+
+from notifications import blockkit, render, shape
+from notifications.errors import TemplateRefused
+from notifications.template import START, Template
+
+NOTICE = night(double_charges(30, hostile=True), double_charges(2))
+
+
+def rendered(folder: Path, text: str) -> str:
+    path = folder / "mine.j2"
+    path.write_text(text)
+    return Template(path, str).render(render.document(NOTICE, render.SLACK), shape.to_json(NOTICE))
+
+
+def test_the_template_to_start_from_writes_our_own_words() -> None:
+    shown = render.document(NOTICE, render.SLACK)
+
+    assert Template(START, str).render(shown, {}) == document.text(shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{{ headline", "mine.j2:1"),
+        ("\n{% for x in y %}", "mine.j2:"),
+        ("\n{{ headlin }}", "mine.j2:2: 'headlin' is undefined"),
+        ("{{ headline.__class__.__mro__ }}", "mine.j2:1: "),
+        ("{{ headline.upper() }}", "nothing can be called here"),
+        ("{{ 'a' * 1000000000 }}", "only for numbers"),
+        ("{{ '%1000000000d' % 1 }}", "only for numbers"),
+        ("{{ 9 ** 99999999 }}", "only for numbers"),
+        ("{{ range(10) }}", "undefined"),
+        ("{% include '/etc/passwd' %}", "mine.j2:1"),
+        ("{% import 'os' as os %}", "mine.j2:1"),
+        ("{{ sections | attr('x') }}", "No filter named 'attr'"),
+        ("{{ sections | center(1000000000) }}", "No filter named 'center'"),
+        ("{{ 1 // 0 }}", "mine.j2:1: fails with ZeroDivisionError"),
+        ("{% macro m(n) %}{{ m(n) }}{% endmacro %}{{ m(1) }}", "RecursionError"),
+    ],
+)
+def test_what_a_template_may_not_do_is_told_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(TemplateRefused) as told:
+        rendered(tmp_path, text)
+
+    assert sentence in str(told.value)
+    assert "A-17" not in str(told.value)
+
+
+def test_a_template_sees_plain_values(tmp_path: Path) -> None:
+    shown = rendered(
+        tmp_path,
+        "{% for rule in notice.rules %}{{ rule.rule }}: {{ rule.money.EUR }} {{ rule.severity | upper }}\n{% endfor %}"
+        "{{ 2 * 3 }}",
+    )
+
+    assert shown == "double-charge: 600 CRITICAL\ndouble-charge: 40 CRITICAL\n6"
+
+
+def test_a_template_that_writes_without_end_is_cut(tmp_path: Path) -> None:
+    loops = "".join(f"{{% for a{n} in notice.rules[0].largest %}}" for n in range(5))
+
+    shown = rendered(tmp_path, loops + "wall of text\n" + "{% endfor %}" * 5)
+
+    assert len(shown) <= 60_000
+    assert shown.endswith("…")
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe", b"x" * 70_000])
+def test_a_file_that_is_no_template_is_refused(tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "mine.j2").write_bytes(raw)
+
+    with pytest.raises(TemplateRefused):
+        Template(tmp_path / "mine.j2", str)
+
+
+def test_a_template_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TemplateRefused, match="cannot be read: no such file"):
+        Template(tmp_path / "mine.j2", str)
+
+
+@pytest.mark.parametrize("text", ["<!channel>", "*b*", "`c`", ":tada:", "@here", "a & b"])
+def test_values_lose_their_meaning_in_markup(text: str) -> None:
+    inert = blockkit.inert(text)
+
+    assert inert != text
+    assert "<" not in inert
+    assert inert.replace("\u2060", "") == blockkit.escape(text)
+
+
+def test_a_time_of_day_is_no_emoji() -> None:
+    assert blockkit.inert("06:15:30") == "06:15:30"
