@@ -123,7 +123,7 @@ def expression(kind: Declared, text: str, notation: Notation) -> Expression:
         return Expression(text)
     if kind.word in ("integer", "decimal", "float"):
         return Expression(_number(kind, text, notation.decimal))
-    trimmed = f"trim({text}, {literal(BLANKS)})"
+    trimmed = _trimmed(text)
     if kind.word == "boolean":
         low = f"lower({trimmed})"
         return Expression(
@@ -137,7 +137,13 @@ def expression(kind: Declared, text: str, notation: Notation) -> Expression:
 
 def unreadable(text: str, value: str) -> str:
     """The SQL condition under which a value was there and could not be read."""
-    return f"({value}) is null and trim({text}, {literal(BLANKS)}) <> ''"
+    return f"case when ({value}) is null then {_trimmed(text)} <> '' else false end"
+
+
+def _trimmed(text: str) -> str:
+    """Without outer white space; trimming Unicode is slow, so only where there is any at an end."""
+    clean = f"regexp_full_match({text}, '[!-~](?:.*[!-~])?')"
+    return f"(case when {clean} then {text} else trim({text}, {literal(BLANKS)}) end)"
 
 
 def _number(kind: Declared, text: str, mark: str) -> str:
@@ -151,7 +157,7 @@ def _number(kind: Declared, text: str, mark: str) -> str:
     if places is not None:
         full = f"(?:{full}(?:{re.escape(mark)}[0-9]{places})?|{re.escape(mark)}[0-9]{places.replace('0,', '1,')})"
     full = f"[+\u2212-]?{full}{tail}|{full}[\u2212-]"
-    trimmed = f"trim({text}, {literal(BLANKS)})"
+    trimmed = _trimmed(text)
     bare = f"translate({trimmed}, {literal(mark + chr(0x2212) + groups)}, '.-')"
     turned = f"(case when right({bare}, 1) = '-' then '-' || left({bare}, -1) else {bare} end)"
     quick = text if mark == "." else f"replace({text}, {literal(mark)}, '.')"
@@ -189,7 +195,7 @@ def _instant(kind: Declared, text: str, timezone: str) -> Expression:
         moment = f"{DAY}{TIME} ?{OFFSET}"
         aware = f"case when regexp_full_match({text}, {literal(moment)}) then try_cast({clean} as timestamptz) end"
         wall = f"{DAY}(?:{TIME})?"
-        local = f"case when regexp_full_match({text}, {literal(wall)}) then try_cast({clean} as timestamp) end"
+        local = f"case when regexp_full_match({text}, {literal(wall)}) then try_cast(replace({text}, ',', '.') as timestamp) end"
     aware, local = _believable(aware, "timestamptz"), _believable(local, "timestamp")
     if timezone == "UTC":
         return Expression(f"coalesce({aware}, timezone('UTC', {local}))")

@@ -153,9 +153,14 @@ class WorkbookSource:
         here = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "connectors.workbook_child"], input=asked, capture_output=True, text=True, check=False, env=here,
+                [sys.executable, "-m", "connectors.workbook_child"],
+                input=asked,
+                capture_output=True,
+                text=True,
+                check=False,
+                env=here,
                 timeout=self._limits.seconds * WAITING,
-            )  # fmt: skip
+            )
         except subprocess.TimeoutExpired:
             raise self._too_much() from None
         if done.returncode != 0:
