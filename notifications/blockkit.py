@@ -26,13 +26,13 @@ Message = dict[str, Any]
 def message(shown: Document, mentions: Mapping[str, str]) -> Message:
     """The message of a document: `text` for notifications, and blocks. `mentions` gives owners their Slack ids."""
     blocks = [*_top(shown), *_body(shown.sections, mentions)]
-    return {"text": escape(words.visible(shown.headline, 1_000)), "blocks": _numbered(blocks, "notice")}
+    return {"text": inert(words.visible(shown.headline, 700)), "blocks": _numbered(blocks, "notice")}
 
 
 def templated(shown: Document, mrkdwn: str) -> Message:
     """The message whose body is the text of a user's template, cut where it is longer than Slack takes."""
     blocks = [*_top(shown), *map(_section, _pieces(mrkdwn))]
-    return {"text": escape(words.visible(shown.headline, 1_000)), "blocks": _numbered(blocks, "notice")}
+    return {"text": inert(words.visible(shown.headline, 700)), "blocks": _numbered(blocks, "notice")}
 
 
 def thread(shown: Document, mentions: Mapping[str, str]) -> Message | None:

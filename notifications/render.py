@@ -78,7 +78,9 @@ def _could_not(failed: Sequence[FailureNotice]) -> str:
 
 def _short(rule: RuleNotice, notice: Notice, *, alone: bool) -> str:
     """Like "7 new double charges since yesterday 06:15, 312.40 EUR at risk"."""
-    when = words.since(notice.since, notice.slot, notice.timezone) if alone and not rule.first_run else ""
+    when = words.since(notice.since, notice.slot, notice.timezone) if alone else ""
+    if rule.first_run:
+        when = " found in the first run"
     risk = words.money(rule.money)
     tail = f", {risk} at risk" if alone else f" ({risk})"
     return f"{_counted(rule)}{when}{tail if risk else ''}"
@@ -98,12 +100,14 @@ def _changes(rule: RuleNotice) -> Mapping[str, int]:
 
 
 def _nothing_new(notice: Notice) -> str:
-    still = sum(rule.open for rule in notice.rules)
     recovered = [words.visible(failure.subject, 40) for failure in notice.failures if failure.ended]
     if recovered:
         return f"Checked again: {words.listed(recovered[:3])}; nothing new"
-    gone = sum(rule.resolved for rule in notice.rules)
-    return f"Nothing new; {words.plural(gone, 'finding', 'findings')} resolved, {still:,} still open"
+    gone, still = sum(rule.resolved for rule in notice.rules), sum(rule.open for rule in notice.rules)
+    facts = [f"Nothing new in {words.plural(len(notice.rules), 'rule', 'rules')}"]
+    facts += [words.plural(gone, "finding resolved", "findings resolved")] if gone else []
+    facts += [words.plural(still, "finding still open", "findings still open")] if still else []
+    return "; ".join(facts)
 
 
 def _about(notice: Notice) -> str:
@@ -146,7 +150,8 @@ def _rest(notice: Notice, told: Sequence[RuleNotice]) -> Iterator[Section]:
     if gone := [rule for rule in notice.rules if rule.resolved and (rule not in told or rule.told)]:
         lines.append((Span(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_gone(gone)}"),))
     if notice.test:
-        lines.append((Span("Nothing was checked and nothing was found: somebody tried this channel."),))
+        example = " What stands above is an example." if notice.rules or notice.failures else ""
+        lines.append((Span(f"Somebody tried this channel; nothing was checked.{example}"),))
     if notice.link and _is_address(notice.link):
         lines.append((Span("Open in the console", link=notice.link),))
     if lines:
@@ -223,11 +228,19 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
             f"First run: {_counted(rule)}{surplus} {exist} already{at_risk}. "
             "This summary is told once; from the next run on you hear only of what is new."
         )
-    when = words.since(notice.since, notice.slot, notice.timezone)
+    known = f" {rule.open:,} open in all." if rule.known else ""
     changes = [f"{number:,} {name}" for name, number in _changes(rule).items() if number]
     split = f": {words.listed(changes)}" if len(changes) > 1 else ""
-    known = f" {rule.open:,} open in all." if rule.known else ""
+    if rule.records and _says_it_all(notice):
+        return f"{words.plural(rule.records, 'surplus record', 'surplus records')}{split}.{known}"
+    when = words.since(notice.since, notice.slot, notice.timezone)
     return f"{_counted(rule)}{surplus}{when}{split}{at_risk}.{known}"
+
+
+def _says_it_all(notice: Notice) -> bool:
+    """Whether the headline counts the only rule there is to tell, so that nobody must read it twice."""
+    alone = sum(1 for rule in notice.rules if rule.told) == 1
+    return alone and not notice.test and all(failure.ended for failure in notice.failures)
 
 
 def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:

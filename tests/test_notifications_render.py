@@ -28,7 +28,7 @@ def test_one_finding_reads_as_a_whole_message() -> None:
         "job nightly · slot Sat 21 Nov 2026, 06:15 CET · run 4f1c09a2\n"
         "\n"
         "🔴 double-charge · critical · @finance\n"
-        "1 new double charge (1 surplus record) since yesterday 06:15, 20.00 EUR at risk.\n"
+        "1 surplus record.\n"
         "Probable cause: a client retried after a time-out\n"
         "  • order_id A-17 · amount 20.00 · currency EUR\n"
         "    keep ch_1, surplus ch_2 · 20.00 EUR · 30 s apart on 20 Nov, 23:15:00 · F-7K2M0000\n"
@@ -76,6 +76,7 @@ def test_a_first_run_says_that_it_sums_up_what_already_exists() -> None:
     shown = told(first_run(double_charges(12)))
 
     assert "First run: 12 double charges (12 surplus records) exist already, 240.00 EUR at risk." in shown
+    assert shown.startswith("🔴 12 double charges found in the first run, 240.00 EUR at risk\n")
     assert "This summary is told once" in shown
     assert "new double" not in shown
 
@@ -85,15 +86,16 @@ def test_new_grown_and_reopened_are_told_apart_and_open_ones_counted() -> None:
 
     shown = told(rule)
 
-    assert "4 double charges (4 surplus records) since yesterday 06:15: 2 new, 1 grown and 1 reopened" in shown
-    assert "13 open in all." in shown
+    assert shown.startswith("🔴 4 double charges since yesterday 06:15, 80.00 EUR at risk\n")
+    assert "4 surplus records: 2 new, 1 grown and 1 reopened. 13 open in all." in shown
     assert "✅ Resolved since yesterday 06:15: 2 of double-charge" in shown
 
 
 def test_a_rule_whose_name_is_no_noun_counts_groups_in_its_dataset() -> None:
     rule = replace(double_charges(2), rule="tracks-by-name", dataset="tracks", money={})
 
-    assert "2 new groups of duplicates in tracks (2 surplus records)" in told(rule)
+    assert told(rule).startswith("🔴 2 new groups of duplicates in tracks since yesterday 06:15\n")
+    assert "2 new groups of duplicates in tracks (2 surplus records)" in told(rule, double_charges(1))
 
 
 def test_a_name_too_long_to_count_with_is_not_counted_with() -> None:
@@ -148,7 +150,7 @@ def test_many_rules_and_wide_keys_stay_inside_the_room_and_are_counted() -> None
 def test_nothing_new_is_one_short_line() -> None:
     rule = replace(double_charges(0), known=12, resolved=1)
 
-    assert told(rule).startswith("✅ Nothing new; 1 finding resolved, 12 still open\n")
+    assert told(rule).startswith("✅ Nothing new in 1 rule; 1 finding resolved; 12 findings still open\n")
 
 
 def test_only_a_plain_web_address_becomes_a_link() -> None:

@@ -419,7 +419,7 @@ NOTICES = st.builds(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(NOTICES, st.dictionaries(WORDS, st.sampled_from(["S0614TZR7", "!here"]), max_size=2))
 def test_whatever_is_in_a_notice_its_message_is_valid(notice: Notice, mentions: dict[str, str]) -> None:
     for room in (render.SLACK, render.SLACK_WEBHOOK):

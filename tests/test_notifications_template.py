@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from notifications_support import double_charges, night
 
-from notifications import blockkit, render, shape
+from notifications import blockkit, document, render, shape
 from notifications.errors import TemplateRefused
 from notifications.template import START, Template
 
