@@ -195,7 +195,8 @@ def _instant(kind: Declared, text: str, timezone: str) -> Expression:
         moment = f"{DAY}{TIME} ?{OFFSET}"
         aware = f"case when regexp_full_match({text}, {literal(moment)}) then try_cast({clean} as timestamptz) end"
         wall = f"{DAY}(?:{TIME})?"
-        local = f"case when regexp_full_match({text}, {literal(wall)}) then try_cast(replace({text}, ',', '.') as timestamp) end"
+        point = f"replace({text}, ',', '.')"
+        local = f"case when regexp_full_match({text}, {literal(wall)}) then try_cast({point} as timestamp) end"
     aware, local = _believable(aware, "timestamptz"), _believable(local, "timestamp")
     if timezone == "UTC":
         return Expression(f"coalesce({aware}, timezone('UTC', {local}))")
