@@ -55,7 +55,7 @@ class Problem:
 class Scan:
     """One pass over a dataset: Arrow batches, and once they are read, what was wrong with single cells.
 
-    Times are `timestamp[us, UTC]`, decimals decimal128/256, text utf8. Closing it early releases the source.
+    Times are `timestamp[us, UTC]`, decimals decimal128, text utf8. Closing it early releases the source.
     """
 
     reader: pa.RecordBatchReader

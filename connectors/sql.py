@@ -102,14 +102,15 @@ class SqlSource:
 
     def datasets(self) -> Sequence[str]:
         """Tables and views; those outside the default schema as `schema.table`."""
-        with self._connected() as connection:
+        with self._connected() as connection, telling(self._place):
             return _names(connection)
 
     def describe(self, dataset: SqlDataset) -> pa.Schema:
         """Columns in their order, with the types of `scan`; metadata `pushdown: exact` as the port says."""
         with self._connected() as connection:
             base, found = self._columns(connection, dataset)
-            unfit = unfit_in_sqlite(connection, base, found) if self.dialect == "sqlite" else set()
+            with telling(self._place):
+                unfit = unfit_in_sqlite(connection, base, found) if self.dialect == "sqlite" else set()
         reading = Reading([_asked(one, dataset) for one in found], _notation(dataset), self._place)
         reading.close()
         fields = []
@@ -214,7 +215,8 @@ def _names(connection: sa.Connection) -> list[str]:
     inspector = sa.inspect(connection)
     default = inspector.default_schema_name
     system = {"information_schema", "mysql", "performance_schema", "sys", "temp"}
-    schemas = [one for one in inspector.get_schema_names() if one not in system and not one.startswith("pg_")]
+    every = [default] if connection.dialect.name == "mysql" and default else inspector.get_schema_names()
+    schemas = [one for one in every if one not in system and not one.startswith("pg_")]
     found = []
     for schema in schemas:
         names = [*inspector.get_table_names(schema=schema), *inspector.get_view_names(schema=schema)]

@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import quoted_name
 
-from connectors.sql_values import Wall
+from connectors.sql_values import DIGITS, Wall
 
 Kind = sa.types.TypeEngine[Any]
 Base = sa.TableClause | sa.TextClause
@@ -88,10 +88,12 @@ def _postgresql(connection: sa.Connection, base: Base, zone: str) -> list[SqlCol
 
 
 def _postgresql_numeric(described: Any) -> SqlColumn:
-    """Without a precision a value may be too long for our type: then only reading tells."""
-    if described.precision is None:
+    """Without a precision, or with more than 38 digits, a value may be too long for our type: only reading tells."""
+    precision, scale = described.precision, described.scale or 0
+    if precision is None:
         return SqlColumn(described.name, sa.Numeric())
-    return SqlColumn(described.name, sa.Numeric(described.precision, described.scale or 0), pushable=True)
+    pushable = max(precision, scale, precision - scale) <= DIGITS
+    return SqlColumn(described.name, sa.Numeric(precision, scale), pushable=pushable)
 
 
 def _required(connection: sa.Connection, base: Base) -> set[str]:
@@ -152,7 +154,7 @@ def sqlite_kind(declared: str, zone: str) -> Kind:
 
 
 def _sized(sized: re.Match[str] | None) -> Kind:
-    return sa.Numeric(int(sized[1]), int(sized[2] or 0)) if sized and 0 < int(sized[1]) <= 76 else sa.Numeric()
+    return sa.Numeric(int(sized[1]), int(sized[2] or 0)) if sized and int(sized[1]) else sa.Numeric()
 
 
 def unfit_in_sqlite(connection: sa.Connection, base: Base, found: Sequence[SqlColumn]) -> set[str]:

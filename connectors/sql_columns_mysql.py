@@ -9,7 +9,7 @@ from pymysql.constants import FIELD_TYPE, FLAG
 from sqlalchemy.dialects import mysql
 
 from connectors.sql_columns import Base, Kind, SqlColumn, exactly_compared, no_rows
-from connectors.sql_values import Wall
+from connectors.sql_values import DIGITS, Wall
 
 BINARY_CHARSET = 63
 
@@ -41,8 +41,11 @@ def _mysql_column(field: Any, zone: str) -> SqlColumn:
     if kind is None or enumerated:
         return SqlColumn(field.name, sa.Text(), cast=True, nullable=nullable, pushable=True)
     single = isinstance(kind, sa.REAL)  # as text it would lose digits; as a double it has all of them
+    long = isinstance(kind, sa.Numeric) and not single and (kind.precision or 0) > DIGITS
     bits = field.type_code in (FIELD_TYPE.BIT, FIELD_TYPE.GEOMETRY)
-    return SqlColumn(field.name, kind, cast=single, nullable=nullable, pushable=exactly_compared(kind) and not bits)
+    return SqlColumn(
+        field.name, kind, cast=single, nullable=nullable, pushable=exactly_compared(kind) and not bits and not long
+    )
 
 
 def _mysql_kind(field: Any, zone: str) -> Kind | None:

@@ -74,7 +74,7 @@ def _postgresql_reason(error: Exception) -> str:
 def _mysql(error: Exception, place: Place) -> ConnectorError:
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     reason = _first_line(str(error.args[1]) if len(error.args) > 1 else str(error))
-    if code in _MYSQL_TIMEOUT or (code == 2013 and "timed out" in reason and "during query" in reason):
+    if code in _MYSQL_TIMEOUT:
         return StatementTimeout(place.source, place.limit)
     if code in _MYSQL_DENIED:
         return AccessDenied(place.source, place.where, reason)

@@ -15,7 +15,7 @@ from connectors.base import Problem
 from connectors.coerce import INSTANT, Coercion, Declared, Notation
 from connectors.errors import ValueDoesNotFit
 from connectors.sql_errors import Place
-from connectors.sql_values import OUTSIDE, Taken, Unfit, Wall, arrow_type, from_arrow, positions, taken
+from connectors.sql_values import DIGITS, OUTSIDE, Taken, Unfit, Wall, arrow_type, from_arrow, positions, taken
 
 ROWS = 50_000
 Kind = sa.types.TypeEngine[Any]
@@ -113,7 +113,7 @@ def _stored(one: Asked, dialect: str) -> Asked:
     word = one.declared.word if one.declared else ""
     if isinstance(one.kind, sa.Boolean) and word in ("integer", "decimal", "float", "text") and dialect != "postgresql":
         return Asked(one.name, sa.SmallInteger(), one.declared)
-    if isinstance(one.kind, sa.Numeric) and one.kind.precision is None and word == "text":
+    if isinstance(one.kind, sa.Numeric) and not 0 < (one.kind.precision or 0) <= DIGITS and word == "text":
         return Asked(one.name, sa.Text(), one.declared)
     if isinstance(one.kind, sa.Numeric) and one.declared and word == "decimal":
         return Asked(one.name, sa.Numeric(one.declared.precision, one.declared.scale), one.declared)

@@ -4,7 +4,7 @@ The SQLAlchemy type of a column says what its values become:
 
     Boolean                     bool
     Integer, BigInteger …       int64 (uint64 for MariaDB's unsigned bigint)
-    Numeric(p, s)               decimal128(p, s), decimal256 from 39 digits on; without p: decimal128(38, 12)
+    Numeric(p, s)               decimal128(p, s); without p, or with more than 38 digits: decimal128(38, at most 12)
     Float, Double, REAL         float64 (float32 for REAL)
     Date                        date32
     DateTime(timezone=True)     timestamp[us, UTC]
@@ -32,7 +32,8 @@ from sqlalchemy.dialects import mysql
 
 from connectors.coerce import INSTANT, in_zone
 
-FREE_PRECISION, FREE_SCALE = 38, 12
+DIGITS = 38
+FREE_PRECISION, FREE_SCALE = DIGITS, 12
 _FIRST_DAY, _LAST_DAY = dt.date(1, 1, 1), dt.date(9999, 12, 31)
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - wall time, placed in its zone later
 _DAYS = ((_FIRST_DAY - _EPOCH.date()).days, (_LAST_DAY - _EPOCH.date()).days)
@@ -100,12 +101,14 @@ def arrow_type(kind: sa.types.TypeEngine[Any]) -> pa.DataType:
 
 
 def _decimal(precision: int | None, scale: int | None) -> pa.DataType:
-    """Negative scales and scales beyond the precision, which PostgreSQL has, are widened to what Arrow engines know."""
-    if precision is None:
-        return pa.decimal128(FREE_PRECISION, FREE_SCALE)
-    scale = scale or 0
+    """What engines can hold, which is 38 digits (DuckDB refuses decimal256). A longer column mostly has shorter values.
+
+    Negative scales and scales beyond the precision, which PostgreSQL has, are widened to the usual form.
+    """
+    scale = FREE_SCALE if precision is None else scale or 0
+    precision = precision or FREE_PRECISION
     precision, scale = (precision - scale, 0) if scale < 0 else (max(precision, scale), scale)
-    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    return pa.decimal128(precision, scale) if precision <= DIGITS else pa.decimal128(DIGITS, min(scale, FREE_SCALE))
 
 
 def taken(values: Sequence[Any], kind: sa.types.TypeEngine[Any], dialect: str) -> Taken:
@@ -136,30 +139,35 @@ class Misfit(ValueError):
 
 def _array(values: Sequence[Any], target: pa.DataType, reader: Reader) -> tuple[pa.Array[Any], Unfit | None]:
     direct, read = reader
-    if set(map(type, values)) <= direct | {type(None)}:
+    present = set(map(type, values)) - {type(None)}
+    found = values if present <= direct else [None if one is None else _or_misfit(read, one) for one in values]
+    if found is values or not any(isinstance(one, Misfit) for one in found):
         try:
-            return pa.array(values, target), None
+            return pa.array(found, target), None
         except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
             pass  # one of them does not fit; the careful way finds which
-    good: list[Any] = []
-    bad: list[int] = []
-    worst: Misfit | None = None
-    for position, value in enumerate(values):
-        try:
-            good.append(None if value is None else _fitting(read(value), target))
-        except Misfit as misfit:
-            good.append(None)
-            bad.append(position)
-            worst = misfit if worst is None or (misfit.fatal and not worst.fatal) else worst
-    unfit = Unfit(worst.reason, tuple(bad), worst.fatal) if worst else None
-    return pa.array(good, target), unfit
+    found = [None if one is None else _or_misfit(read, one) for one in values] if found is values else list(found)
+    found = [one if one is None or isinstance(one, Misfit) else _fitting(one, target) for one in found]
+    misfits = {i: one for i, one in enumerate(found) if isinstance(one, Misfit)}
+    array = pa.array([None if isinstance(one, Misfit) else one for one in found], target)
+    if not misfits:
+        return array, None
+    worst = max(misfits.values(), key=lambda one: one.fatal)
+    return array, Unfit(worst.reason, tuple(misfits), worst.fatal)
+
+
+def _or_misfit(read: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return read(value)
+    except Misfit as misfit:
+        return misfit
 
 
 def _fitting(value: Any, target: pa.DataType) -> Any:
     try:
         pa.array([value], target)
-    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError) as error:
-        raise Misfit(f"not {_named(target)}", fatal=True) from error
+    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
+        return Misfit(f"not {_named(target)}", fatal=True)
     return value
 
 
@@ -182,7 +190,7 @@ def _reader(kind: sa.types.TypeEngine[Any]) -> Reader:
         case sa.Date():
             return frozenset({dt.date}), _date
         case sa.DateTime():
-            return frozenset(), _wall
+            return frozenset({dt.datetime}), _wall  # sessions speak UTC, so an aware time is one in UTC
         case sa.LargeBinary() | sa.BINARY() | sa.VARBINARY():
             return frozenset({bytes}), _bytes
     return frozenset({str}), _text
@@ -213,7 +221,13 @@ def _exact(value: Any) -> Decimal:
         value = Decimal(value)
     if not isinstance(value, Decimal) or not value.is_finite():
         raise Misfit("not a number")
-    return value
+    return _without_zeros(value)
+
+
+def _without_zeros(value: Decimal) -> Decimal:
+    """1.500 as 1.5, since Arrow counts the zeros as digits; Decimal.normalize would round to 28 digits."""
+    text = format(value, "f")
+    return Decimal(text.rstrip("0").rstrip(".")) if "." in text else value
 
 
 def _date(value: Any) -> dt.date:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import sqlalchemy as sa
 
 from connectors import conformance
-from connectors.conformance import Kit, Stored
-from connectors.sql import SqlSource
+from connectors.base import Scan
+from connectors.conformance import ConformanceFailure, Kit, Stored
+from connectors.sql import SqlDataset, SqlSettings, SqlSource
 
 SECRET = "s3cr3t-canary"
 KINDS: dict[str, Callable[[], sa.types.TypeEngine[Any]]] = {
@@ -36,7 +39,7 @@ class SqlKit:
         self.settings = {"type": "sql", "url": url, "statement_timeout": "1m"}
 
     def store(self, table: pa.Table) -> Stored:
-        engine = sa.create_engine(self._admin(), poolclass=sa.pool.NullPool)
+        engine = sa.create_engine(self._url, poolclass=sa.pool.NullPool)
         dialect = engine.dialect.name
         stamp = sa.dialects.mysql.TIMESTAMP(fsp=6) if dialect == "mysql" else sa.DateTime(timezone=True)
         columns = [sa.Column(n, KINDS[n]() if n in KINDS else stamp, nullable=True) for n in table.column_names]
@@ -70,9 +73,6 @@ class SqlKit:
         with engine.connect() as connection:
             return sorted(map(str, connection.exec_driver_sql("select * from charges").all()))
 
-    def _admin(self) -> str:
-        return self._url
-
 
 @pytest.fixture(
     params=[
@@ -93,3 +93,58 @@ def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Kit:
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__)
 def test_the_sql_connector_keeps_the_promises_of_every_connector(check: Callable[[Kit], None], kit: Kit) -> None:
     check(kit)
+
+
+class Sorting(SqlSource):
+    """A careless connector: gives columns in the order of the alphabet."""
+
+    def scan(self, dataset: SqlDataset, columns: Sequence[str]) -> Scan:
+        return super().scan(dataset, sorted(columns))
+
+
+class Stripping(SqlSource):
+    """A careless connector: leading zeros and outer blanks are lost."""
+
+    def scan(self, dataset: SqlDataset, columns: Sequence[str]) -> Scan:
+        scan = super().scan(dataset, columns)
+        table = scan.reader.read_all()
+        ids = pc.utf8_ltrim(table.column("id"), characters="0") if "id" in columns else None
+        changed = table if ids is None else table.set_column(table.column_names.index("id"), "id", ids)
+        return Scan(changed.to_reader(), scan.problems, scan.release)
+
+
+class Gulping(SqlSource):
+    """A careless connector: the whole dataset is one batch."""
+
+    def scan(self, dataset: SqlDataset, columns: Sequence[str]) -> Scan:
+        scan = super().scan(dataset, columns)
+        return Scan(scan.reader.read_all().combine_chunks().to_reader(), scan.problems, scan.release)
+
+
+class Talkative(SqlSource):
+    """A careless connector: its address is in its name."""
+
+    def __repr__(self) -> str:
+        return f"SqlSource({self._url.render_as_string(hide_password=False)})"
+
+
+@pytest.mark.parametrize(
+    ("careless", "check"),
+    [
+        (Sorting, conformance.only_the_columns_asked_for_in_that_order),
+        (Stripping, conformance.values_arrive_exactly),
+        (Gulping, conformance.batches_are_bounded),
+        (Talkative, conformance.no_secret_is_shown),
+    ],
+    ids=lambda one: one.__name__,
+)
+def test_a_careless_connector_does_not_pass(
+    careless: type[SqlSource], check: Callable[[Kit], None], tmp_path: Path
+) -> None:
+    class CarelessKit(SqlKit):
+        def store(self, table: pa.Table) -> Stored:
+            stored = super().store(table)
+            return replace(stored, source=careless("shop", SqlSettings.model_validate(self.settings), tmp_path))
+
+    with pytest.raises(ConformanceFailure):
+        check(CarelessKit(f"sqlite:///{tmp_path}/{SECRET}.db", tmp_path, SECRET if careless is Talkative else None))
