@@ -15,7 +15,8 @@ from notifications import words
 from notifications.document import Document, Line, Section, Span
 from notifications.slack_limits import FIELD, HEADER, SECTION, TOTAL, check, mended
 
-_OWNER_ID = re.compile(r"(?:<(?:@|!subteam\^))?(?P<id>[SUW][A-Z0-9]{6,20})>?")
+# A bare id has a digit: an owner may well be called WAREHOUSE or SUPPORT.
+_OWNER_ID = re.compile(r"(?:<@|<!subteam\^|(?=[A-Z]*\d))(?P<id>[SUW][A-Z0-9]{6,20})>?")
 
 __all__ = ["Message", "as_text", "check", "escape", "inert", "message", "templated", "thread"]
 
@@ -89,7 +90,7 @@ def _paragraph(lines: Sequence[Line], mentions: Mapping[str, str]) -> Block:
 
 
 def _element(span: Span, mentions: Mapping[str, str]) -> Block:
-    if span.mention is not None and (ringing := _mention(mentions.get(span.mention, span.mention))):
+    if span.mention is not None and (ringing := _mention(span.mention, mentions)):
         return ringing
     element: Block = {"type": "text", "text": span.text}
     if span.link is not None:
@@ -99,11 +100,12 @@ def _element(span: Span, mentions: Mapping[str, str]) -> Block:
     return element
 
 
-def _mention(owner: str) -> Block | None:
-    """The element that rings: a user group, a user, or a whole channel where the configuration says so."""
-    if owner in ("!here", "!channel"):
-        return {"type": "broadcast", "range": owner[1:]}
-    found = _OWNER_ID.fullmatch(owner)
+def _mention(owner: str, mentions: Mapping[str, str]) -> Block | None:
+    """The element that rings: a user group, a user, or a whole channel where `mentions` says so."""
+    whom = mentions.get(owner, owner)
+    if whom in ("!here", "!channel") and owner in mentions:
+        return {"type": "broadcast", "range": whom[1:]}
+    found = _OWNER_ID.fullmatch(f"<@{whom}>" if owner in mentions else whom)
     if not found:
         return None
     if found["id"].startswith("S"):

@@ -116,6 +116,15 @@ def test_only_an_owner_that_the_configuration_knows_rings(slack: SlackServer) ->
     ]
 
 
+@pytest.mark.parametrize("owner", ["WAREHOUSE", "@here", "<!channel>", "!here", "finance & Co"])
+def test_an_owner_nobody_gave_an_id_is_only_named(slack: SlackServer, owner: str) -> None:
+    bot(slack).send(night(replace(double_charges(1), owner=owner)))
+
+    everything = list(leaves(slack.messages[0]["blocks"]))
+    assert {"type": "text", "text": owner} in everything
+    assert {element["type"] for element in everything} == {"text", "link"}
+
+
 def test_the_preview_is_what_the_channel_shows(slack: SlackServer) -> None:
     notice = night(double_charges(30))
     channel = bot(slack)
