@@ -17,7 +17,7 @@ def repeated(question: Repeats) -> sa.Select[Any]:
     if question.near is not None:
         at = question.near.at
         computed.append(at.label(names["before"] + "_at"))
-        for name, neighbour in (("before", sa.func.lag(at)), ("after", sa.func.lead(at))):
+        for name, neighbour in (("before", sa.func.lag(at, type_=at.type)), ("after", sa.func.lead(at, type_=at.type))):
             computed.append(neighbour.over(partition_by=key, order_by=at).label(names[name]))
     if question.differ is not None:
         for name, end in (("least", sa.func.min), ("greatest", sa.func.max)):
@@ -36,8 +36,9 @@ def repeated(question: Repeats) -> sa.Select[Any]:
 
 def states(question: Repeats) -> sa.Select[Any]:
     """How many records are in each state."""
-    state: sa.ColumnElement[Any] = question.state.label("state")
-    return sa.select(state, sa.func.count().label("records")).group_by(question.state)
+    each = sa.select(question.state.label("state")).select_from(question.keyed).subquery("each_record")
+    counted: sa.Select[Any] = sa.select(each.c.state, sa.func.count().label("records")).group_by(each.c.state)
+    return counted
 
 
 def identity(ids: sa.Select[Any]) -> sa.Select[Any]:
