@@ -178,7 +178,7 @@ def public(value: Value) -> str | int | float | bool | None:
         case int():
             return value
         case Decimal():
-            return format(value, "f")
+            return _decimal_text(value)
         case float():
             return value if value - value == 0 else repr(value)
         case dt.datetime():
@@ -186,6 +186,14 @@ def public(value: Value) -> str | int | float | bool | None:
         case dt.date():
             return value.isoformat()
     return value.hex()
+
+
+def _decimal_text(value: Decimal) -> str:
+    """Plain digits without the zeros a column's scale adds, but two places where there were two: 312.40, not 312.4."""
+    text = format(value, "f")
+    whole, mark, places = text.partition(".")
+    kept = places.rstrip("0")
+    return whole + mark + kept.ljust(min(2, len(places)), "0") if mark else whole
 
 
 def id_of(record: str) -> RecordId:
