@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -80,10 +81,14 @@ class Channels(Mapping[str, Channel]):
 
 
 class Application:
-    """A project with everything it needs to run, opened when first needed. Close it, or use it in a `with`."""
+    """A project with everything it needs to run, opened when first needed. Close it, or use it in a `with`.
 
-    def __init__(self, project: Project) -> None:
+    `sleep` waits so many seconds, between attempts to deliver a message.
+    """
+
+    def __init__(self, project: Project, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self.project = project
+        self._sleep = sleep
         self.sources = Sources(project)
         self.channels = Channels(project)
         self._store: Store | None = None
@@ -163,7 +168,7 @@ class Application:
         if dry_run:
             return self._rehearse(chosen, some, at, watch)
         order = runs.Order(chosen, at, "manual" if slot is None else "slot", some)
-        tools = runs.Equipment(self.project, self.store, self.subject, self.channels, self.budget, watch)
+        tools = runs.Equipment(self.project, self.store, self.subject, self.channels, self.budget, watch, self._sleep)
         return runs.run(order, tools)
 
     def _slot(self, slot: str | dt.datetime | None) -> dt.datetime:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,7 +65,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Equipment:
-    """What a run works with. `watch` is told what is happening: (rule, records read so far)."""
+    """What a run works with. `watch` is told what is happening: (rule, records read so far); `sleep` waits seconds."""
 
     project: Project
     store: Store
@@ -72,6 +73,7 @@ class Equipment:
     channels: Mapping[str, Channel]
     budget: Budget
     watch: Callable[[str, int], None] = lambda _rule, _read: None
+    sleep: Callable[[float], None] = time.sleep
 
 
 def run(order: Order, tools: Equipment) -> RunReport:
@@ -89,7 +91,7 @@ def run(order: Order, tools: Equipment) -> RunReport:
             report = work.ended_before() or work.through()
         finally:
             _give_back(tools.store, held)
-    return report.told(delivery.deliver(tools.store, _reachable(tools)))
+    return report.told(_deliver(tools))
 
 
 def _give_back(store: Store, held: lease.Lease) -> None:
@@ -99,9 +101,12 @@ def _give_back(store: Store, held: lease.Lease) -> None:
         return  # somebody took over and goes on; every write of ours after that was refused
 
 
-def _reachable(tools: Equipment) -> Mapping[str, Channel]:
-    """Every configured channel: messages that earlier runs could not deliver are tried again by any job."""
-    return {name: tools.channels[name] for name in tools.project.channels}
+def _deliver(tools: Equipment) -> delivery.Report:
+    """To every configured channel: messages that earlier runs could not deliver are tried again by any job."""
+    configured = tools.project.channels
+    ask = [name for name, channel in configured.items() if channel.settings.on_unknown == "person"]
+    channels = {name: tools.channels[name] for name in configured}
+    return delivery.deliver(tools.store, channels, ask_a_person=ask, sleep=tools.sleep)
 
 
 @dataclass
