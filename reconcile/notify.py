@@ -11,7 +11,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.base import MASK, FailureNotice, GroupNotice, Notice, RuleNotice
 from reconcile.findings import Change
 from reconcile.findings_identity import public
 from reconcile.findings_shown import Finding, FindingMember
@@ -20,7 +20,6 @@ from rules.forensics import retry_sentence
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import RecordId, Value
 
-MASK = "•••"
 MOST_GROUPS = 40
 """A message shows three groups, its thread some more; the rest is a count and a command."""
 
