@@ -16,7 +16,7 @@ from rules.functions import characters, exact, is_ascii, micros_between, plain, 
 from rules.mistakes import listed
 from rules.models import KeyPart
 from rules.normalise import Exactness, chain_function, chain_sql, chain_type, weakest
-from rules.shortcuts import simple_form
+from rules.shortcuts import simple_forms
 from rules.values import Column, Schema, Type, Value, canonical
 
 DATABASES = {"postgresql": "PostgreSQL", "mysql": "MariaDB or MySQL", "mariadb": "MariaDB", "sqlite": "SQLite"}
@@ -217,9 +217,8 @@ class Compiler:
         if compiled is not None and compiled[1] == "always":
             return compiled[0]
         called = self._called(_text_function(kind, part, self.timezone), column)
-        if shortcut := simple_form(part.steps, column):
-            fits, value = shortcut
-            return sa.case((fits, value), else_=called)
+        if kind is Type.TEXT and (forms := simple_forms(part.steps, column)):
+            return sa.case((column.is_(None), sa.null()), *forms, else_=called)
         if compiled is None:
             return called
         return sa.case((is_ascii(column), compiled[0]), else_=called)

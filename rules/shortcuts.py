@@ -10,41 +10,52 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from rules.functions import is_ascii
 from rules.models import Step
 
-Form = tuple[sa.ColumnElement[bool], sa.ColumnElement[Any]]
+Form = tuple[tuple[sa.ColumnElement[bool], sa.ColumnElement[Any]], ...]
+"""Conditions with the values where they hold, to be tried in order."""
 
-_SIMPLE_ADDRESS = r"[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+"
+_DOMAIN = r"@[a-z0-9-]+(\.[a-z0-9-]+)+"
+_PLAIN = r"[a-z0-9_.-]+" + _DOMAIN
+_MIXED = r"(?i)[a-z0-9_.-]+(\+[a-z0-9_.+-]*)?" + _DOMAIN
 _LEAVE_ADDRESSES_ALONE = ("trim", "squeeze", "lower", "casefold", "nfkc", "unaccent")
 
 
-def simple_form(steps: Sequence[Step], column: sa.ColumnElement[Any]) -> Form | None:
-    """The shortcut for a chain, or None. Steps before it that change nothing in simple values may stand there."""
+def simple_forms(steps: Sequence[Step], column: sa.ColumnElement[Any]) -> Form:
+    """The shortcuts for a chain, if any. Steps before it that change nothing in simple values may stand there."""
     if not steps or any(step.name not in _LEAVE_ADDRESSES_ALONE for step in steps[:-1]):
-        return None
-    form = _FORMS.get(steps[-1].name)
-    return form(column) if form else None
+        return ()
+    forms = _FORMS.get(steps[-1].name)
+    return forms(column) if forms else ()
 
 
 def _email(column: sa.ColumnElement[Any]) -> Form:
     lowered = sa.func.lower(column, type_=sa.Text())
-    # Labels in punycode are checked by the idna package.
-    plain = sa.func.regexp_full_match(column, _SIMPLE_ADDRESS, type_=sa.Boolean())
-    return sa.and_(plain, sa.not_(_contains(lowered, "xn--"))), lowered
+    return (
+        (sa.and_(_matches(column, _PLAIN), _ordinary(column, "xn--")), column),
+        (sa.and_(is_ascii(column), _matches(column, _MIXED), _ordinary(lowered, "xn--")), lowered),
+    )
 
 
 def _mailbox(column: sa.ColumnElement[Any]) -> Form:
-    fits, lowered = _email(column)
+    # Gmail's dots are left to Python, and so are labels in punycode, which a package checks.
+    special = ("xn--", "@gmail.com", "@googlemail.com")
+    lowered = sa.func.lower(column, type_=sa.Text())
     local, domain = (sa.func.split_part(lowered, "@", n, type_=sa.Text()) for n in (1, 2))
-    untagged = sa.func.split_part(local, "+", 1, type_=sa.Text())
-    tagged = sa.case((_contains(lowered, "+"), untagged + "@" + domain), else_=lowered)
-    # A tag without a name before it, and Gmail's dots, are rare enough for Python.
-    gmail = sa.or_(_contains(lowered, "@gmail.com"), _contains(lowered, "@googlemail.com"))
-    return sa.and_(fits, sa.not_(gmail), sa.not_(sa.func.starts_with(lowered, "+", type_=sa.Boolean()))), tagged
+    untagged = sa.func.split_part(local, "+", 1, type_=sa.Text()) + "@" + domain
+    return (
+        (sa.and_(_matches(column, _PLAIN), _ordinary(column, *special)), column),
+        (sa.and_(is_ascii(column), _matches(column, _MIXED), _ordinary(lowered, *special)), untagged),
+    )
 
 
-def _contains(text: sa.ColumnElement[Any], part: str) -> sa.ColumnElement[bool]:
-    return sa.func.contains(text, part, type_=sa.Boolean())
+def _matches(column: sa.ColumnElement[Any], pattern: str) -> sa.ColumnElement[bool]:
+    return sa.func.regexp_full_match(column, pattern, type_=sa.Boolean())
+
+
+def _ordinary(text: sa.ColumnElement[Any], *special: str) -> sa.ColumnElement[bool]:
+    return sa.and_(*(sa.not_(sa.func.contains(text, part, type_=sa.Boolean())) for part in special))
 
 
 _FORMS: dict[str, Callable[[sa.ColumnElement[Any]], Form]] = {"email": _email, "mailbox": _mailbox}

@@ -549,7 +549,7 @@ def explain(rule: DuplicatesRule, relation: Relation, records: Records | str, sl
     return list(_guard(fitted, table, dialect, slot, guard).statements(dialect))
 
 
-def detect(  # noqa: PLR0917  (the last two are for those who bound memory)
+def detect(
     rule: DuplicatesRule,
     relation: Relation,
     records: Records,
