@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +43,7 @@ def play(folder: Path | None, out: Output) -> None:
         show(application.run("nightly", slot=now + dt.timedelta(hours=2)), out)
     _heading(out, "Try next")
     out.say(
-        f"cd {place}\n"
+        f"cd {place}\n{_path()}"
         "reconcile findings --rule double-charge     what is open\n"
         "reconcile show ID                           one finding, its records, its history\n"
         "reconcile dismiss ID --note 'two parcels'   not a duplicate: remembered\n"
@@ -49,6 +51,13 @@ def play(folder: Path | None, out: Output) -> None:
         "reconcile audit verify                      the log, proven\n"
         "cat reconcile.yaml messages.txt             the rules, and what the channel was told"
     )
+
+
+def _path() -> str:
+    """What to type first where `reconcile` alone would not be found, as after `make demo`."""
+    program = Path(sys.argv[0]).absolute()
+    known = shutil.which("reconcile") is not None or program.name != "reconcile"
+    return "" if known else f"export PATH={program.parent}:$PATH\n"
 
 
 def _heading(out: Output, text: str) -> None:

@@ -61,13 +61,17 @@ def _code(error: Exception) -> int:
     from notifications.errors import ChannelError
     from reconcile.app import NameUnknown
     from reconcile.config import ConfigProblems
+    from reconcile.decide import FindingChanged, WrongState
     from reconcile.detect import RuleDoesNotFit
     from reconcile.lease import LeaseLost
     from reconcile.plugins import PluginBroken
     from reconcile.slots import SlotRefused
     from reconcile.store.errors import StoreError
+    from reconcile.store.findings import FindingError
 
-    if isinstance(error, (ConfigProblems, NameUnknown, PluginBroken, RuleDoesNotFit, SlotRefused)):
+    if isinstance(error, (FindingChanged, WrongState)):
+        return REFUSED
+    if isinstance(error, (ConfigProblems, FindingError, NameUnknown, PluginBroken, RuleDoesNotFit, SlotRefused)):
         return WRONG
     if isinstance(error, (ConnectorError, ChannelError, StoreError, LeaseLost)):
         return FAILED
