@@ -304,7 +304,7 @@ def _step(position: int, field: pa.Field[Any], kind: Declared | None, notation: 
 
 def _already(arrow: pa.DataType, kind: Declared) -> bool:
     t = pa.types
-    return {
+    same: dict[str, bool] = {
         "text": t.is_string(arrow) or t.is_large_string(arrow),
         "integer": t.is_integer(arrow),
         "decimal": t.is_decimal(arrow),
@@ -312,7 +312,8 @@ def _already(arrow: pa.DataType, kind: Declared) -> bool:
         "boolean": t.is_boolean(arrow),
         "date": t.is_date(arrow),
         "instant": bool(arrow == INSTANT),
-    }[kind.word]
+    }
+    return same[kind.word]
 
 
 def _without(column: str, nulls: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from connectors.base import DuckReadable, DuckScan, Problem, Queryable, Scan, Source
 from connectors.duck import problems_of
+from connectors.errors import ConnectorError
 from reconcile.settings import DatasetConfig
 from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Streamed
 from rules.kinds import duplicates
@@ -158,13 +159,18 @@ def _records(
             raise source.failure(reading, error) from error
         return
     opened: list[Scan] = []
+    failed: list[ConnectorError] = []
 
     def stream(columns: tuple[str, ...]) -> pa.RecordBatchReader:
         opened.append(source.scan(reading, columns))
-        return _counting(opened[-1].reader, progress)
+        return _counting(opened[-1].reader, progress, failed)
 
     try:
         yield Streamed(stream)
+    except Exception:
+        if failed:  # DuckDB hands an error of the stream on as one of its own, with a traceback for a message
+            raise failed[0] from None
+        raise
     finally:
         for one in opened:
             one.close()
@@ -182,14 +188,20 @@ def _sql(source: Source, reading: object, columns: tuple[str, ...]) -> str:
     return scan.sql
 
 
-def _counting(reader: pa.RecordBatchReader, progress: Callable[[int], None]) -> pa.RecordBatchReader:
-    """The same batches, and `progress` told of each."""
+def _counting(
+    reader: pa.RecordBatchReader, progress: Callable[[int], None], failed: list[ConnectorError]
+) -> pa.RecordBatchReader:
+    """The same batches, `progress` told of each, and what stopped them kept in `failed`."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         read = 0
-        for batch in reader:
-            read += batch.num_rows
-            progress(read)
-            yield batch
+        try:
+            for batch in reader:
+                read += batch.num_rows
+                progress(read)
+                yield batch
+        except ConnectorError as error:
+            failed.append(error)
+            raise
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())

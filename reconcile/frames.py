@@ -59,7 +59,7 @@ def find_duplicates(
     records = Streamed(open=lambda columns: table.select(list(columns)).to_reader())
     found = duplicates.detect(rule, relation, records, slot or dt.datetime.now(dt.UTC))
     members = [
-        (number, "surplus" if place else "keeper", member.id[0])
+        (number, "surplus" if place else "keeper", int(str(member.id[0])))
         for number, group in enumerate(found.groups)
         for place, member in enumerate(group.members)
     ]

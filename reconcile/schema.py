@@ -57,7 +57,7 @@ def _dataset(connector: str) -> Schema:
     """What every dataset says, and what this connector adds."""
     ours, theirs = _of(DatasetEntry), _load("connectors", connector, "Dataset")
     ours["properties"]["timezone"].pop("default")  # it is the project's
-    added = _of(theirs) if theirs else {"properties": {}, "additionalProperties": True}
+    added: Schema = _of(theirs) if theirs else {"properties": {}, "additionalProperties": True}
     return {
         "title": f"dataset of a source of type {connector}",
         "type": "object",
@@ -132,7 +132,7 @@ def _as_written(schema: Schema) -> Schema:
     if kind in ("integer", "number", "boolean"):
         pattern = _BOOLEAN_AS_TEXT if kind == "boolean" else _NUMBER_AS_TEXT
         text = {"type": "string", "pattern": pattern}
-        described = {key: schema[key] for key in ("description", "default", "examples") if key in schema}
+        described: Schema = {key: schema[key] for key in ("description", "default", "examples") if key in schema}
         return {**described, "anyOf": [_without(schema, *described), text]}
     return schema
 
