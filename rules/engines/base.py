@@ -157,6 +157,9 @@ class Repeats:
 
     `identity` are the columns of the dataset's id, `ids` the same for all its records and nothing else.
 
+    `plain` are columns that stand in the key as they are, where other parts cost more to compute: an engine may
+    look at these first, and compile the question with `over` for the records that are left.
+
     `state` is 0 for a record that takes part; any other number is for the kind to explain. `outside` are the states
     of records that the dataset's own filter leaves out. `python` are the functions DuckDB calls
     back, by name: so many texts (or None) in, a text (or None) out.
@@ -173,6 +176,8 @@ class Repeats:
     outside: tuple[int, ...] = ()
     near: Near | None = None
     differ: sa.ColumnElement[Any] | None = None
+    plain: tuple[str, ...] = ()
+    over: Callable[[sa.FromClause], Repeats] | None = None
     python: Mapping[str, tuple[Callable[..., str | None], int]] = field(default_factory=dict)
 
 

@@ -147,7 +147,7 @@ class Embedded:
         for number in range(slices):
             self._db.execute(into + render(hashed.repeated(question, slices, number), self.dialect))
             into = "insert into repeated "
-        return self.query(hashed.members(question))
+        return self.query(hashed.members(hashed.narrowed(question, self.table)))
 
     def _repeated_ids(self, ids: sa.Select[Any]) -> int:
         """How many records carry an id that another one before them has."""
@@ -192,11 +192,11 @@ class Embedded:
         return int(number)
 
 
-def statements(question: Repeats) -> tuple[str, ...]:
+def statements(question: Repeats, table: sa.FromClause) -> tuple[str, ...]:
     """The SQL for people to read; slices are left out, they only repeat the grouping for a part of the hashes."""
     texts = {
         "marks": "create temp table marks as\n" + render(hashed.marks(question), Embedded.dialect),
         "repeated": "create temp table repeated as\n" + render(hashed.repeated(question, 1, 0), Embedded.dialect),
-        "members": render(hashed.members(question), Embedded.dialect),
+        "members": render(hashed.members(hashed.narrowed(question, table)), Embedded.dialect),
     }
     return tuple(f"-- {name}\n{text}" for name, text in texts.items())

@@ -20,6 +20,7 @@ MARKS = sa.table(
     sa.column("place"),
     sa.column("differ", sa.BigInteger),
 )
+_HALF: sa.ColumnElement[int] = sa.literal_column("32")
 REPEATED = sa.table("repeated", sa.column("key_hash", sa.BigInteger), sa.column("place"))
 
 
@@ -98,8 +99,26 @@ def members(question: Repeats) -> sa.Select[Any]:
     return wanted.where(sa.tuple_(key, question.near.at).in_(sa.select(REPEATED.c.key_hash, REPEATED.c.place)))
 
 
+def narrowed(question: Repeats, table: sa.FromClause) -> Repeats:
+    """The question over the records whose plain columns repeat, which spares the others the costly part of the key."""
+    if not question.plain or question.over is None:
+        return question
+    upper = _upper(sa.func.hash(*(table.c[name] for name in question.plain)))
+    left = sa.select(table).where(upper.in_(sa.select(_upper(REPEATED.c.key_hash))))
+    return question.over(left.subquery("records"))
+
+
 def _key_hash(question: Repeats) -> sa.ColumnElement[Any]:
-    return sa.case((question.takes_part, sa.func.hash(*question.key)))
+    """64 bits; when there are plain columns their hash is the upper half, so that it can be looked up alone."""
+    whole: sa.ColumnElement[Any] = sa.func.hash(*question.key)
+    if question.plain:
+        plain = sa.func.hash(*(question.keyed.c[name] for name in question.plain))
+        whole = sa.func.xor(_upper(plain).op("<<")(_HALF), _upper(whole))
+    return sa.case((question.takes_part, whole))
+
+
+def _upper(hashed: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return hashed.op(">>")(_HALF)
 
 
 def _inside(question: Repeats, state: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:

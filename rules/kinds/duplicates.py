@@ -294,6 +294,23 @@ class _Fitted:
         return tuple(names)
 
     @cached_property
+    def plain(self) -> tuple[str, ...]:
+        """Columns that are in the key as they are, where another part is normalised. Floats equal others than they
+        look like, and where nulls match, so do blank texts."""
+        parts = self.parts
+        if not any(part.steps or part.column in self.columns.derived for part in parts):
+            return ()
+        schema = self.columns.schema
+        return tuple(
+            part.column
+            for part in parts
+            if not part.steps
+            and part.column not in self.columns.derived
+            and not self.matches_null(part)
+            and schema[part.column].type is not Type.FLOAT
+        )
+
+    @cached_property
     def lookups(self) -> tuple[int, ...]:
         """Parts of the key, by position, whose values DuckDB and a database write alike."""
         schema, zone = self.columns.schema, self.relation.timezone
@@ -355,6 +372,8 @@ def _compiled(
         outside=(_OUTSIDE, _OUTSIDE_UNKNOWN) if relation.where is not None else (),
         near=Near(c["place"], compiler.within(rule.span.column, rule.span.by)) if rule.span else None,
         differ=c.get("differing"),
+        plain=fitted.plain,
+        over=lambda narrowed: _compiled(fitted, narrowed, dialect, slot, ascii_only),
         python=compiler.python,
     )
 
@@ -539,7 +558,7 @@ def explain(rule: DuplicatesRule, relation: Relation, records: Records | str, sl
     fitted = _fitted(rule, relation)
     dialect = records if isinstance(records, str) else records.dialect if isinstance(records, Pushed) else "duckdb"
     if dialect == "duckdb":
-        return list(embedded.statements(_compiled(fitted, fitted.table, dialect, slot)))
+        return list(embedded.statements(_compiled(fitted, fitted.table, dialect, slot), fitted.table))
     _refuse_obstacle(fitted, dialect)
     table = records.table if isinstance(records, Pushed) else fitted.table_named(relation.dataset)
     everything = _compiled(fitted, table, dialect, slot)
@@ -570,7 +589,11 @@ def detect(
         with Embedded(fitted.table, records, memory, temp) as engine:
             question = _compiled(fitted, engine.table, engine.dialect, slot)
             answer = _Answer(
-                engine.name, engine.tally(question), engine.members(question), None, embedded.statements(question)
+                engine.name,
+                engine.tally(question),
+                engine.members(question),
+                None,
+                embedded.statements(question, engine.table),
             )
     states = answer.tally.states
     read = sum(states.values())
