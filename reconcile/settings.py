@@ -30,6 +30,7 @@ _UNITS = (
     | {f"{u}b": 1000**i for i, u in enumerate("kmgt", 1)}
     | {f"{u}ib": 1024**i for i, u in enumerate("kmgt", 1)}
 )
+_SIZED_DECIMAL = re.compile(r"decimal\(\d{1,2},\d{1,2}\)")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
@@ -132,7 +133,7 @@ def _column(value: Any) -> Any:
     word, _, form = value.partition(" ") if isinstance(value, str) else ("", "", "")
     if not word:
         raise ValueError("a column is declared by its type, like decimal, or by {is: expression}")
-    if word not in COLUMN_TYPES:
+    if word not in COLUMN_TYPES and not _SIZED_DECIMAL.fullmatch(word):
         raise ValueError(f"`{short(word)}` is not a type; {suggestion(word, COLUMN_TYPES, otherwise='use')}")
     if form and word not in ("date", "instant"):
         raise ValueError(f"only date and instant take a format; write `{word}` alone")
@@ -143,7 +144,7 @@ def _column(value: Any) -> Any:
 
 _COLUMN_SCHEMA = {
     "anyOf": [
-        {"type": "string", "pattern": rf"^({'|'.join(COLUMN_TYPES)})( .*)?$"},
+        {"type": "string", "pattern": rf"^({'|'.join(COLUMN_TYPES)}|decimal\(\d{{1,2}},\d{{1,2}}\))( .*)?$"},
         {"type": "object", "required": ["is"], "additionalProperties": False, "properties": {"is": {"type": "string"}}},
     ]
 }
