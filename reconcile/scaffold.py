@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from reconcile.schema import json_schema
@@ -65,7 +66,11 @@ P-9,A-18,35.50,EUR,2026-04-01T10:05:00Z,succeeded
 """
 
 
-class AlreadyThere(Exception):
+class ProjectNotWritten(Exception):
+    """The sample project was not written; the message is one sentence for people."""
+
+
+class AlreadyThere(ProjectNotWritten):
     """A file of the sample project exists; nothing was written."""
 
     def __init__(self, path: Path) -> None:
@@ -73,8 +78,15 @@ class AlreadyThere(Exception):
         self.path = path
 
 
+class FolderRefused(ProjectNotWritten):
+    """The folder cannot be made or written to."""
+
+    def __init__(self, directory: Path, error: OSError) -> None:
+        super().__init__(f"{directory} cannot hold a project: {error.strerror}; name a folder you may write to")
+
+
 def write_project(directory: Path) -> list[Path]:
-    """Write the sample project and return its files. Raises AlreadyThere, before anything is written, OSError."""
+    """Write the sample project and return its files. Raises AlreadyThere, before anything is written; FolderRefused."""
     schema = json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
     files = {
         directory / "reconcile.yaml": CONFIG,
@@ -82,6 +94,14 @@ def write_project(directory: Path) -> list[Path]:
         directory / "data" / "payments.csv": PAYMENTS,
         directory / "reconcile.schema.json": schema,
     }
+    try:
+        _write(files)
+    except OSError as error:
+        raise FolderRefused(directory, error) from error
+    return list(files)
+
+
+def _write(files: Mapping[Path, str]) -> None:
     for path in files:
         if path.exists() or path.is_symlink():
             raise AlreadyThere(path)
@@ -89,4 +109,3 @@ def write_project(directory: Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
-    return list(files)

@@ -10,18 +10,27 @@ from reconcile.cli import exits
 
 def main() -> NoReturn:
     """Run the command and end the process with its exit code; no traceback ever reaches the user."""
-    from reconcile.cli.commands import app
+    sys.exit(exits.after_the_last_word(_answer()))
 
+
+def _answer() -> int:
+    if sys.argv[1:] in (["version"], ["--version"]):
+        from reconcile import __version__
+
+        print(f"reconcile {__version__}")
+        return exits.DONE
     try:
+        exits.hear_signals()
         exits.refuse_foreign_packages()
+        from reconcile.cli.commands import app
+
         app(prog_name="reconcile")
     except SystemExit as ended:
-        sys.exit(ended.code)
+        return exits.of_the_parser(ended.code)
     except KeyboardInterrupt:
-        print("stopped; what was finished is kept, run it again to go on", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        exits.leave_quietly()
+        return exits.stopped(exits.INTERRUPTED)
+    except exits.Terminated:
+        return exits.stopped(exits.TERMINATED)
     except Exception as error:  # noqa: BLE001 - the last door: everything becomes one sentence and a code
-        sys.exit(exits.tell(error))
-    sys.exit(0)
+        return exits.tell(error)
+    return exits.DONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,12 +21,21 @@ def register(app: typer.Typer) -> None:
     app.command(help="Print the version.")(version)
 
 
-def init(directory: Annotated[Path, typer.Argument(help="Where; created if missing.")] = Path()) -> None:
+def init(
+    directory: Annotated[Path, typer.Argument(help="Where; created if missing.", metavar="[DIR]")] = Path(),
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
     from reconcile import scaffold
 
-    out = Output()
-    for path in scaffold.write_project(directory):
-        out.say(str(path))
+    out = Output(json, quiet, no_color)
+    written = [str(path) for path in scaffold.write_project(directory)]
+    if json:
+        out.emit({"files": written})
+        return
+    for path in written:
+        out.say(path)
     where = "" if directory == Path() else f"cd {directory} && "
     out.note(f"Try it: {where}reconcile run")
 
@@ -38,8 +47,8 @@ def check(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.app import load
     from reconcile.checking import look
+    from reconcile.cli.opening import load
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
@@ -56,22 +65,23 @@ def check(
     raise typer.Exit(exits.first_that_applies(*(one.code for one in findings)))
 
 
-def schema() -> None:
+def schema(json: AsJson = True, quiet: Quiet = False, no_color: NoColor = False) -> None:
     from reconcile.schema import json_schema
 
-    Output().emit(json_schema())
+    Output(json, quiet, no_color).emit(json_schema())
 
 
 def explain(
     rule: Annotated[str, typer.Argument(help="The rule's name.")],
     config: Config = FILE,
     json: AsJson = False,
+    quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
     from reconcile import detect
-    from reconcile.app import load
+    from reconcile.cli.opening import load
 
-    out = Output(json, no_color=no_color)
+    out = Output(json, quiet, no_color)
     with load(config) as application:
         chosen = application.rule(rule)
         choice = detect.explain(chosen, application.subject(chosen.dataset), dt.datetime.now(dt.UTC))
@@ -96,12 +106,11 @@ def demo(
     play(folder, Output(quiet=quiet, no_color=no_color))
 
 
-def version(json: AsJson = False) -> None:
+def version(json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
     from reconcile import __version__
 
-    out = Output(json)
-    answer: Any = {"version": __version__}
+    out = Output(json, quiet, no_color)
     if json:
-        out.emit(answer)
+        out.emit({"version": __version__})
     else:
         out.say(f"reconcile {__version__}")

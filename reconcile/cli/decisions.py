@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Quiet
 
 if TYPE_CHECKING:
     from reconcile.decide import Decision
@@ -37,15 +37,16 @@ def findings(
     severity: Annotated[str | None, typer.Option("--severity", help="This severe or worse.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="At most so many.", min=1)] = None,
     json: AsJson = False,
+    quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
     from notifications.words import money
-    from reconcile.app import load
+    from reconcile.cli.opening import load
     from reconcile.findings_shown import to_json
     from reconcile.store.findings import Filter, find
     from rules.models import parse_severity
 
-    out = Output(json, no_color=no_color)
+    out = Output(json, quiet, no_color)
     try:
         least = None if severity is None else parse_severity(severity)
     except ValueError as error:
@@ -94,14 +95,20 @@ def _day(finding: Finding) -> str:
     return finding.first_seen.strftime("%Y-%m-%d")
 
 
-def show(finding: Finding_, config: Config = FILE, json: AsJson = False, no_color: NoColor = False) -> None:
+def show(
+    finding: Finding_,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
     from notifications.words import money
     from reconcile import audit
-    from reconcile.app import load
+    from reconcile.cli.opening import load
     from reconcile.findings_shown import to_json
     from reconcile.store.findings import get
 
-    out = Output(json, no_color=no_color)
+    out = Output(json, quiet, no_color)
     with load(config) as application, application.store.read() as tx:
         one = get(tx, finding)
         history = list(audit.entries(tx, finding=one.id))
@@ -130,10 +137,21 @@ def _member(member: FindingMember, columns: list[str], role: str) -> tuple[str, 
     return (role, name, *("" if cell is None else str(cell) for cell in cells))
 
 
-def dismiss(finding: Finding_, config: Config = FILE, note: Note = None, json: AsJson = False) -> None:
+def dismiss(
+    finding: Finding_,
+    config: Config = FILE,
+    note: Note = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
     from reconcile import decide
 
-    _decide(config, json, lambda store, actor: decide.dismiss(store, finding, actor=actor, note=note))
+    _decide(
+        config,
+        Output(json, quiet, no_color),
+        lambda store, actor: decide.dismiss(store, finding, actor=actor, note=note),
+    )
 
 
 def snooze(
@@ -144,15 +162,21 @@ def snooze(
     ] = None,
     note: Note = None,
     json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
 ) -> None:
     from reconcile import decide
-    from reconcile.app import load
+    from reconcile.cli.opening import load
 
     end = None
     if until is not None:
         with load(config) as application:
             end = _until(until, application.project.timezone)
-    _decide(config, json, lambda store, actor: decide.snooze(store, finding, actor=actor, until=end, note=note))
+    _decide(
+        config,
+        Output(json, quiet, no_color),
+        lambda store, actor: decide.snooze(store, finding, actor=actor, until=end, note=note),
+    )
 
 
 def _until(text: str, timezone: str) -> dt.datetime:
@@ -174,10 +198,21 @@ def _until(text: str, timezone: str) -> dt.datetime:
         ) from error
 
 
-def reopen(finding: Finding_, config: Config = FILE, note: Note = None, json: AsJson = False) -> None:
+def reopen(
+    finding: Finding_,
+    config: Config = FILE,
+    note: Note = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
     from reconcile import decide
 
-    _decide(config, json, lambda store, actor: decide.reopen(store, finding, actor=actor, note=note))
+    _decide(
+        config,
+        Output(json, quiet, no_color),
+        lambda store, actor: decide.reopen(store, finding, actor=actor, note=note),
+    )
 
 
 def assign(
@@ -186,20 +221,25 @@ def assign(
     config: Config = FILE,
     note: Note = None,
     json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
 ) -> None:
     from reconcile import decide
 
-    _decide(config, json, lambda store, actor: decide.assign(store, finding, actor=actor, to=to or None, note=note))
+    _decide(
+        config,
+        Output(json, quiet, no_color),
+        lambda store, actor: decide.assign(store, finding, actor=actor, to=to or None, note=note),
+    )
 
 
-def _decide(config: str, json: bool, decision: Callable[[Any, str], Decision]) -> None:
-    from reconcile.app import load
+def _decide(config: str, out: Output, decision: Callable[[Any, str], Decision]) -> None:
+    from reconcile.cli.opening import load
     from reconcile.findings_shown import to_json
 
-    out = Output(json)
     with load(config) as application:
         made = decision(application.store, _person())
-    if json:
+    if out.json:
         out.emit({"changed": made.changed, "sentence": made.sentence, "finding": to_json(made.finding)})
     else:
         out.say(made.sentence)

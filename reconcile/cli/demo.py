@@ -20,7 +20,7 @@ LARGEST = 3
 
 def play(folder: Path | None, out: Output) -> None:
     """Play it in `folder` (created; must be empty), or in a temporary one that is kept for trying things."""
-    from reconcile.app import load
+    from reconcile.cli.opening import load
     from reconcile.demo import shop
 
     place = folder or Path(tempfile.mkdtemp(prefix="reconcile-demo-"))
@@ -61,9 +61,7 @@ def _path() -> str:
 
 
 def _heading(out: Output, text: str) -> None:
-    from rich.text import Text
-
-    out.console().print(Text(f"\n── {text}", style="bold"))
+    out.heading(f"\n── {text}")
 
 
 def _largest(application: Application, out: Output) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import importlib
 import os
+import signal
 import sys
 import tempfile
 import traceback
-from typing import NoReturn
+from collections.abc import Iterator
+from types import FrameType
 
 DONE = 0
 FOUND = 1
@@ -16,6 +18,8 @@ WRONG = 2
 FAILED = 3
 REFUSED = 4
 DEFECT = 70
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
 
 _ORDER = (DEFECT, WRONG, REFUSED, FAILED, FOUND, DONE)
 _PACKAGES = ("reconcile", "rules", "connectors", "notifications")
@@ -26,15 +30,43 @@ def first_that_applies(*codes: int) -> int:
     return next(code for code in _ORDER if code in (*codes, DONE))
 
 
+class Terminated(BaseException):
+    """SIGTERM: like Ctrl-C, everything open is closed and leases are given back on the way out."""
+
+
+def hear_signals() -> None:
+    """A service manager stops us with SIGTERM; without this the next run would wait for our lease to run out."""
+
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, leave)
+
+
+def stopped(code: int) -> int:
+    print("Stopped. What was finished is kept; run it again to go on", file=sys.stderr)
+    return code
+
+
+def of_the_parser(code: object) -> int:
+    """The exit code that the parser of the command line ended with; it takes Ctrl-C for an ending too."""
+    number = code if isinstance(code, int) else WRONG if code else DONE
+    return stopped(number) if number == INTERRUPTED else number
+
+
 def refuse_foreign_packages() -> None:
     """Our packages have common names, and another distribution can silently replace one; then nothing may run."""
     for name in _PACKAGES:
-        package = importlib.import_module(name)
-        if not getattr(package, "__reconcile__", False):
-            place = os.path.dirname(package.__file__ or "?")  # noqa: PTH120 - a path as text, for a sentence
+        try:
+            package = importlib.import_module(name)
+            ours = getattr(package, "__reconcile__", False)
+            place = os.path.dirname(package.__file__ or "") or "another place"  # noqa: PTH120 - text for a sentence
+        except Exception:  # noqa: BLE001 - whatever a stranger does when it is imported
+            ours, place = False, "another place"
+        if not ours:
             print(
-                f"The package {name!r} at {place} is not Reconcile's: another distribution of that name was installed "
-                "over it. Install reconcile-runner in a virtual environment of its own",
+                f"The package {name!r} at {place} is not Reconcile's: another package of that name stands before it. "
+                "Install reconcile-runner in a virtual environment of its own, and run it without PYTHONPATH",
                 file=sys.stderr,
             )
             raise SystemExit(WRONG)
@@ -65,29 +97,61 @@ def _code(error: Exception) -> int:
     from reconcile.detect import RuleDoesNotFit
     from reconcile.lease import LeaseLost
     from reconcile.plugins import PluginBroken
+    from reconcile.scaffold import ProjectNotWritten
     from reconcile.slots import SlotRefused
     from reconcile.store.errors import StoreError
     from reconcile.store.findings import FindingError
+    from rules.engines.base import OutOfMemory
 
     if isinstance(error, (FindingChanged, WrongState)):
         return REFUSED
-    if isinstance(error, (ConfigProblems, FindingError, NameUnknown, PluginBroken, RuleDoesNotFit, SlotRefused)):
+    if isinstance(
+        error,
+        (ConfigProblems, FindingError, NameUnknown, PluginBroken, ProjectNotWritten, RuleDoesNotFit, SlotRefused),
+    ):
         return WRONG
-    if isinstance(error, (ConnectorError, ChannelError, StoreError, LeaseLost)):
+    if isinstance(error, (ConnectorError, ChannelError, StoreError, LeaseLost, OutOfMemory)):
         return FAILED
     return DEFECT
 
 
+_HARMLESS = (TypeError, AttributeError, NameError, ImportError)
+"""Their messages hold names from our code; those of other errors can hold what was read, and are left out."""
+
+
 def _report(error: Exception) -> str:
-    """The traceback in a file only this user can read; it holds code and messages, no records."""
+    """The traceback in a file only this user can read; it holds code, no records and no secrets."""
     stamp = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%S")
     handle, path = tempfile.mkstemp(prefix=f"reconcile-defect-{stamp}-", suffix=".txt")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write("".join(traceback.format_exception(error)))
+        file.writelines(_traceback(error))
     return path
 
 
-def leave_quietly() -> NoReturn:
-    """Whoever read our output has gone (`| head`); say nothing more, not even while Python closes its streams."""
+def _traceback(error: BaseException) -> Iterator[str]:
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None:
+        yield from _traceback(before)
+        yield "\nand then\n\n"
+    yield from traceback.format_tb(error.__traceback__)
+    kind = type(error)
+    message = str(error) if kind in _HARMLESS else "(its message may hold data, so it is left out)"
+    yield f"{kind.__module__}.{kind.__qualname__}: {message}\n"
+
+
+def after_the_last_word(code: int) -> int:
+    """The exit code once everything printed has gone out; whoever read it may have left (`| head`)."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        nobody_reads()
+    except OSError as error:
+        print(f"The answer could not be written to standard output: {error.strerror}", file=sys.stderr)
+        nobody_reads()
+        return first_that_applies(code, FAILED)
+    return code
+
+
+def nobody_reads() -> None:
+    """Standard output has no reader: the work goes on, and the rest of the answer goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(DONE)

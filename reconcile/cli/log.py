@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json as text
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reconcile.cli import exits
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.audit import Entry
 
 
 def register(app: typer.Typer) -> None:
@@ -25,31 +27,37 @@ def listing(
     run: Annotated[str | None, typer.Option("--run", help="Only entries of this run.")] = None,
     event: Annotated[str | None, typer.Option("--event", help="Only such events, e.g. finding or run.started.")] = None,
     json: AsJson = False,
+    quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
     from reconcile import audit
-    from reconcile.app import load
+    from reconcile.cli.opening import load
     from reconcile.store.findings import name_of
 
-    out = Output(json, no_color=no_color)
+    out = Output(json, quiet, no_color)
     with load(config) as application, application.store.read() as tx:
         about = None if finding is None else name_of(tx, finding)
-        for one in audit.entries(tx, finding=about, run=run, event=event):
-            if json:
-                entry = {"seq": one.seq, "at": one.at.isoformat(), "actor": one.actor, "event": one.event}
-                out.say(text.dumps(entry | {"body": one.body, "head": one.head}, ensure_ascii=False))
-            else:
-                body = " ".join(f"{name}={value}" for name, value in (one.body or {}).items())
-                out.say(f"{one.seq}  {one.at:%Y-%m-%d %H:%M:%S}  {one.actor}  {one.event}  {body}")
+        found = audit.entries(tx, finding=about, run=run, event=event)
+        if json:
+            out.stream(map(_to_json, found))
+            return
+        for one in found:
+            body = " ".join(f"{name}={value}" for name, value in (one.body or {}).items())
+            out.say(f"{one.seq}  {one.at:%Y-%m-%d %H:%M:%S}  {one.actor}  {one.event}  {body}".rstrip())
 
 
-def verify(config: Config = FILE, json: AsJson = False) -> None:
+def _to_json(one: Entry) -> dict[str, Any]:
+    entry = {"seq": one.seq, "at": one.at.isoformat(), "actor": one.actor, "event": one.event}
+    return entry | {"body": one.body, "head": one.head}
+
+
+def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
     from reconcile import audit
-    from reconcile.app import load
+    from reconcile.cli.opening import load
 
-    out = Output(json)
+    out = Output(json, quiet, no_color)
     with load(config) as application:
         result = audit.verify(application.store)
     if json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reconcile.cli.output import FILE, AsJson, Config, Output
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
     from notifications.base import Notice
@@ -28,17 +28,25 @@ def preview(
     channel: Channel,
     job: Annotated[str | None, typer.Argument(help="The job; needed where there are several.")] = None,
     config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
 ) -> None:
-    from reconcile.app import load
+    from reconcile.cli.opening import load
 
-    out = Output()
+    out = Output(json, quiet, no_color)
     with load(config) as application:
         application.require("channel", channel, tuple(application.project.channels))
         notice = about_open_findings(application, channel, job)
         if notice is None:
             out.note("This job has not run yet, so there is nothing to tell; `reconcile run` first.")
-            raise typer.Exit
-        out.say(application.channels[channel].preview(notice))
+            shown = None
+        else:
+            shown = application.channels[channel].preview(notice)
+    if json:
+        out.emit({"channel": channel, "message": shown})
+    elif shown is not None:
+        out.say(shown)
 
 
 def about_open_findings(application: Application, channel: str, name: str | None) -> Notice | None:
@@ -68,11 +76,17 @@ def about_open_findings(application: Application, channel: str, name: str | None
         return notify.digest(letter, last.summary["rules"], opened, ())
 
 
-def test(channel: Channel, config: Config = FILE, json: AsJson = False) -> None:
+def test(
+    channel: Channel,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
     from notifications.base import Notice
-    from reconcile.app import load
+    from reconcile.cli.opening import load
 
-    out = Output(json)
+    out = Output(json, quiet, no_color)
     with load(config) as application:
         application.require("channel", channel, tuple(application.project.channels))
         now = dt.datetime.now(dt.UTC)

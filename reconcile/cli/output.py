@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reconcile.cli import exits
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 Config = Annotated[str, typer.Option("-c", "--config", help="The configuration file.", metavar="FILE")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
@@ -21,6 +23,17 @@ NoColor = Annotated[bool, typer.Option("--no-color", help="Print without colours
 Note = Annotated[str | None, typer.Option("--note", help="Why; kept with the decision and in the audit log.")]
 
 FILE = "reconcile.yaml"
+
+_ENDLESS = 10_000
+"""Columns of an output that is no terminal: a row is a line, whatever reads it."""
+
+_UNSEEN = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {ord("\n"), ord("\t")}
+_AS_ESCAPES = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _UNSEEN}
+
+
+def visible(text: str) -> str:
+    """The text with control and direction characters as escapes: data must not steer the reader's terminal."""
+    return text.translate(_AS_ESCAPES)
 
 
 @dataclass
@@ -36,26 +49,38 @@ class Output:
         """Whether a person watches: only then do bars move."""
         return sys.stderr.isatty() and not self.quiet
 
-    def console(self, *, stderr: bool = False) -> Console:
+    def progress(self) -> Console:
+        """Where bars move: standard error."""
         from rich.console import Console
 
-        plain = self.no_color or "NO_COLOR" in os.environ
-        stream = sys.stderr if stderr else sys.stdout
-        width = None if stream.isatty() else 120
-        return Console(stderr=stderr, no_color=plain, highlight=False, soft_wrap=False, width=width)
+        return Console(stderr=True, no_color=self._plain, highlight=False)
+
+    def heading(self, text: str) -> None:
+        """A line of the result that stands out."""
+        from rich.text import Text
+
+        self._render(Text(text, style="bold"))
 
     def emit(self, value: Any) -> None:
         """One JSON document."""
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+        self._write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+    def stream(self, values: Iterable[Any]) -> None:
+        """One JSON list, an element a line, written as it is read."""
+        before = "["
+        for value in values:
+            self._write(f"{before}\n{json.dumps(value, ensure_ascii=False)}")
+            before = ","
+        self._write("[]\n" if before == "[" else "\n]\n")
 
     def say(self, text: str) -> None:
         """A line of the result."""
-        sys.stdout.write(text + "\n")
+        self._write(visible(text) + "\n")
 
     def note(self, text: str) -> None:
         """A remark beside the result."""
         if not self.quiet:
-            sys.stderr.write(text + "\n")
+            sys.stderr.write(visible(text) + "\n")
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
         """Columns that line up; cells are plain text, never markup."""
@@ -66,5 +91,25 @@ class Output:
         for place, heading in enumerate(headings):
             table.add_column(heading, justify="right" if place in right else "left", overflow="fold")
         for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
-        self.console().print(table)
+            table.add_row(*(Text(visible(cell)) for cell in row))
+        self._render(table)
+
+    @property
+    def _plain(self) -> bool:
+        return self.no_color or bool(os.environ.get("NO_COLOR"))
+
+    def _render(self, what: RenderableType) -> None:
+        """As text first: rich would end the process when nobody reads."""
+        from rich.console import Console
+
+        console = Console(no_color=self._plain, highlight=False, width=None if sys.stdout.isatty() else _ENDLESS)
+        with console.capture() as captured:
+            console.print(what)
+        self._write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+    @staticmethod
+    def _write(text: str) -> None:
+        try:
+            sys.stdout.write(text)
+        except BrokenPipeError:
+            exits.nobody_reads()

@@ -42,7 +42,7 @@ def run(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.app import load
+    from reconcile.cli.opening import load
     from rules.models import parse_severity
 
     out = Output(json, quiet or json, no_color)
@@ -88,7 +88,7 @@ def _progress(out: Output) -> Iterator[Callable[[str, int], None]]:
         TextColumn("{task.fields[read]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=out.console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=out.progress(), transient=True) as bar:
         task = bar.add_task("starting", total=None, read="")
 
         def watch(rule: str, read: int) -> None:
@@ -151,13 +151,14 @@ def runs(
     config: Config = FILE,
     limit: Annotated[int, typer.Option("--limit", help="How many.", min=1)] = 20,
     json: AsJson = False,
+    quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.app import load
+    from reconcile.cli.opening import load
     from reconcile.slots import slot_text
     from reconcile.store import runs as stored
 
-    out = Output(json, no_color=no_color)
+    out = Output(json, quiet, no_color)
     with load(config) as application:
         if job is not None:
             application.job(job)
