@@ -121,9 +121,7 @@ def test_a_second_press_says_who_decided_and_when(world: World) -> None:
 
     decision = decide.dismiss(world.store, name, actor="anna")
 
-    assert (
-        decision.sentence == f"{name}: it is dismissed by zoe since 2026-11-21 12:01 UTC already; nothing was changed."
-    )
+    assert decision.sentence == f"{name}: it was dismissed by zoe on 2026-11-21 12:01 UTC already; nothing was changed."
 
 
 def test_a_dismissal_stores_every_pair_with_its_values(world: World) -> None:
