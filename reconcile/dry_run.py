@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from connectors.errors import ConnectorError
-from reconcile import remember
+from reconcile import plausible, remember
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject, detect
 from reconcile.findings import Change, Judgement, Verdict, judge
 from reconcile.findings_identity import Existing, RuleIdentity, public
@@ -42,13 +42,13 @@ def rehearse(
         try:
             looked_at = subject(rule.dataset)
             found = detect(rule, looked_at, slot, budget, lambda read, name=name: watch(name, read))  # type: ignore[misc]
-        except (ConnectorError, RuleDoesNotFit, OutOfMemory) as error:
+            outcome, judgement = _judged(rule, found, store, Existing(job.existing), slot)
+        except (ConnectorError, RuleDoesNotFit, OutOfMemory, plausible.Implausible) as error:
             failed = True
             outcomes.append(
                 {"rule": name, "dataset": rule.dataset, "severity": rule.severity.name, "failed": str(error)}
             )
             continue
-        outcome, judgement = _judged(rule, found, store, Existing(job.existing), slot)
         outcomes.append(outcome_json(rule, found, outcome))
         findings += _findings(rule, judgement)
     return RunReport(
@@ -68,9 +68,11 @@ def _judged(
     identity = RuleIdentity.of(rule, existing=existing, dataset_definition=found.definition)
     groups = found.detection.groups
     if store is None:
+        plausible.refuse(rule, found, None)
         judgement = judge(identity, groups, (), NotSame(), at)
         return remember.of_the_first_run(identity, judgement), judgement
     with store.read() as tx:
+        plausible.refuse(rule, found, tx)
         return remember.preview(tx, identity, groups)
 
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from connectors.errors import ConnectorError, Reaction
+from connectors.errors import ConnectorError, DriverMissing, Reaction, SourceMissing
 from notifications.base import Channel
-from reconcile import audit, delivery, lease, notify, outbox, remember, slots
+from reconcile import audit, delivery, lease, notify, outbox, plausible, remember, slots
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject, detect
 from reconcile.findings_identity import Existing, RuleIdentity
 from reconcile.findings_shown import Finding, to_json
@@ -29,23 +29,6 @@ from rules.kinds.duplicates import DuplicatesRule
 
 LEASE = dt.timedelta(seconds=60)
 ACTOR = "reconcile"
-
-
-class DatasetEmptied(Exception):
-    """A dataset that held records holds none; that is told, and nothing is resolved."""
-
-    def __init__(self, dataset: str, before: int) -> None:
-        super().__init__(
-            f"Dataset {dataset!r} is empty, and held {before:,} records in the run before. Its findings were left as "
-            "they are. If it is meant to be empty, remove the rule; else look at what fills it"
-        )
-
-
-class NothingChecked(Exception):
-    """A rule looked at records and compared none of them; that is told, and nothing is resolved."""
-
-    def __init__(self, rule: str, why: str) -> None:
-        super().__init__(f"Rule {rule!r} compared nothing: {why}. Its findings were left as they are")
 
 
 @dataclass(frozen=True)
@@ -130,7 +113,7 @@ class _Run:
             known = stored.get(tx, self.id)
             if known is None or known.status != "succeeded":
                 return None
-            return RunReport.again(known.summary, self._findings(tx, list(known.summary["checked"])))
+            return RunReport.again(known.summary, _seen_by(tx, known))
 
     def through(self) -> RunReport:
         attempt = self.begin()
@@ -164,11 +147,11 @@ class _Run:
             found = detect(rule, subject, self.order.slot, self.tools.budget, self._progress(rule.name))
             with self.tools.store.begin() as tx:
                 lease.check(tx, self.held)
-                self._refuse_implausible(tx, rule, found)
+                plausible.refuse(rule, found, tx, self.id)
                 outcome = self._remember(tx, rule, found)
                 stored.checkpoint(tx, self.id, rule.name, "done", outcome)
                 return outcome
-        except (ConnectorError, RuleDoesNotFit, OutOfMemory, DatasetEmptied, NothingChecked) as error:
+        except (ConnectorError, RuleDoesNotFit, OutOfMemory, plausible.Implausible) as error:
             return self._failed(rule, error)
 
     def _progress(self, rule: str) -> Callable[[int], None]:
@@ -178,18 +161,6 @@ class _Run:
 
         tell(0)
         return tell
-
-    def _refuse_implausible(self, tx: Transaction, rule: DuplicatesRule, found: Detected) -> None:
-        seen = found.detection
-        before = next((s.read for s in stored.seen_before(tx, rule.dataset, rule.name, self.id, 1)), 0)
-        if seen.read == 0 and before:
-            raise DatasetEmptied(rule.dataset, before)
-        left_out = sum(one.records for one in seen.skipped)
-        if seen.scanned and left_out == seen.scanned:
-            why = "; ".join(f"{s.column} is {s.reason} in {s.records:,} records" for s in seen.skipped)
-            raise NothingChecked(rule.name, f"every record was left out ({why})")
-        if seen.read and not seen.scanned and not stored.ever_passed(tx, rule.dataset, rule.name):
-            raise NothingChecked(rule.name, f"none of {seen.read:,} records passes its `where`, nor ever did")
 
     def _remember(self, tx: Transaction, rule: DuplicatesRule, found: Detected) -> dict[str, Any]:
         detection = found.detection
@@ -204,7 +175,7 @@ class _Run:
     def _failed(self, rule: DuplicatesRule, error: Exception) -> dict[str, Any]:
         """A rule that could not be checked: said so, kept, and never taken for a clean result."""
         source = self.tools.project.datasets[rule.dataset].source
-        whole_source = isinstance(error, ConnectorError) and error.reaction is not Reaction.STOP
+        whole_source = isinstance(error, ConnectorError) and _is_of_the_source(error)
         outcome = {
             "rule": rule.name,
             "dataset": rule.dataset,
@@ -294,6 +265,18 @@ class _Run:
     def _findings(self, tx: Transaction, rules: Sequence[str]) -> list[dict[str, Any]]:
         wanted = stored_findings.Filter(rules=tuple(rules), run=self.id)
         return [to_json(one) for one in _live(stored_findings.find(tx, wanted))]
+
+
+def _seen_by(tx: Transaction, run: stored.RunRow) -> list[dict[str, Any]]:
+    """What the run found, as it is now: known by its end, and seen by it or later."""
+    ended = run.finished or run.started
+    found = _live(stored_findings.find(tx, stored_findings.Filter(rules=tuple(run.summary["checked"]))))
+    return [to_json(one) for one in found if one.first_seen <= ended and one.last_seen >= run.started]
+
+
+def _is_of_the_source(error: ConnectorError) -> bool:
+    """Whether no rule on that source can be checked, so that one sentence tells all."""
+    return error.reaction is not Reaction.STOP or isinstance(error, (SourceMissing, DriverMissing))
 
 
 def _live(found: Sequence[Finding]) -> list[Finding]:

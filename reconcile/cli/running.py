@@ -125,7 +125,7 @@ def show(report: RunReport, out: Output) -> None:
 def _what(report: RunReport) -> str:
     if report.status == "running":
         return f"is under way ({report.by}); nothing was done twice"
-    if report.status == "dry_run":
+    if report.run is None:
         return "dry run: nothing was remembered, nobody was told"
     return f"{report.status}{', by an earlier run of this slot' if report.repeated else ''}  {report.run}"
 
