@@ -9,7 +9,7 @@ from rules.document import Entry, MapNode, Node, ScalarNode, locate
 from rules.errors import RuleError
 from rules.expressions import ExpressionError, parse, parse_group
 from rules.kinds import KINDS
-from rules.mistakes import Problem, short, suggestion
+from rules.mistakes import Problem, nearest, short, suggestion
 from rules.models import KeyPart, Rule, Step
 from rules.normalise import NORMALISERS, register
 from rules.reading import Reader, name_problem
@@ -78,6 +78,10 @@ def _kind(entry: Entry, what: str, kinds: Mapping[str, str]) -> tuple[type[Rule]
     assert isinstance(entry.node, MapNode)  # noqa: S101 - the caller looked
     given = entry.node.entries.get("kind")
     if given is None:
+        meant = nearest("kind", set(entry.node.entries) - set(Rule.model_fields))
+        if meant is not None:
+            place = entry.node.entries[meant].key_at
+            return None, [Problem.at(place, f"`{meant}` is not known here; did you mean `kind`?")]
         return None, [Problem.at(entry.key_at, f"{what} needs `kind`; add `kind: {next(iter(kinds))}`")]
     name = given.node.text if isinstance(given.node, ScalarNode) else None
     if name is None:

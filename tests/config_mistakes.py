@@ -53,6 +53,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a misspelt key of a rule": rule(KEY, "severty: high"),
     "a key that is far from all": rule(KEY, "xyzzy: 1"),
     "no kind": f"{READ}rules:\n  twice: {{dataset: charges, key: [a]}}\n",
+    "a misspelt key for the kind": f"{READ}rules:\n  twice: {{kidn: duplicates, dataset: charges, key: [a]}}\n",
     "a misspelt kind": f"{READ}rules:\n  twice: {{kind: duplicate, dataset: charges, key: [a]}}\n",
     "a kind of a later version": f"{READ}rules:\n  twice: {{kind: reconciliation, left: a, right: b}}\n",
     "cleaning, which comes later": rule(KEY, "clean: {action: delete}", "approval: none", "limits: {records: 3}"),
