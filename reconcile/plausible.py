@@ -35,9 +35,9 @@ def refuse(rule: DuplicatesRule, found: Detected, tx: Transaction | None, run: s
     seen = found.detection
     if seen.read == 0 and tx is not None:
         _refuse_emptied(rule, tx, run)
-    left_out = sum(one.records for one in seen.skipped)
-    if seen.scanned and left_out == seen.scanned:
-        why = "; ".join(f"{s.column} is {s.reason} in {s.records:,} records" for s in seen.skipped)
+    left_out = [one for one in seen.skipped if one.scanned]
+    if seen.scanned and sum(one.records for one in left_out) == seen.scanned:
+        why = "; ".join(f"{one.column} is {one.reason} in {one.records:,} records" for one in left_out)
         raise NothingChecked(rule.name, f"every record was left out ({why})")
     if _nothing_passes(seen) and not (tx is not None and stored.ever_passed(tx, rule.dataset, rule.name)):
         raise NothingChecked(rule.name, f"none of {seen.read:,} records passes its `where`, nor ever did")

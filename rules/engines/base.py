@@ -68,11 +68,15 @@ Records = Streamed | Readable | Pushed
 
 @dataclass(frozen=True)
 class Skipped:
-    """Records that took no part in a rule, why, and how many: nothing is dropped in silence."""
+    """Records that took no part in a rule, why, and how many: nothing is dropped in silence.
+
+    `scanned` is False for those whose `where` is unknown: they are not among the detection's `scanned` records.
+    """
 
     column: str
     reason: str
     records: int
+    scanned: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True)

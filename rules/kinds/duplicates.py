@@ -442,11 +442,12 @@ def _skipped(fitted: _Fitted, tally: Tally) -> tuple[Skipped, ...]:
     for n, part in enumerate(fitted.parts):
         reasons[_FIRST_PART + 2 * n] = (part.column, "null")
         reasons[_FIRST_PART + 2 * n + 1] = (part.column, "empty after normalising")
-    counted: dict[tuple[str, str], int] = {}
+    counted: dict[tuple[str, str, bool], int] = {}
     for state in sorted(tally.states):
         if state in reasons and tally.states[state]:
-            counted[reasons[state]] = counted.get(reasons[state], 0) + tally.states[state]
-    return tuple(Skipped(column, reason, records) for (column, reason), records in counted.items())
+            where = (*reasons[state], state not in (_OUTSIDE_UNKNOWN, _EXCLUDED_UNKNOWN))
+            counted[where] = counted.get(where, 0) + tally.states[state]
+    return tuple(Skipped(column, why, records, scanned) for (column, why, scanned), records in counted.items())
 
 
 # How rows become groups.
