@@ -195,6 +195,7 @@ class _Run:
         failed = [outcome for outcome in self.outcomes.values() if "failed" in outcome]
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
+            stored.take_turns(tx, self.order.chosen)
             news = self._failure_news(tx)
             messages = [
                 message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import dataset_stats, failures, releases, run_rules, runs
+from reconcile.store.tables import dataset_stats, failures, releases, rule_state, run_rules, runs
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,12 @@ def checkpoint(tx: Transaction, run: str, rule: str, status: str, outcome: Mappi
     newer = {name: insert.excluded[name] for name in ("status", "outcome", "finished")}
     row = {"run": run, "rule": rule, "status": status, "outcome": dict(outcome), "finished": tx.now}
     tx.connection.execute(insert.on_conflict_do_update(index_elements=["run", "rule"], set_=newer), row)
+
+
+def take_turns(tx: Transaction, rules: Sequence[str]) -> None:
+    """Runs that tell of one rule go one after another from here, so that what one told the next finds told."""
+    mine = sa.select(rule_state.c.rule).where(rule_state.c.rule.in_(rules)).order_by(rule_state.c.rule)
+    tx.connection.execute(mine.with_for_update())
 
 
 def keep_seen(tx: Transaction, run: str, dataset: str, rule: str, seen: Seen) -> None:
