@@ -132,13 +132,19 @@ class _Run:
             stored.keep_release(tx, project.release, json.loads(project.canonical))
             for left in stored.interrupt_others(tx, self.job, self.id):
                 audit.append(tx, ACTOR, "run.interrupted", left, {"run": left, "job": self.job, "found_by": self.id})
-            order = self.order
+            order, left_by = self.order, stored.get(tx, self.id)
             attempt = stored.start(tx, self.id, self.job, order.slot, project.release, order.trigger, self.held.fence)
             body = {"run": self.id, "job": self.job, "slot": slots.slot_text(order.slot), "attempt": attempt}
             body |= {"release": project.release, "trigger": order.trigger, "rules": list(order.chosen)}
             audit.append(tx, order.actor, "run.started" if attempt == 1 else "run.resumed", self.id, body)
-            self.outcomes = {n: o for n, o in stored.checkpoints(tx, self.id).items() if n in order.chosen}
+            self.outcomes = self._finished_before(tx, left_by)
             return attempt
+
+    def _finished_before(self, tx: Transaction, left_by: stored.RunRow | None) -> dict[str, dict[str, Any]]:
+        """Checkpoints count as long as the configuration is the one they were made with; after an edit all is new."""
+        if left_by is None or left_by.release != self.tools.project.release:
+            return {}
+        return {name: o for name, o in stored.checkpoints(tx, self.id).items() if name in self.order.chosen}
 
     def check(self, rule: DuplicatesRule) -> dict[str, Any]:
         """One rule: detect, then bring its findings up to date and set the checkpoint, together."""

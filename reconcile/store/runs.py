@@ -65,7 +65,7 @@ def start(tx: Transaction, run: str, job: str, slot: dt.datetime, release: str, 
         row = {"id": run, "job": job, "slot": slot, "release": release, "trigger": trigger, "status": "running"}
         tx.connection.execute(sa.insert(runs).values(row | {"attempt": 1, "fence": fence, "started": tx.now}))
         return 1
-    again = {"status": "running", "attempt": known.attempt + 1, "fence": fence, "finished": None}
+    again = {"status": "running", "release": release, "attempt": known.attempt + 1, "fence": fence, "finished": None}
     tx.connection.execute(sa.update(runs).where(runs.c.id == run).values(again))
     return known.attempt + 1
 
