@@ -9,14 +9,19 @@ import json
 import multiprocessing
 import os
 import shutil
+import signal
 import sqlite3
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
 import store_support  # whose list of modules to import before forking ours replaces
+
+from reconcile.store import tables
 
 Json = dict[str, Any]
 
@@ -28,6 +33,7 @@ _SERVER.set_forkserver_preload(
         *("reconcile.cli.running", "reconcile.cli.decisions", "reconcile.cli.log", "reconcile.store.migrations"),
         *("connectors.sql", "connectors.files", "notifications.file", "notifications.slack", "slack_sdk.errors"),
         *("slack_sdk", "rules.engines.embedded", "rules.engines.pushdown", "connectors.duck", "alembic.command"),
+        "pandas",  # pyarrow would load it in every process, to look whether a value is a frame
     ]
 )
 
@@ -71,7 +77,9 @@ class Ended:
         return {name: number for name, number in rule["findings"].items() if number}
 
 
-def _child(arguments: Sequence[str], folder: str, environ: Mapping[str, str], output: str, barrier: Any) -> None:
+def _child(
+    arguments: Sequence[str], folder: str, environ: Mapping[str, str], output: str, barrier: Any, dies_at: int
+) -> None:
     os.chdir(folder)
     os.environ.update(environ)
     for number, end in ((1, "out"), (2, "err")):
@@ -83,21 +91,44 @@ def _child(arguments: Sequence[str], folder: str, environ: Mapping[str, str], ou
     if barrier is not None:
         barrier.send("ready")
         barrier.recv()
-    main()
+    seen = _count_statements(dies_at)
+    try:
+        main()
+    finally:
+        Path(f"{output}.count").write_text(str(len(seen)))
+
+
+def _count_statements(dies_at: int) -> list[None]:
+    """A list with an entry for every statement and commit of this process; at that number it kills itself."""
+    seen: list[None] = []
+
+    def tick(*_: Any) -> None:
+        seen.append(None)
+        if len(seen) == dies_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", tick)
+    sa.event.listen(sa.Engine, "commit", tick)
+    return seen
 
 
 class Command:
     """`reconcile …` in a process of its own; with `held` it waits, ready to run, until `go`."""
 
     def __init__(
-        self, folder: Path, *arguments: str, environ: Mapping[str, str] | None = None, held: bool = False
+        self,
+        folder: Path,
+        *arguments: str,
+        environ: Mapping[str, str] | None = None,
+        held: bool = False,
+        dies_at: int = 0,
     ) -> None:
         Command.count = getattr(Command, "count", 0) + 1
         place = folder.parent / f"{folder.name}-output"
         place.mkdir(exist_ok=True)
         self._output = str(place / str(Command.count))
         self._pipe, theirs = _SERVER.Pipe() if held else (None, None)
-        given = (arguments, str(folder), dict(environ or {}), self._output, theirs)
+        given = (arguments, str(folder), dict(environ or {}), self._output, theirs, dies_at)
         self.process = _SERVER.Process(target=_child, args=given, daemon=True)
         self.process.start()
         if theirs is not None:
@@ -118,6 +149,11 @@ class Command:
         self.process.kill()
         self.process.join(60)
 
+    @property
+    def statements(self) -> int:
+        """How many statements and commits the ended process made."""
+        return int(Path(f"{self._output}.count").read_text())
+
     def end(self) -> Ended:
         self.process.join(120)
         code = self.process.exitcode
@@ -133,6 +169,36 @@ def together(*commands: Command) -> list[Ended]:
     for one in commands:
         one.go()
     return [one.end() for one in commands]
+
+
+def _resume(folder: str, slot: str | None, environ: Mapping[str, str], answer: Any) -> None:
+    os.chdir(folder)
+    os.environ.update(environ)
+    from reconcile import audit, config  # noqa: PLC0415 - imported before the fork, looked up after it
+    from reconcile.app import Application  # noqa: PLC0415
+    from reconcile.findings_shown import to_json  # noqa: PLC0415
+    from reconcile.store.findings import find  # noqa: PLC0415
+
+    with Application(config.load("reconcile.yaml"), sleep=lambda seconds: time.sleep(seconds / 20)) as application:
+        left = _left(application.store)
+        report = application.run("nightly", slot=slot).to_json()
+        with application.store.read() as tx:
+            findings = [to_json(one) for one in find(tx)]
+        verified = audit.verify(application.store)
+        after = _left(application.store)
+    answer.send(
+        {"left": left, "after": after, "report": report, "findings": findings, "intact": verified.intact}
+        | {"problem": verified.problem}
+    )
+
+
+def _left(store: Any) -> str:
+    """How far a job came: its last run with its checkpoints, and its messages."""
+    with store.read() as tx:
+        ran = list(tx.connection.execute(sa.select(tables.runs.c.status).order_by(tables.runs.c.started)).scalars())
+        done = tx.connection.execute(sa.select(sa.func.count()).select_from(tables.run_rules)).scalar()
+        sent = tx.connection.execute(sa.select(tables.outbox.c.status).order_by(tables.outbox.c.queued_at)).scalars()
+        return f"{len(ran)} runs, the last {ran[-1] if ran else 'none'}, {done} rules, messages {' '.join(sent)}"
 
 
 DOUBLE: Json = {
@@ -209,10 +275,11 @@ class Shop:
             database.execute(statement)
         database.close()
 
-    def copy(self, to: Path) -> Shop:
-        """The same shop with all it remembers, in another folder."""
+    def copy(self, to: Path, state: str | None = None) -> Shop:
+        """The same shop with all it remembers, in another folder; its state at another address if one is given."""
         shutil.copytree(self.folder, to)
-        return Shop(to, self.state, self.config, self.environ)
+        config = self.config | {"state": state or self.state}
+        return Shop(to, state or self.state, config, self.environ).write()
 
     # Running
 
@@ -225,8 +292,20 @@ class Shop:
         assert ended.code == code, (ended.code, ended.err, ended.out)
         return ended
 
-    def held(self, *arguments: str) -> Command:
-        return Command(self.folder, *arguments, environ=self.environ, held=True)
+    def held(self, *arguments: str, dies_at: int = 0) -> Command:
+        """A command that waits to be let go; it kills itself at its statement of that number, if there is one."""
+        return Command(self.folder, *arguments, environ=self.environ, held=True, dies_at=dies_at)
+
+    def resumed(self, slot: str | None) -> Json:
+        """What a kill left, and what one more run of the job then comes to, with waits a twentieth as long."""
+        ours, theirs = _SERVER.Pipe()
+        process = _SERVER.Process(target=_resume, args=(str(self.folder), slot, self.environ, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        assert ours.poll(120), "the next run does not end"
+        answer: Json = ours.recv()
+        process.join(60)
+        return answer
 
     # Looking
 

@@ -1,0 +1,248 @@
+"""kill -9 at any moment of a run: one more run ends in the same findings, and in the same messages, told once.
+
+RECONCILE_KILLS is how many kills there are (50), RECONCILE_SEED where their moments come from (printed).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from conftest import POSTGRES
+from runs_support import NEXT, START, Command, Json, Shop, charge, known, told, twice
+
+from reconcile.testing.slack_server import SlackServer
+
+KILLS = int(os.environ.get("RECONCILE_KILLS", "50"))
+SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))
+RUN = ("run", "--json", "--quiet", "nightly")
+
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(max(300, 12 * KILLS))]
+
+
+@pytest.fixture(scope="module")
+def slack() -> Iterator[SlackServer]:
+    with SlackServer() as server:
+        yield server
+
+
+def _shop(folder: Path, slack: SlackServer, state: str = "sqlite:///state.db") -> Shop:
+    """Two sources, two rules, two channels, and enough groups for Slack to need a thread."""
+    shop = Shop.at(folder, state)
+    shop.add(*(one for n in range(6) for one in twice(10 * n, f"A-{n}")), charge(99, "A-99"))
+    shop.with_bank("1;INV-1", "2;INV-1", "3;INV-2", "4;INV-2", "5;INV-3")
+    bot = {"type": "slack", "token": slack.token, "channel": "C0FINANCE1", "base_url": slack.base_url}
+    shop.config["channels"]["slack"] = bot
+    shop.config["jobs"]["nightly"]["notify"] = ["team", "slack"]
+    return shop.write()
+
+
+def _change(shop: Shop) -> None:
+    """A night later: new groups, one that grew, one that is back, one that is gone, and one that was dismissed."""
+    shop.sql("update charges set status = 'refunded' where id = 'ch_00001'")
+    shop.run("--slot", "2026-11-21T06:15:00Z")
+    [dismissed] = [one["id"] for one in shop.findings() if one["key"].get("order_id") == "A-5"]
+    assert shop.cli("dismiss", dismissed).code == 0
+    shop.sql("update charges set status = 'ok' where id = 'ch_00001'")
+    shop.sql("update charges set status = 'refunded' where id = 'ch_00011'")
+    shop.add(charge(29, "A-2", second=600), *(one for n in range(7, 12) for one in twice(10 * n, f"A-{n}")))
+    shop.pay("1;INV-1", "2;INV-1", "3;INV-2", "5;INV-3", "6;INV-3", "7;INV-4", "8;INV-4")
+
+
+def _told(message: Json) -> Any:
+    """What must be the same of a message however often its run was killed."""
+    names = ("rule", "new", "grown", "reopened", "known", "records", "money", "first_run", "skipped")
+    rules = [[one[name] for name in names] for one in message["rules"]]
+    return [rules, told(message), told(message, "paid-twice"), message["failures"]]
+
+
+@dataclass
+class Trial:
+    """A shop as it stands before the run that is killed, and what that run comes to when it is not."""
+
+    base: Shop
+    slack: SlackServer
+    copy: Callable[[Path], Shop]
+    before: int
+    findings: list[tuple[Any, ...]]
+    message: Any
+    replies: int
+    seconds: float
+    statements: int
+
+    @classmethod
+    def of(cls, base: Shop, slack: SlackServer, copy: Callable[[Path], Shop]) -> Trial:
+        """Run a copy of it twice without a kill: once to be warm, once to be measured."""
+        for name in ("warm", "measured"):
+            slack.messages.clear()
+            shop = copy(base.folder.parent / name)
+            command = shop.held(*RUN, "--slot", NEXT).ready()
+            begun = time.monotonic()
+            command.go()
+            assert command.end().code == 0
+            seconds = time.monotonic() - begun
+        [parent] = slack.parents()
+        before = len(base.messages())
+        [message] = shop.messages()[before:]
+        left = shop.resumed(NEXT)
+        assert left["report"]["repeated"] is True
+        replies, statements = len(slack.replies(parent["ts"])), command.statements
+        return cls(base, slack, copy, before, known(left["findings"]), _told(message), replies, seconds, statements)
+
+    def kill(self, place: Path, slot: str | None, *, after: float = 0, at: int = 0) -> str:
+        """One kill, one more run, and nothing may differ; returns how far the killed run had come."""
+        self.slack.messages.clear()
+        shop = self.copy(place)
+        given = () if slot is None else ("--slot", slot)
+        command = shop.held(*RUN, *given, dies_at=at).ready().go()
+        if not at:
+            time.sleep(after)
+            command.kill()
+        _await(command)
+        said = shop.resumed(slot)
+        where = f"killed after {after:.3f} s at statement {at} of {self.statements}, which left {said['left']}"
+        assert said["intact"], (where, said["problem"])
+        assert said["report"]["status"] == "succeeded", (where, said)
+        assert "undelivered" not in said["report"], (where, said)
+        assert known(said["findings"]) == self.findings, where
+        told_now = [_told(one) for one in shop.messages()[self.before :]]
+        assert told_now == [self.message], where
+        assert len(self.slack.parents()) == 1, where
+        assert len(self.slack.replies(self.slack.parents()[0]["ts"])) == self.replies, where
+        assert not self.slack.refused, where
+        return str(said["left"])
+
+    def report(self, kind: str, phases: Counter[str]) -> None:
+        print(f"\n{kind}: seed {SEED}, {self.seconds:.2f} s and {self.statements} statements a run; kills left:")
+        for phase, times in sorted(phases.items()):
+            print(f"  {times:4d} × {phase}")
+
+
+def _await(command: Command) -> None:
+    command.process.join(60)
+    assert command.process.exitcode in (-9, 0), command.end()
+
+
+@pytest.fixture(scope="module")
+def first_night(tmp_path_factory: pytest.TempPathFactory, slack: SlackServer) -> Trial:
+    """The very first run: there is no state yet."""
+    base = _shop(tmp_path_factory.mktemp("first") / "shop", slack)
+    return Trial.of(base, slack, base.copy)
+
+
+@pytest.fixture(scope="module")
+def second_night(tmp_path_factory: pytest.TempPathFactory, slack: SlackServer) -> Trial:
+    """A run that finds new, grown, reopened, resolved and settled groups."""
+    base = _shop(tmp_path_factory.mktemp("second") / "shop", slack)
+    base.run("--slot", START)
+    _change(base)
+    return Trial.of(base, slack, base.copy)
+
+
+@pytest.fixture(scope="module")
+def shared_night(tmp_path_factory: pytest.TempPathFactory, slack: SlackServer) -> Iterator[Trial]:
+    """The same with the state in PostgreSQL; every kill gets a database of its own, copied from one template."""
+    server = sa.create_engine(POSTGRES, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 5})
+    made: list[str] = []
+
+    def database(template: str | None = None) -> str:
+        name = f"reconcile_{uuid.uuid4().hex[:12]}"
+        with server.connect() as connection:
+            connection.execute(sa.text(f"create database {name}" + (f" template {template}" if template else "")))
+        made.append(name)
+        return name
+
+    def url(name: str) -> str:
+        return sa.make_url(POSTGRES).set(drivername="postgresql", database=name).render_as_string(hide_password=False)
+
+    try:
+        first = database()
+    except sa.exc.OperationalError as error:
+        if os.environ.get("CI"):
+            pytest.fail(f"no PostgreSQL: {error.orig}")
+        pytest.skip(f"no PostgreSQL: {error.orig}")
+    base = _shop(tmp_path_factory.mktemp("shared") / "shop", slack, url(first))
+    base.run("--slot", START)
+    _change(base)
+    try:
+        yield Trial.of(base, slack, lambda place: base.copy(place, url(database(first))))
+    finally:
+        with server.connect() as connection:
+            for name in made:
+                connection.execute(sa.text(f"drop database {name} with (force)"))
+        server.dispose()
+
+
+def _moments(trial: Trial, count: int, name: str) -> Iterator[float]:
+    """Random moments spread evenly over the whole duration of a run, and a little beyond."""
+    chance = random.Random(f"{SEED} {name}")
+    for number in range(count):
+        yield (number + chance.random()) / count * trial.seconds * 1.05
+
+
+@pytest.mark.parametrize("slot", [NEXT, None], ids=["the same slot again", "a run without a slot"])
+def test_whenever_a_run_is_killed_the_next_ends_in_the_same_findings_and_messages(
+    second_night: Trial, tmp_path: Path, slot: str | None
+) -> None:
+    phases: Counter[str] = Counter()
+
+    for number, after in enumerate(_moments(second_night, KILLS // 2, str(slot))):
+        phases[second_night.kill(tmp_path / f"k{number}", slot, after=after)] += 1
+
+    second_night.report("by time", phases)
+    assert len(phases) > 1, "the kills were not spread over the run"
+
+
+def test_killed_before_any_of_its_statements_a_run_loses_and_repeats_nothing(
+    second_night: Trial, tmp_path: Path
+) -> None:
+    chance, total = random.Random(f"{SEED} statements"), second_night.statements
+    phases: Counter[str] = Counter()
+    count = max(2, KILLS // 2)
+
+    for number in range(count):
+        at = 1 + int((number + chance.random()) / count * total)
+        left = second_night.kill(tmp_path / f"k{number}", NEXT if number % 2 else None, at=at)
+        phases[left] += 1
+
+    second_night.report("by statement", phases)
+    assert len(phases) > 1, "the kills were not spread over the run"
+
+
+def test_a_first_run_killed_while_its_state_is_made_leaves_a_state_to_go_on_with(
+    first_night: Trial, tmp_path: Path
+) -> None:
+    chance = random.Random(f"{SEED} first")
+    phases: Counter[str] = Counter()
+    count = max(2, KILLS // 4)
+
+    for number in range(count):
+        at = 1 + int((number + chance.random()) / count * first_night.statements)
+        phases[first_night.kill(tmp_path / f"k{number}", NEXT, at=at)] += 1
+
+    first_night.report("a first run, by statement", phases)
+    assert len(phases) > 1, "the kills were not spread over the run"
+
+
+@pytest.mark.server
+def test_a_run_on_a_shared_store_survives_a_kill_at_any_moment_too(shared_night: Trial, tmp_path: Path) -> None:
+    chance = random.Random(f"{SEED} shared")
+    phases: Counter[str] = Counter()
+    count = max(2, KILLS // 4)
+
+    for number, after in enumerate(_moments(shared_night, count, "shared")):
+        phases[shared_night.kill(tmp_path / f"t{number}", NEXT if number % 2 else None, after=after)] += 1
+        at = 1 + int((number + chance.random()) / count * shared_night.statements)
+        phases[shared_night.kill(tmp_path / f"s{number}", None if number % 2 else NEXT, at=at)] += 1
+
+    shared_night.report("PostgreSQL, by time and by statement", phases)
+    assert len(phases) > 1, "the kills were not spread over the run"
