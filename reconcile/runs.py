@@ -19,6 +19,7 @@ from reconcile import audit, delivery, lease, notify, outbox, plausible, remembe
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject, detect
 from reconcile.findings_identity import Existing, RuleIdentity
 from reconcile.findings_shown import Finding, to_json
+from reconcile.findings_states import State
 from reconcile.run_report import RunReport, outcome_json
 from reconcile.settings import JobConfig, Project
 from reconcile.store import Store, Transaction
@@ -48,7 +49,8 @@ class Order:
 
 @dataclass(frozen=True)
 class Equipment:
-    """What a run works with. `watch` is told what is happening: (rule, records read so far); `sleep` waits seconds."""
+    """What a run works with. `watch` is told what is happening: (rule, records read so far), and may
+    raise to stop the run; `sleep` waits seconds."""
 
     project: Project
     store: Store
@@ -180,6 +182,7 @@ class _Run:
 
     def _failed(self, rule: DuplicatesRule, error: Exception) -> dict[str, Any]:
         """A rule that could not be checked: said so, kept, and never taken for a clean result."""
+        self.tools.watch(rule.name, 0)  # Ctrl-C can come out of an engine as the engine's error: it is not the rule's
         source = self.tools.project.datasets[rule.dataset].source
         whole_source = isinstance(error, ConnectorError) and _is_of_the_source(error)
         outcome = {
@@ -270,8 +273,10 @@ class _Run:
         return notice.id
 
     def _findings(self, tx: Transaction, rules: Sequence[str]) -> list[dict[str, Any]]:
+        """What the run found; what an earlier attempt of it found and this one did not is over."""
         wanted = stored_findings.Filter(rules=tuple(rules), run=self.id)
-        return [to_json(one) for one in _live(stored_findings.find(tx, wanted))]
+        found = _live(stored_findings.find(tx, wanted))
+        return [to_json(one) for one in found if one.state not in (State.RESOLVED, State.MERGED)]
 
 
 def _seen_by(tx: Transaction, run: stored.RunRow) -> list[dict[str, Any]]:
