@@ -1,5 +1,7 @@
 """Databases: PostgreSQL, MariaDB and MySQL, SQLite. Read-only sessions, exact values, bounded memory.
 
+Every other database that SQLAlchemy has a dialect for is read as `connectors.sql_generic` tells.
+
     sources:
       shop: {type: sql, url: "postgresql://reader@db.example.com/shop", statement_timeout: 5m}
     datasets:
@@ -14,7 +16,6 @@ becomes null and is counted. Dates and times there are ISO text; integers are ti
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -22,71 +23,34 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 import sqlalchemy as sa
-from pydantic import Field, SecretStr, field_validator, model_validator
 from sqlalchemy.sql.elements import quoted_name
 
 from connectors.base import DatasetSettings, Scan, Snapshot, SourceSettings
-from connectors.coerce import Declared, Notation, declared
-from connectors.errors import ColumnMissing, DatasetMissing
-from connectors.sql_address import Deadline, engine, libpq_uri, parsed, where
+from connectors.errors import DatasetMissing
+from connectors.sql_address import Deadline, engine, has_own_reader, libpq_uri, parsed, where
 from connectors.sql_columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql_errors import Place
+from connectors.sql_generic import GenericSource
 from connectors.sql_query import select_only
 from connectors.sql_reading import Asked, Reading
+from connectors.sql_settings import SqlDataset, SqlSettings, seconds
 from connectors.sql_snapshot import opened
 from connectors.sql_stream import AdbcStream, RowStream, has_adbc, telling
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-class SqlSettings(SourceSettings):
-    """A database. `url` is a secret as a whole; a relative SQLite path is relative to the configuration file.
-
-    `statement_timeout` (`30s`, `5m`, `2h`) stops a statement that runs longer.
-    """
-
-    url: SecretStr
-    statement_timeout: str = "1h"
-
-    @field_validator("url")
-    @classmethod
-    def _is_url(cls, url: SecretStr) -> SecretStr:
-        parsed(url)
-        return url
-
-    @field_validator("statement_timeout")
-    @classmethod
-    def _is_duration(cls, text: str) -> str:
-        seconds(text)
-        return text
-
-
-class SqlDataset(DatasetSettings):
-    """A `table` (or view), with its schema where it is not the default one, or a read-only `query`."""
-
-    table: str | None = Field(default=None, min_length=1)
-    query: str | None = Field(default=None, min_length=1)
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> SqlDataset:
-        if (self.table is None) == (self.query is None):
-            raise ValueError("a dataset of a database is either a `table` or a `query`")
-        return self
-
-
-def seconds(text: str) -> float:
-    """The length of `90s`, `5m`, `2h`, `1d`. Raises ValueError."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
-    if not found or float(found[1]) == 0:
-        raise ValueError("a time limit is a number and a unit: 30s, 5m, 2h")
-    return float(found[1]) * _UNITS[found[2]]
-
 
 class SqlSource:
-    """Tables and queries of one database. Opening connects to nothing; connections live as long as a read."""
+    """Tables and queries of one database. Opening connects to nothing; connections live as long as a read.
+
+    A URL of a database without a reader of its own gives a GenericSource instead, which cannot be queried (pushdown).
+    """
 
     Settings: ClassVar[type[SourceSettings]] = SqlSettings
     Dataset: ClassVar[type[DatasetSettings]] = SqlDataset
+
+    def __new__(cls, name: str, settings: SqlSettings, root: Path) -> Any:
+        if has_own_reader(parsed(settings.url)):
+            return super().__new__(cls)
+        return GenericSource(name, settings, root)
 
     def __init__(self, name: str, settings: SqlSettings, root: Path) -> None:
         self.name = name
@@ -111,7 +75,7 @@ class SqlSource:
             base, found = self._columns(connection, dataset)
             with telling(self._place):
                 unfit = unfit_in_sqlite(connection, base, found) if self.dialect == "sqlite" else set()
-        reading = Reading([_asked(one, dataset) for one in found], _notation(dataset), self._place)
+        reading = Reading([_asked(one, dataset) for one in found], dataset.notation, self._place)
         reading.close()
         fields = []
         for field, one in zip(reading.schema, found, strict=True):
@@ -128,13 +92,13 @@ class SqlSource:
         try:
             base, found = self._columns(connection, dataset)
             by_name = {one.name: one for one in found}
-            self._must_have(dataset, columns, by_name)
+            dataset.must_have(self.name, columns, by_name)
             relation = _relation(base, found)
             statement = sa.select(*(relation.c[name] for name in columns))
         except BaseException:
             connection.close()
             raise
-        reading = Reading([_asked(by_name[name], dataset) for name in columns], _notation(dataset), self._place)
+        reading = Reading([_asked(by_name[name], dataset) for name in columns], dataset.notation, self._place)
         stream: RowStream | AdbcStream
         if self.dialect == "postgresql" and has_adbc():
             connection.close()
@@ -169,7 +133,7 @@ class SqlSource:
         with telling(self._place):
             base = self._base(connection, dataset)
             found = columns(connection, base, dataset.timezone)
-        self._must_have(dataset, dataset.columns, {one.name for one in found})
+        dataset.must_have(self.name, dataset.columns, [one.name for one in found])
         return base, found
 
     def _base(self, connection: sa.Connection, dataset: SqlDataset) -> Base:
@@ -182,12 +146,6 @@ class SqlSource:
             if inspector.has_table(table, schema=inside):
                 return sa.table(quoted_name(table, quote=True), schema=inside and quoted_name(inside, quote=True))
         raise DatasetMissing(self.name, f"table {name}", [f"table {one}" for one in _names(connection)])
-
-    def _must_have(self, dataset: SqlDataset, wanted: Sequence[str] | dict[str, str], known: Any) -> None:
-        what = f"table {dataset.table}" if dataset.table else "the query"
-        for column in wanted:
-            if column not in known:
-                raise ColumnMissing(f"{what} of source {self.name!r}", column, known)
 
 
 def _relation(base: Base, found: Sequence[SqlColumn]) -> sa.FromClause:
@@ -224,12 +182,5 @@ def _names(connection: sa.Connection) -> list[str]:
     return found
 
 
-def _notation(dataset: SqlDataset) -> Notation:
-    return Notation(dataset.decimal, dataset.null_values, dataset.timezone)
-
-
 def _asked(column: SqlColumn, dataset: SqlDataset) -> Asked:
-    said: Declared | None = None
-    if column.name in dataset.columns:
-        said = declared(column.name, dataset.columns[column.name])
-    return Asked(column.name, column.kind, said)
+    return Asked(column.name, column.kind, dataset.declared(column.name))

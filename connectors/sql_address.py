@@ -27,7 +27,10 @@ _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10
 
 
 def parsed(secret: SecretStr) -> URL:
-    """The URL with the driver we use, whichever it names. Raises ValueError with a sentence that does not hold it."""
+    """The URL, for databases with a reader of their own with the driver we use, whichever it names.
+
+    Raises ValueError with a sentence that shows no more of it than its scheme.
+    """
     try:
         url = sa.make_url(secret.get_secret_value())
     except sa.exc.ArgumentError:
@@ -37,16 +40,36 @@ def parsed(secret: SecretStr) -> URL:
         ) from None
     family = url.drivername.partition("+")[0]
     if family not in _DRIVERS:
-        raise ValueError(f"{family!r} is not a database read here; there is postgresql, mysql, mariadb and sqlite")
+        _must_have_dialect(url)
+        return url
     if family == "sqlite" and url.database in (None, "", ":memory:"):
         raise ValueError("a SQLite source is a file: sqlite:///file.db")
     return url.set(drivername=_DRIVERS[family][0])
+
+
+def _must_have_dialect(url: URL) -> None:
+    try:
+        url.get_dialect()
+    except sa.exc.NoSuchModuleError:
+        raise ValueError(
+            f"'{url.drivername}://' is no database that can be read here: there is postgresql, mysql, mariadb and "
+            f"sqlite; for another one install the package of its driver, with its SQLAlchemy dialect"
+        ) from None
+    except ImportError:
+        return  # the dialect is there and its driver is not: told when the source is read, like any missing driver
+
+
+def has_own_reader(url: URL) -> bool:
+    """Whether it is one of the databases that are read by more than what all databases have in common."""
+    return url.drivername.partition("+")[0] in _DRIVERS
 
 
 def where(url: URL) -> str:
     """Host, port and database, or the file: where a source is, for people, without user and password."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
+    if not url.host and not has_own_reader(url):
+        return url.database or f"the address of its {url.drivername}:// URL"
     host = url.host or "localhost"
     return f"{host}:{url.port}/{url.database or ''}" if url.port else f"{host}/{url.database or ''}"
 

@@ -511,7 +511,7 @@ def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
     "given",
     [
         {"url": f"://{CANARY}"},
-        {"url": f"oracle://u:{CANARY}@h/d"},
+        {"url": f"nosuch://u:{CANARY}@h/d"},
         {"url": "sqlite://"},
         {"url": "sqlite:///a.db", "statement_timeout": "soon"},
         {"url": "sqlite:///a.db", "statement_timeout": "0s"},
