@@ -1,0 +1,83 @@
+"""How rows become groups."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from rules import grouping, survivorship
+from rules.engines.base import Group
+from rules.kinds.duplicates.fitted import Fitted
+from rules.normalise import chain_function
+from rules.values import Value, canonical_json, order_key
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Exact groups from the records an engine brought back."""
+
+    fitted: Fitted
+    slot: dt.datetime
+
+    def groups(self, members: pa.Table, instead_of: pa.Table | None = None) -> tuple[Group, ...]:
+        """Groups of the members; of the records in `instead_of` only those whose key no member has."""
+        keyed = list(self._keyed(members))
+        if instead_of is not None:
+            known = {canonical_json(key) for key, _ in keyed}
+            keyed += [one for one in self._keyed(instead_of) if canonical_json(one[0]) not in known]
+        records = grouping.identified(keyed, self.fitted.relation, self.fitted.content)
+        found = (self._group(one) for alike in grouping.by_key(records) for one in self._apart(alike))
+        return grouping.in_order(group for group in found if group is not None)
+
+    def _keyed(self, members: pa.Table) -> Iterator[grouping.Keyed]:
+        parts = self.fitted.parts
+        functions = [chain_function(part.steps, self.fitted.relation.timezone) for part in parts]
+        blank = self.fitted.rule.key != "all"
+        for row in grouping.rows(members):
+            whole = self.fitted.columns.complete(row, self.slot)
+            key = tuple(f(whole[p.column]) for f, p in zip(functions, parts, strict=True))
+            key = tuple(map(_filled, key)) if blank else key
+            if all(v is not None or self.fitted.matches_null(p) for v, p in zip(key, parts, strict=True)):
+                yield key, whole
+
+    def _apart(self, alike: list[grouping.Record]) -> list[list[grouping.Record]]:
+        rule = self.fitted.rule
+        if rule.gap:
+            return grouping.chains(alike, rule.gap.column, rule.gap.by)
+        if rule.window:
+            return grouping.windows(alike, rule.window.column, rule.window.by)
+        return [alike]
+
+    def _group(self, records: list[grouping.Record]) -> Group | None:
+        rule, relation = self.fitted.rule, self.fitted.relation
+        excepted = frozenset(frozenset(pair) for pair in rule.except_)
+        records = grouping.without_excepted(sorted(records, key=lambda one: one.place), excepted)
+        if len(records) < rule.minimum or not self._wanted(records):
+            return None
+        keeper, *surplus = survivorship.in_order(records, rule.keep, self.fitted.considered)
+        at = (
+            sorted((r.values[self.fitted.span_column] for r in records), key=order_key)
+            if self.fitted.span_column
+            else []
+        )
+        return Group(
+            key=dict(zip(self.fitted.key_names, records[0].key, strict=True)),
+            keeper=grouping.member(keeper, self.fitted.shown),
+            surplus=tuple(grouping.member(one, self.fitted.shown) for one in surplus),
+            money=grouping.money_at_risk(surplus, relation),
+            span=(at[0], at[-1]) if at else None,
+        )
+
+    def _wanted(self, records: list[grouping.Record]) -> bool:
+        rule = self.fitted.rule
+        if rule.distinct and grouping.different(records, rule.distinct) < 2:
+            return False
+        return self.fitted.having is None or self.fitted.having.evaluate([r.values for r in records], self.slot) is True
+
+
+def _filled(value: Value) -> Value:
+    """Nothing for a blank text: it names nothing, so two of them are no duplicates."""
+    return None if isinstance(value, str) and not value.strip() else value

@@ -1,0 +1,131 @@
+"""The rule as one question to an engine, compiled for its dialect, and its counts in words."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from rules.compile import Compiler, unused
+from rules.engines.base import Near, Repeats, Skipped, Tally
+from rules.kinds.duplicates.fitted import Fitted
+from rules.values import Type
+
+OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, _FIRST_PART = 1, 2, 3, 4, 5
+
+
+def question(
+    fitted: Fitted, table: sa.FromClause, dialect: str, slot: dt.datetime, ascii_only: tuple[str, ...] = ()
+) -> Repeats:
+    """The rule as a question in one dialect; with `ascii_only`, about the records whose columns there are ASCII."""
+    rule, relation = fitted.rule, fitted.relation
+    compiler = Compiler(fitted.columns, table, dialect, slot, relation.timezone)
+    computed: dict[str, sa.ColumnElement[Any]] = {}
+    for n, part in enumerate(fitted.parts):
+        if part.column not in fitted.needed:
+            computed[f"given_{n}"] = compiler.column(part.column)
+        computed[f"key_{n}"] = compiler.key(part)
+    for name, text in (("in_dataset", relation.where), ("in_rule", rule.where)):
+        if text is not None:
+            computed[name] = compiler.condition(fitted.bound(text))
+    if rule.span:
+        computed["place"] = compiler.place(rule.span.column)
+    if rule.distinct and fitted.columns.schema[rule.distinct].type not in (Type.BOOLEAN, Type.BYTES):
+        computed["differing"] = compiler.whole(rule.distinct)
+    names = unused(computed, fitted.needed)
+    read = sa.select(
+        *(table.c[name] for name in fitted.needed), *(one.label(names[name]) for name, one in computed.items())
+    )
+    if ascii_only:
+        read = read.where(compiler.ascii_only(ascii_only))
+    keyed, c = _keyed(fitted, compiler, read.subquery("computed"), names)
+    return Repeats(
+        keyed=keyed,
+        columns=fitted.needed,
+        key=tuple(c[f"key_{n}"] for n in range(len(fitted.parts))),
+        takes_part=_takes_part(fitted, c),
+        state=_state(fitted, c),
+        minimum=rule.minimum,
+        identity=tuple(keyed.c[name] for name in relation.id),
+        ids=_ids(fitted, compiler) if relation.id else None,
+        outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
+        near=Near(c["place"], compiler.within(rule.span.column, rule.span.by)) if rule.span else None,
+        differ=c.get("differing"),
+        plain=fitted.plain,
+        over=lambda narrowed: question(fitted, narrowed, dialect, slot, ascii_only),
+        python=compiler.python,
+    )
+
+
+def _keyed(
+    fitted: Fitted, compiler: Compiler, computed: sa.Subquery, names: Mapping[str, str]
+) -> tuple[sa.Subquery, dict[str, sa.ColumnElement[Any]]]:
+    """The records with keys made ready to compare: a second step, so that no SQL is written twice."""
+    columns: list[sa.ColumnElement[Any]] = [computed.c[name] for name in fitted.needed]
+    for name, label in names.items():
+        column: sa.ColumnElement[Any] = computed.c[label]
+        if name.startswith("key_"):
+            part = fitted.parts[int(name.removeprefix("key_"))]
+            column = compiler.comparable(part, column, blank_is_null=fitted.rule.key != "all")
+        columns.append(column.label(label))
+    keyed = sa.select(*columns).subquery("keyed")
+    c: dict[str, sa.ColumnElement[Any]] = {name: keyed.c[label] for name, label in names.items()}
+    for n, part in enumerate(fitted.parts):
+        c.setdefault(f"given_{n}", keyed.c.get(part.column, c[f"key_{n}"]))
+    return keyed, c
+
+
+def _ids(fitted: Fitted, compiler: Compiler) -> sa.Select[Any]:
+    """The id of every record of the dataset."""
+    ids = sa.select(*(compiler.whole(name).label(f"id_{n}") for n, name in enumerate(fitted.relation.id)))
+    where = fitted.relation.where
+    return ids if where is None else ids.where(compiler.condition(fitted.bound(where)))
+
+
+def _takes_part(fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
+    required = [c[name] for name in ("in_dataset", "in_rule") if name in c]
+    for n, part in enumerate(fitted.parts):
+        if not fitted.matches_null(part):
+            required.append(c[f"key_{n}"].is_not(None))
+    if "place" in c:
+        required.append(c["place"].is_not(None))
+    return sa.and_(sa.true(), *required)
+
+
+def _state(fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
+    """0, or the first reason that a record takes no part: each record counts once."""
+    whens: list[tuple[sa.ColumnElement[bool], int]] = []
+    for name, unknown, outside in (
+        ("in_dataset", OUTSIDE_UNKNOWN, OUTSIDE),
+        ("in_rule", EXCLUDED_UNKNOWN, EXCLUDED),
+    ):
+        if name in c:
+            whens += [(c[name].is_(None), unknown), (sa.not_(c[name]), outside)]
+    for n, part in enumerate(fitted.parts):
+        if not fitted.matches_null(part):
+            whens.append((c[f"given_{n}"].is_(None), _FIRST_PART + 2 * n))
+            whens.append((c[f"key_{n}"].is_(None), _FIRST_PART + 2 * n + 1))
+    if "place" in c:
+        whens.append((c["place"].is_(None), _FIRST_PART + 2 * len(fitted.parts)))
+    if not whens:
+        return sa.literal_column("0", sa.Integer)
+    return sa.case(*((when, sa.literal_column(str(n), sa.Integer)) for when, n in whens), else_=sa.literal_column("0"))
+
+
+def skipped(fitted: Fitted, tally: Tally) -> tuple[Skipped, ...]:
+    reasons = {
+        OUTSIDE_UNKNOWN: ("where", "the dataset's condition is unknown: a value in it is null"),
+        EXCLUDED_UNKNOWN: ("where", "the condition is unknown: a value in it is null"),
+        _FIRST_PART + 2 * len(fitted.parts): (fitted.span_column or "", "null"),
+    }
+    for n, part in enumerate(fitted.parts):
+        reasons[_FIRST_PART + 2 * n] = (part.column, "null")
+        reasons[_FIRST_PART + 2 * n + 1] = (part.column, "empty after normalising")
+    counted: dict[tuple[str, str, bool], int] = {}
+    for state in sorted(tally.states):
+        if state in reasons and tally.states[state]:
+            where = (*reasons[state], state not in (OUTSIDE_UNKNOWN, EXCLUDED_UNKNOWN))
+            counted[where] = counted.get(where, 0) + tally.states[state]
+    return tuple(Skipped(column, why, records, scanned) for (column, why, scanned), records in counted.items())
