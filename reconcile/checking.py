@@ -38,11 +38,13 @@ def look(application: Application, source: str | None = None) -> Iterator[Look]:
     project = application.project
     if source is not None:
         application.require("source", source, tuple(project.sources))
-    for name in project.sources if source is None else (source,):
-        yield _source(application, name)
+    seen = {name: _source(application, name) for name in (project.sources if source is None else (source,))}
+    yield from seen.values()
     subjects: dict[str, Subject] = {}
     for dataset in project.datasets.values():
-        if source in (None, dataset.source):
+        if dataset.source in seen and seen[dataset.source].wrong:
+            yield Look(f"dataset {dataset.name}", f"not looked at, since source {dataset.source} cannot be", _FAILED)
+        elif dataset.source in seen:
             yield _dataset(application, dataset.name, subjects)
     for rule in project.rules.values():
         if rule.dataset in subjects:

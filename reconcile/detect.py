@@ -26,11 +26,15 @@ SLOW_GROUPERS = {"mysql": "MariaDB and MySQL are read faster than they group"}
 """Measured (docs/engines.md): dialects on which pulling wins, with the words for it."""
 
 
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "?")) else f"{sentence}."
+
+
 class RuleDoesNotFit(Exception):
     """A rule cannot be checked on its dataset as it is now; the message holds every mistake, one sentence each."""
 
     def __init__(self, rule: str, dataset: str, mistakes: list[str]) -> None:
-        super().__init__(f"Rule {rule!r} does not fit dataset {dataset!r}: {' '.join(mistakes)}")
+        super().__init__(f"Rule {rule!r} does not fit dataset {dataset!r}: {' '.join(map(_ended, mistakes))}")
         self.mistakes = tuple(mistakes)
 
 

@@ -8,6 +8,7 @@ key that stands twice are mistakes, size and depth are bounded, and nothing is g
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -83,6 +84,8 @@ class Document:
 def read(path: Path, shown: str | None = None) -> Document:
     """Read a file; `shown` is how sentences call it. Raises OSError when it cannot be opened."""
     name = shown or str(path)
+    if not path.is_dir() and path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "Is not a file", str(path))  # a pipe or device could keep us waiting for ever
     with path.open("rb") as file:
         raw = file.read(MAX_BYTES + 1)
     return parse(raw, name)

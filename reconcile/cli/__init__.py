@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import NoReturn
 
-from reconcile.cli import exits
+from reconcile.cli import exits, signals
 
 
 def main() -> NoReturn:
     """Run the command and end the process with its exit code; no traceback ever reaches the user."""
+    if sys.stdout is None:  # the caller closed it
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as long as the process
     sys.exit(exits.after_the_last_word(_answer()))
 
 
@@ -19,18 +24,21 @@ def _answer() -> int:
 
         print(f"reconcile {__version__}")
         return exits.DONE
+    with signals.Signals() as told:
+        code = _done(told)
+    return code if told.code is None else exits.stopped(told.code)
+
+
+def _done(told: signals.Signals) -> int:
     try:
-        exits.hear_signals()
         exits.refuse_foreign_packages()
         from reconcile.cli.commands import app
 
         app(prog_name="reconcile")
     except SystemExit as ended:
-        return exits.of_the_parser(ended.code)
-    except KeyboardInterrupt:
-        return exits.stopped(exits.INTERRUPTED)
-    except exits.Terminated:
-        return exits.stopped(exits.TERMINATED)
+        return ended.code if isinstance(ended.code, int) else exits.WRONG if ended.code else exits.DONE
+    except (KeyboardInterrupt, signals.Terminated):
+        return exits.DONE  # the signal gives the code
     except Exception as error:  # noqa: BLE001 - the last door: everything becomes one sentence and a code
-        return exits.tell(error)
+        return exits.DONE if told.code else exits.tell(error)
     return exits.DONE

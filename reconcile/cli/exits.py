@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import importlib
 import os
-import signal
 import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
-from types import FrameType
 
 DONE = 0
 FOUND = 1
@@ -18,8 +17,6 @@ WRONG = 2
 FAILED = 3
 REFUSED = 4
 DEFECT = 70
-INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
 
 _ORDER = (DEFECT, WRONG, REFUSED, FAILED, FOUND, DONE)
 _PACKAGES = ("reconcile", "rules", "connectors", "notifications")
@@ -30,28 +27,22 @@ def first_that_applies(*codes: int) -> int:
     return next(code for code in _ORDER if code in (*codes, DONE))
 
 
-class Terminated(BaseException):
-    """SIGTERM: like Ctrl-C, everything open is closed and leases are given back on the way out."""
+class AnswerNotWritten(Exception):
+    """Standard output takes nothing more."""
 
-
-def hear_signals() -> None:
-    """A service manager stops us with SIGTERM; without this the next run would wait for our lease to run out."""
-
-    def leave(_number: int, _frame: FrameType | None) -> None:
-        raise Terminated
-
-    signal.signal(signal.SIGTERM, leave)
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"The answer could not be written to standard output: {error.strerror}")
 
 
 def stopped(code: int) -> int:
-    print("Stopped. What was finished is kept; run it again to go on", file=sys.stderr)
+    remark("Stopped. What was finished is kept; run it again to go on")
     return code
 
 
-def of_the_parser(code: object) -> int:
-    """The exit code that the parser of the command line ended with; it takes Ctrl-C for an ending too."""
-    number = code if isinstance(code, int) else WRONG if code else DONE
-    return stopped(number) if number == INTERRUPTED else number
+def remark(sentence: str) -> None:
+    """A line on standard error; where that takes nothing, the exit code has to say it."""
+    with contextlib.suppress(OSError):
+        print(sentence, file=sys.stderr)
 
 
 def refuse_foreign_packages() -> None:
@@ -64,10 +55,9 @@ def refuse_foreign_packages() -> None:
         except Exception:  # noqa: BLE001 - whatever a stranger does when it is imported
             ours, place = False, "another place"
         if not ours:
-            print(
+            remark(
                 f"The package {name!r} at {place} is not Reconcile's: another package of that name stands before it. "
-                "Install reconcile-runner in a virtual environment of its own, and run it without PYTHONPATH",
-                file=sys.stderr,
+                "Install reconcile-runner in a virtual environment of its own, and run it without PYTHONPATH"
             )
             raise SystemExit(WRONG)
 
@@ -83,7 +73,7 @@ def tell(error: Exception) -> int:
         )
     else:
         sentence = str(error)
-    print(sentence, file=sys.stderr)
+    remark(sentence)
     return code
 
 
@@ -110,7 +100,7 @@ def _code(error: Exception) -> int:
         (ConfigProblems, FindingError, NameUnknown, PluginBroken, ProjectNotWritten, RuleDoesNotFit, SlotRefused),
     ):
         return WRONG
-    if isinstance(error, (ConnectorError, ChannelError, StoreError, LeaseLost, OutOfMemory)):
+    if isinstance(error, (AnswerNotWritten, ConnectorError, ChannelError, StoreError, LeaseLost, OutOfMemory)):
         return FAILED
     return DEFECT
 
@@ -146,7 +136,7 @@ def after_the_last_word(code: int) -> int:
     except BrokenPipeError:
         nobody_reads()
     except OSError as error:
-        print(f"The answer could not be written to standard output: {error.strerror}", file=sys.stderr)
+        remark(str(AnswerNotWritten(error)))
         nobody_reads()
         return first_that_applies(code, FAILED)
     return code

@@ -80,7 +80,7 @@ class Output:
     def note(self, text: str) -> None:
         """A remark beside the result."""
         if not self.quiet:
-            sys.stderr.write(visible(text) + "\n")
+            exits.remark(visible(text))
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
         """Columns that line up; cells are plain text, never markup."""
@@ -113,3 +113,5 @@ class Output:
             sys.stdout.write(text)
         except BrokenPipeError:
             exits.nobody_reads()
+        except OSError as error:
+            raise exits.AnswerNotWritten(error) from error

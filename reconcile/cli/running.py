@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reconcile.cli import exits
+from reconcile.cli import exits, signals
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
@@ -73,13 +73,30 @@ def _code(report: RunReport, severity: Any) -> int:
 
 @contextlib.contextmanager
 def _progress(out: Output) -> Iterator[Callable[[str, int], None]]:
-    """A moving line on a terminal, a plain line a rule elsewhere, nothing with --quiet."""
-    if out.quiet:
-        yield lambda _rule, _read: None
-        return
-    if not out.is_interactive:
-        yield lambda rule, read: None if read else out.note(f"checking {rule}")
-        return
+    """A moving line on a terminal, a plain line a rule elsewhere, nothing with --quiet. Ctrl-C is heard here too."""
+    with contextlib.ExitStack() as open_while_it_runs:
+        tell = open_while_it_runs.enter_context(_bar(out)) if out.is_interactive else _lines(out)
+
+        def watch(rule: str, read: int) -> None:
+            signals.leave()
+            tell(rule, read)
+
+        yield watch
+
+
+def _lines(out: Output) -> Callable[[str, int], None]:
+    begun: set[str] = set()
+
+    def tell(rule: str, _read: int) -> None:
+        if rule not in begun:
+            begun.add(rule)
+            out.note(f"checking {rule}")
+
+    return tell
+
+
+@contextlib.contextmanager
+def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (
@@ -91,10 +108,10 @@ def _progress(out: Output) -> Iterator[Callable[[str, int], None]]:
     with Progress(*columns, console=out.progress(), transient=True) as bar:
         task = bar.add_task("starting", total=None, read="")
 
-        def watch(rule: str, read: int) -> None:
+        def tell(rule: str, read: int) -> None:
             bar.update(task, description=f"checking {rule}", read=f"{read:,} records" if read else "")
 
-        yield watch
+        yield tell
 
 
 def show(report: RunReport, out: Output) -> None:
@@ -108,18 +125,35 @@ def show(report: RunReport, out: Output) -> None:
     headings = ("rule", "severity", "groups", "new", "grown", "back", "known", "gone", "at risk", "records", "engine")
     if rows:
         out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9))
+    for why, names in _failures(report).items():
+        out.say(f"could not check {', '.join(names)}: {why}")
     for rule in report.rules:
-        if "failed" in rule:
-            out.say(f"could not check {rule['rule']}: {rule['failed']}")
         for one in rule.get("skipped", ()):
-            first = f", first at {one['first']}" if one.get("first") else ""
-            out.note(f"{rule['rule']}: {one['records']:,} records left out, {one['column']} is {one['reason']}{first}")
+            out.note(f"{rule['rule']}: {_left_out(one)}")
     for channel in report.sent:
         out.say(f"told {channel}")
     for sentence in report.undelivered:
         out.say(f"not told yet: {sentence}")
     if any(rule.get("groups") for rule in report.rules) and report.status != "dry_run":
         out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
+
+
+def _failures(report: RunReport) -> Mapping[str, list[str]]:
+    """Each reason once, with the rules it kept from being checked."""
+    found: dict[str, list[str]] = {}
+    for rule in report.rules:
+        if "failed" in rule:
+            found.setdefault(rule["failed"], []).append(rule["rule"])
+    return found
+
+
+def _left_out(one: Mapping[str, Any]) -> str:
+    from notifications.words import plural
+
+    if one["column"] == "id" and one["reason"] == "not unique":
+        return f"{plural(one['records'], 'record shares its id', 'records share their id')} with another"
+    first = f", first at {one['first']}" if one.get("first") else ""
+    return f"{plural(one['records'], 'record', 'records')} left out, {one['column']} is {one['reason']}{first}"
 
 
 def _what(report: RunReport) -> str:

@@ -39,6 +39,19 @@ class StoreUnreachable(StoreError):
         super().__init__(f"The state database {where} did not answer: {reason}. Run it again when it is up")
 
 
+class StoreRefused(StoreUnreachable):
+    """The server answered and did not let us in."""
+
+    reaction = Reaction.ASK
+
+    def __init__(self, where: str, reason: str) -> None:
+        StoreError.__init__(
+            self,
+            f"The state database {where} refused us: {reason}. Nothing was changed; correct `state:`, or let this "
+            "user in",
+        )
+
+
 class StoreInDoubt(StoreError):
     """The connection broke while the last step was being committed."""
 

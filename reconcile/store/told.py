@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 import sqlalchemy as sa
 
@@ -27,8 +28,17 @@ def in_words(
     if state is None:
         if not isinstance(error, sa.exc.OperationalError) and not error.connection_invalidated:
             return None
-        return errors.StoreInDoubt(where, reason) if committing else errors.StoreUnreachable(where, reason)
+        return errors.StoreInDoubt(where, reason) if committing else _no_connection(where, reason)
     return _postgresql(str(state), reason, where, patience, committing=committing)
+
+
+def _no_connection(where: str, reason: str) -> errors.StoreError:
+    """The driver's words without what it puts around them; with FATAL it was the server that spoke."""
+    answered = re.search(r"FATAL:\s+(.+)", reason)
+    if answered and not re.search(r"starting up|shutting down|too many|connection slots|recovery", reason):
+        return errors.StoreRefused(where, answered[1])
+    plain = re.sub(r"^connection (?:failed|is bad): (?:connection to server at .*? failed: )?", "", reason)
+    return errors.StoreUnreachable(where, re.sub(r" *Is the server running.*$", "", plain))
 
 
 def _sqlite(name: str, reason: str, where: str, patience: dt.timedelta) -> errors.StoreError | None:

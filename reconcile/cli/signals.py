@@ -1,0 +1,81 @@
+"""Ctrl-C and SIGTERM while a command runs: everything open is closed, and leases are given back on the way out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import FrameType
+from typing import ClassVar
+
+GRACE = 1.0
+"""Seconds a driver that only knows Ctrl-C gets to hear SIGTERM by itself."""
+
+
+class Terminated(BaseException):
+    """SIGTERM. Without this a service manager that stops us leaves a lease behind, for which the next run waits."""
+
+
+class Signals:
+    """While it is entered, both signals raise KeyboardInterrupt or Terminated, once.
+
+    A driver can wait in C, where Python's handlers do not run, or take Ctrl-C for itself and make an error of it. So
+    a thread hears signals as they come: what was heard is known whatever becomes of it, and SIGTERM becomes a Ctrl-C
+    for a driver that does not let go.
+    """
+
+    current: ClassVar[Signals | None] = None
+
+    def __init__(self) -> None:
+        self._heard = 0
+        self._left = threading.Event()
+        self._ear, self._wire = os.pipe()
+        os.set_blocking(self._wire, False)
+        self._thread = threading.Thread(target=self._listen, name="signals", daemon=True)
+
+    def __enter__(self) -> Signals:
+        self._wire_before = signal.set_wakeup_fd(self._wire, warn_on_full_buffer=False)
+        self._before = {number: signal.signal(number, self._hear) for number in (signal.SIGINT, signal.SIGTERM)}
+        self._thread.start()
+        Signals.current = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Signals.current = None
+        signal.set_wakeup_fd(self._wire_before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._left.set()
+        os.close(self._wire)
+        self._thread.join()
+        os.close(self._ear)
+
+    def leave(self) -> None:
+        """Raises KeyboardInterrupt or Terminated when we were told to stop."""
+        if self._heard:
+            self._left.set()
+            raise KeyboardInterrupt if self._heard == signal.SIGINT else Terminated
+
+    @property
+    def code(self) -> int | None:
+        """The exit code of what we were told, if anything."""
+        return 128 + self._heard if self._heard else None
+
+    def _hear(self, number: int, _frame: FrameType | None) -> None:
+        self._heard = self._heard or number
+        if not self._left.is_set():
+            self.leave()
+
+    def _listen(self) -> None:
+        while heard := os.read(self._ear, 1):
+            if heard[0] not in (signal.SIGINT, signal.SIGTERM):
+                continue
+            self._heard = self._heard or heard[0]
+            if heard[0] == signal.SIGTERM and not self._left.wait(GRACE):
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def leave() -> None:
+    """Raises KeyboardInterrupt or Terminated when the command was told to stop; for loops that could go on."""
+    if Signals.current is not None:
+        Signals.current.leave()
