@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 import sqlalchemy as sa
+from conftest import MARIADB, POSTGRES, _scratch_database
+from sql_support import emptied, insert
 
 from connectors import conformance
 from connectors.base import Scan
@@ -53,7 +55,7 @@ class SqlKit:
             stored.create(connection)
             rows = [self._row(row, dialect) for row in table.to_pylist()]
             if rows:
-                connection.execute(stored.insert(), rows)
+                insert(connection, stored, rows)
         source = SqlSource("shop", SqlSource.Settings.model_validate(self.settings), self._root)
         declared = {"amount": "decimal(20,4)"} if dialect == "sqlite" and "amount" in table.column_names else {}
         return Stored(
@@ -72,6 +74,28 @@ class SqlKit:
     def _digest(self, engine: sa.Engine) -> object:
         with engine.connect() as connection:
             return sorted(map(str, connection.exec_driver_sql("select * from charges").all()))
+
+
+@pytest.fixture(scope="module")
+def postgres_server() -> Iterator[str]:
+    yield from _scratch_database(POSTGRES)
+
+
+@pytest.fixture(scope="module")
+def mariadb_server() -> Iterator[str]:
+    yield from _scratch_database(MARIADB)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> str:
+    """An empty PostgreSQL database."""
+    return emptied(postgres_server)
+
+
+@pytest.fixture
+def mariadb_url(mariadb_server: str) -> str:
+    """An empty MariaDB database."""
+    return emptied(mariadb_server)
 
 
 @pytest.fixture(
