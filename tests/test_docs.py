@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from reconcile.cli import exits
 from reconcile.cli.commands import app
 from reconcile.config import load
 from reconcile.findings_states import State
+from reconcile.testing.slack_server import SlackServer
 from rules.normalise import NORMALISERS
 
 BASE: dict[str, Any] = {
@@ -33,6 +35,14 @@ ENVIRON = {
     "HOOK_TOKEN": "Bearer hidden",
     "HOOK_SECRET": "hidden-hidden",
 }
+PAYMENTS = "line,iban,reference,amount\n1,DE1,INV-007,20.00\n2,DE1,inv 7,20.00\n3,DE1,INV-008,20.00\n"
+CHARGES = """\
+create table charges (id text, order_id text, amount numeric(10, 2), currency text, status text, charged_at datetime);
+insert into charges values
+    ('c1', 'A-1', '20.00', 'EUR', 'succeeded', '2026-03-01 10:00:00'),
+    ('c2', 'A-1', '20.00', 'EUR', 'succeeded', '2026-03-01 10:00:30'),
+    ('c3', 'A-2', '20.00', 'EUR', 'failed', '2026-03-01 10:00:30');
+"""
 CONSOLES = [page for page in (*PAGES, ROOT / "examples" / "README.md") if any(blocks(page, "console"))]
 COMMON = {"-c", "--config", "--json", "-q", "--quiet", "--no-color", "-h", "--help"}
 
@@ -241,3 +251,32 @@ def test_no_page_names_a_place_on_somebodys_machine() -> None:
     files = [*PAGES, *(f for f in ROOT.glob("examples/**/*") if f.is_file())]
 
     assert [f.name for f in files if re.search(r"/work/|/root/", f.read_text(encoding="utf-8"))] == []
+
+
+def test_the_configuration_of_the_readme_checks_a_database_and_files_in_one_run_and_tells_slack_once(
+    tmp_path: Path,
+) -> None:
+    [block] = blocks(ROOT / "README.md", "yaml")
+    (tmp_path / "exports").mkdir()
+    (tmp_path / "exports" / "payments-1.csv").write_text(PAYMENTS, encoding="utf-8")
+    with sqlite3.connect(tmp_path / "shop.sqlite") as connection:
+        connection.executescript(CHARGES)
+    with SlackServer() as slack:
+        text = block.body.replace('channel: "#finance-ops"', f'channel: "#finance-ops", base_url: "{slack.base_url}"')
+        (tmp_path / "reconcile.yaml").write_text(text, encoding="utf-8")
+        terminal = Terminal(tmp_path, {"SHOP_URL": "sqlite:///shop.sqlite", "SLACK_BOT_TOKEN": slack.token})
+
+        for line in ("check", "notify test finance", "run nightly --slot 2026-11-21T06:00", "run nightly"):
+            terminal.type(f"reconcile {line}")
+            assert terminal.code == 0, terminal.out + terminal.err
+
+        told = [message["text"] for message in slack.parents() if "double" in message["text"]]
+        assert len(told) == 1
+        assert len(slack.parents()) == 2  # and the test message
+
+    terminal.type("reconcile findings --json")
+    found = [[one["rule"], one["keeper"], *one["surplus"]] for one in json.loads(terminal.out)]
+    assert found == [
+        ["double-charge", ["c1"], ["c2"]],
+        ["paid-twice", ["payments-1.csv", "1"], ["payments-1.csv", "2"]],
+    ]
