@@ -1,0 +1,224 @@
+"""People's decisions at the command line: what they list, name and settle, and what is said to them."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+
+import pytest
+from cli_support import Answer, Project, in_words
+
+PROJECT = """\
+version: 1
+sources: {shop: {type: files, root: .}}
+datasets: {orders: {source: shop, path: orders.csv, id: id}}
+rules:
+  twice: {kind: duplicates, dataset: orders, key: [order_id], severity: high}
+  twin: {kind: duplicates, dataset: orders, key: [name], severity: low}
+jobs: {nightly: {rules: all}}
+"""
+
+ORDERS = """\
+id,order_id,name
+P-1,A-1,Ada
+P-2,A-1,Grace
+P-3,A-2,Grace
+P-4,A-2,Alan
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Project:
+    """Two findings of `twice` and one of `twin`, found by one run."""
+    (tmp_path / "orders.csv").write_text(ORDERS)
+    project = Project(tmp_path).write(PROJECT)
+    assert project("run").code == 0
+    return project
+
+
+def ids(answer: Answer) -> list[str]:
+    assert answer.code == 0, answer.said
+    return [one["id"] for one in answer.json]
+
+
+def first(shop: Project) -> str:
+    return ids(shop("findings", "--json"))[0]
+
+
+def states(shop: Project) -> dict[str, str]:
+    return {one["id"]: one["status"] for one in shop("findings", "--state", "all", "--json").json}
+
+
+def test_findings_come_worst_first_and_filters_narrow_them(shop: Project) -> None:
+    every = shop("findings", "--json").json
+
+    assert [one["rule"] for one in every] == ["twice", "twice", "twin"]
+    assert ids(shop("findings", "--rule", "twin", "--json")) == [every[2]["id"]]
+    assert len(ids(shop("findings", "--rule", "twin", "--rule", "twice", "--json"))) == 3
+    assert len(ids(shop("findings", "--severity", "high", "--json"))) == 2
+    assert ids(shop("findings", "--limit", "1", "--json")) == [every[0]["id"]]
+    assert ids(shop("findings", "--state", "dismissed", "--json")) == []
+
+
+def test_a_filter_that_names_nothing_is_told_with_what_there_is(shop: Project) -> None:
+    in_words(shop("findings", "--rule", "twic"), 2, "no rule 'twic'", "did you mean `twice`?")
+    in_words(shop("findings", "--state", "opn"), 2, "'opn' is not a state", "snoozed", lines=4)
+    in_words(shop("findings", "--severity", "hihg"), 2, "did you mean `high`?", lines=4)
+    in_words(shop("findings", "--limit", "0"), 2, "--limit", lines=4)
+
+
+def test_without_findings_a_list_is_empty_and_says_so_beside_it(shop: Project) -> None:
+    none = shop("findings", "--state", "dismissed")
+
+    assert (none.code, none.out, none.err) == (0, "", "No findings.\n")
+    assert shop("findings", "--state", "dismissed", "--quiet").said == ""
+
+
+def test_show_tells_records_key_and_history(shop: Project) -> None:
+    name = first(shop)
+
+    shown = shop("show", name)
+
+    assert shown.code == 0
+    for part in (name, "high", "twice", "open", "2 records", "order_id = A-1", "keeper", "surplus", "P-1", "P-2"):
+        assert part in shown.out
+    assert "finding.opened" in shown.out
+    assert shop("show", name, "--json").json["history"][0]["event"] == "finding.opened"
+
+
+def test_an_id_may_be_written_in_lower_case_by_its_beginning_or_by_its_fingerprint(shop: Project) -> None:
+    one = shop("findings", "--json").json[0]
+    name, fingerprint = one["id"], one["fingerprint"]
+
+    for written in (name.lower(), name[:6], name.removeprefix("F-"), fingerprint, fingerprint.upper(), f" {name} "):
+        assert shop("show", written, "--json").json["id"] == name
+
+
+def test_an_unknown_id_is_told_with_near_ones(shop: Project) -> None:
+    name = first(shop)
+    wrong = name[:-1] + ("0" if name[-1] != "0" else "1")
+
+    in_words(shop("show", wrong), 2, f"No finding is called `{wrong}`", name, "`reconcile findings` lists them")
+    for command in ("show", "dismiss", "snooze", "reopen"):
+        in_words(shop(command, "F-"), 2, "No finding is called")
+    in_words(shop("assign", "nonsense", "ada"), 2, "No finding is called `nonsense`")
+    in_words(shop("audit", "--finding", wrong), 2, name)
+
+
+def test_a_dismissal_is_kept_with_its_note_and_who_decided(shop: Project) -> None:
+    name = first(shop)
+
+    said = shop("dismiss", name, "--note", "two parcels", RECONCILE_ACTOR="ada@example.com")
+
+    assert said.out == f"{name} is dismissed: its 2 records are not the same.\n"
+    assert states(shop)[name] == "dismissed"
+    entry = shop("audit", "--finding", name, "--event", "finding.dismissed", "--json").json[0]
+    assert (entry["actor"], entry["body"]["note"]) == ("ada@example.com", "two parcels")
+    assert "note: two parcels" in shop("show", name).out
+    assert name not in ids(shop("findings", "--json"))
+
+
+def test_without_a_name_handed_on_it_is_the_user_of_the_terminal(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RECONCILE_ACTOR", raising=False)
+    name = first(shop)
+
+    shop("dismiss", name)
+
+    assert shop("audit", "--event", "finding.dismissed", "--json").json[0]["actor"] == getpass.getuser()
+
+
+def test_deciding_the_same_twice_says_so_and_changes_nothing(shop: Project) -> None:
+    name = first(shop)
+    for words in (["dismiss", name], ["reopen", name], ["snooze", name], ["assign", name, "ada"]):
+        before = shop(*words, "--json")
+        entries = len(shop("audit", "--json").json)
+
+        again = shop(*words, "--json")
+
+        assert (before.code, again.code) == (0, 0), words
+        assert (before.json["changed"], again.json["changed"]) == (True, False), words
+        assert "nothing was changed" in again.json["sentence"]
+        assert len(shop("audit", "--json").json) == entries
+
+
+def test_a_snooze_takes_a_duration_a_time_or_nothing(shop: Project) -> None:
+    name = first(shop)
+    for until, part in (
+        (["--until", "3d"], "is snoozed until 20"),
+        (["--until", "2w"], "or until it grows"),
+        (["--until", "2099-01-02T08:00"], "until 2099-01-02 08:00 UTC"),
+        (["--until", "2099-01-02T08:00+02:00"], "until 2099-01-02 06:00 UTC"),
+        ([], "is snoozed until it grows"),
+    ):
+        said = shop("snooze", name, *until)
+
+        assert said.code == 0, said.said
+        assert part in said.out
+        assert states(shop)[name] == "snoozed"
+
+
+def test_a_local_time_of_a_snooze_is_in_the_zone_of_the_project(shop: Project) -> None:
+    shop.write(PROJECT + "timezone: Europe/Berlin\n")
+
+    assert "2099-01-02 07:00 UTC" in shop("snooze", first(shop), "--until", "2099-01-02T08:00").out
+
+
+def test_a_snooze_that_is_over_or_no_time_is_refused(shop: Project) -> None:
+    name = first(shop)
+
+    in_words(shop("snooze", name, "--until", "2020-01-01T00:00Z"), 2, "would be over already")
+    for nonsense in ("tomorrow", "3 fortnights", "", "2026-13-01T00:00"):
+        in_words(shop("snooze", name, "--until", nonsense), 2, "neither a duration like 3d nor a time", lines=4)
+    assert states(shop)[name] == "open"
+
+
+def test_reopening_takes_back_a_dismissal_and_a_snooze(shop: Project) -> None:
+    name = first(shop)
+    for words in (["dismiss", name], ["snooze", name]):
+        shop(*words)
+
+        assert shop("reopen", name).out == f"{name} is open again.\n"
+        assert states(shop)[name] == "open"
+
+
+def test_a_dismissed_finding_stays_dismissed_over_runs_and_is_no_longer_counted(shop: Project) -> None:
+    for name in ids(shop("findings", "--severity", "high", "--json")):
+        shop("dismiss", name)
+
+    assert shop("run", "--fail-on", "high").code == 0
+    assert shop("run", "--fail-on", "low").code == 1
+    assert list(states(shop).values()).count("dismissed") == 2
+
+
+def test_a_decision_that_no_longer_fits_is_refused_with_its_own_code(shop: Project) -> None:
+    name = first(shop)
+    rows = ORDERS.replace("P-2,A-1,", "P-2,A-9,")
+    (shop.folder / "orders.csv").write_text(rows)
+    shop("run")
+
+    assert states(shop)[name] == "resolved"
+    in_words(shop("dismiss", name), 4, "cannot be dismissed", "Nothing was changed")
+
+
+def test_an_assignment_names_somebody_and_takes_the_name_back(shop: Project) -> None:
+    name = first(shop)
+
+    assert shop("assign", name, "ada").out == f"{name} is assigned to ada.\n"
+    assert shop("assign", name, "").out == f"{name} is assigned to nobody.\n"
+
+
+def test_a_command_without_what_it_needs_says_how_it_is_used(shop: Project) -> None:
+    for words in (["show"], ["dismiss"], ["assign", "F-1"], ["snooze"]):
+        in_words(shop(*words), 2, "Missing argument", "Usage: reconcile", lines=5)
+
+
+def test_cells_cannot_steer_the_terminal(shop: Project) -> None:
+    (shop.folder / "orders.csv").write_text("id,order_id,name\nP-1,\x1b[2Jx,a\nP-2,\x1b[2Jx,b\n", encoding="utf-8")
+    shop("run")
+    name = ids(shop("findings", "--rule", "twice", "--json"))[-1]
+
+    for shown in (shop("findings"), shop("show", name)):
+        assert "\x1b" not in shown.out
+        assert "\\x1b[2Jx" in shown.out
