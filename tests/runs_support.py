@@ -5,6 +5,7 @@ Processes are forked from a server that imported everything and opened nothing, 
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +114,9 @@ def _count_statements(dies_at: int) -> list[None]:
     return seen
 
 
+_NUMBERS = itertools.count()
+
+
 class Command:
     """`reconcile …` in a process of its own; with `held` it waits, ready to run, until `go`."""
 
@@ -123,11 +128,13 @@ class Command:
         held: bool = False,
         dies_at: int = 0,
     ) -> None:
-        Command.count = getattr(Command, "count", 0) + 1
         place = folder.parent / f"{folder.name}-output"
         place.mkdir(exist_ok=True)
-        self._output = str(place / str(Command.count))
-        self._pipe, theirs = _SERVER.Pipe() if held else (None, None)
+        self._output = str(place / str(next(_NUMBERS)))
+        self._pipe: Connection | None = None
+        theirs: Connection | None = None
+        if held:
+            self._pipe, theirs = _SERVER.Pipe()
         given = (arguments, str(folder), dict(environ or {}), self._output, theirs, dies_at)
         self.process = _SERVER.Process(target=_child, args=given, daemon=True)
         self.process.start()
