@@ -30,7 +30,7 @@ from connectors.base import DatasetSettings, Scan, SourceSettings
 from connectors.errors import DatasetMissing, DriverMissing
 from connectors.sql_address import parsed, where
 from connectors.sql_errors import Place
-from connectors.sql_generic_errors import told
+from connectors.sql_generic_errors import secrets_of, told
 from connectors.sql_generic_values import GenericColumn, GenericReading, asked, described, inspected
 from connectors.sql_query import select_only
 from connectors.sql_reading import ROWS
@@ -151,9 +151,8 @@ class GenericSource:
             with limit:
                 yield
         except (sa.exc.SQLAlchemyError, OSError) as error:
-            hidden = (str(self._url.password or ""), *map(str, self._url.query.values()))
-            secrets = tuple(one for one in hidden if one)
-            raise told(error, self._place, secrets, connecting=connection is None, late=limit.passed) from None
+            hidden = secrets_of(self._url)
+            raise told(error, self._place, hidden, connecting=connection is None, late=limit.passed) from None
         if limit.passed:
             raise told(TimeoutError(), self._place, (), connecting=False, late=True)
 

@@ -7,6 +7,7 @@ the message quotes is shown only where it stands in the statement that was sent,
 from __future__ import annotations
 
 import re
+from urllib.parse import quote_plus
 
 import sqlalchemy as sa
 
@@ -30,19 +31,34 @@ _GONE = (
 )
 _MISSING = r"(?i)does not exist|unknown database|cannot open database|unable to open database file"
 _ABOUT_VALUES = r"(?i)\bvalue|conver|\bcast|pars|syntax for type|range|overflow"
+_NOT_SHOWN = r"(?i)pass|pwd|secret|token|key|credential|auth|user_info"
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"|`([^`]*)`")
+
+
+def secrets_of(url: sa.URL) -> tuple[str, ...]:
+    """What an error must not show of a URL: its password, and what looks like one among its parameters.
+
+    ODBC's whole connection string may be a parameter; its parts count.
+    """
+    given = [("password", str(url.password or ""))]
+    for name, values in url.normalized_query.items():
+        parts = [part.partition("=") for value in values for part in value.split(";")]
+        given += [(name, value) for value in values] + [(key, value.strip("{}")) for key, _, value in parts]
+    found = {value for name, value in given if value and (len(value) > 20 or re.search(_NOT_SHOWN, name))}
+    return tuple(sorted({*found, *map(quote_plus, found)}, key=len, reverse=True))
 
 
 def told(error: Exception, place: Place, secrets: tuple[str, ...], *, connecting: bool, late: bool) -> ConnectorError:
     """Our error for one of SQLAlchemy, a driver or the operating system.
 
-    `secrets` are texts of the URL that are never shown; `late`: the time limit had passed and we cancelled.
+    `secrets` are texts of the URL that are never shown; `connecting`: nothing was asked yet, so that the message holds
+    no values; `late`: the time limit had passed and we cancelled.
     """
     lost = isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) and isinstance(error.orig, Exception) else error
     full = _message(cause)
     bare = _QUOTED.sub("", full)
-    reason = _shown(full, str(getattr(error, "statement", None) or "") + place.where)
+    reason = full if connecting else _shown(full, str(getattr(error, "statement", None) or ""))
     for secret in secrets:
         reason = reason.replace(secret, "***")
     if late:
@@ -57,11 +73,13 @@ def told(error: Exception, place: Place, secrets: tuple[str, ...], *, connecting
 
 
 def _message(error: Exception) -> str:
-    """The first line of what the driver says; ODBC and others give it beside a code."""
+    """The first sentence of what the driver says; ODBC and others give it beside a code."""
     texts = [one.decode(errors="replace") if isinstance(one, bytes) else one for one in error.args]
     said = [one for one in texts if isinstance(one, str) and one.strip()]
     text = max(said, key=len) if said else str(error)
-    return (text.strip().splitlines() or ["no reason given"])[0].rstrip(". ")
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()] or ["no reason given"]
+    first = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+    return first.rstrip(". ")
 
 
 def _shown(reason: str, sent: str) -> str:

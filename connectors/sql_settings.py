@@ -18,7 +18,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 class SqlSettings(SourceSettings):
     """A database. `url` is a secret as a whole; a relative SQLite path is relative to the configuration file.
 
-    `statement_timeout` (`30s`, `5m`, `2h`) stops a statement that runs longer.
+    `statement_timeout` (`30s`, `5m`, `2h`) stops a statement that runs longer, in databases without a reader of their
+    own as far as their driver can be told to.
     """
 
     url: SecretStr

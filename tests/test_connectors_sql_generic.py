@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import sqlite3
 import sys
 import time
@@ -35,12 +36,15 @@ from connectors.errors import (
     NotReadOnly,
     QueryRefused,
     Reaction,
+    SourceMissing,
     SourceUnreachable,
     StatementTimeout,
     ValueDoesNotFit,
 )
 from connectors.sql import SqlDataset, SqlSettings, SqlSource
+from connectors.sql_errors import Place
 from connectors.sql_generic import GenericSource
+from connectors.sql_generic_errors import secrets_of, told
 from connectors.sql_generic_values import described
 from connectors.sql_values import arrow_type
 from rules.engines.base import Relation
@@ -352,6 +356,52 @@ def test_values_of_records_are_not_in_errors(postgres_url: str, query: str) -> N
 
     assert "private" not in str(told.value)
     assert "8372615" not in str(told.value)
+
+
+ODBC = "[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]"
+SAID: list[tuple[tuple[object, ...], bool, type[ConnectorError], str]] = [
+    (("42S02", f"[42S02] {ODBC}Invalid object name 'charges'. (208)"), False, QueryRefused, "object name 'charges'"),
+    (
+        ("22018", f"[22018] {ODBC}Conversion of the value 'private' failed."),
+        False,
+        QueryRefused,
+        "value … failed",
+    ),
+    (("28000", f"[28000] {ODBC}Login failed for user 'reader'."), True, AccessDenied, "for user 'reader'"),
+    (("ORA-00942: table or view does not exist\nHelp: https://…",), False, QueryRefused, "view does not exist. Noth"),
+    (("ORA-01017: invalid credential or not authorized; logon denied",), True, AccessDenied, "logon denied"),
+    (("DPY-6005: cannot connect to database.\n[Errno 111]",), True, SourceUnreachable, "cannot connect"),
+    (
+        ("SQL compilation error:\ninvalid identifier 'amount'",),
+        False,
+        QueryRefused,
+        "error: invalid identifier 'amount'",
+    ),
+    (("Numeric value 'private' is not recognized",), False, QueryRefused, "Numeric value … is not"),
+    (("Bad int64 value: private",), False, QueryRefused, "Bad int64 value. Noth"),
+    (("value 83726151 is out of range",), False, QueryRefused, "value … is out of range"),
+    ((208, b"Invalid object name 'charges'.DB-Lib error"), False, QueryRefused, "name 'charges'"),
+    (("the password is hunter2, or s3cr%2Bt",), True, SourceUnreachable, "the password is ***, or ***"),
+    (("cannot open database 'books'",), True, SourceMissing, "'books'"),
+    (("the connection was reset by the peer",), False, SourceUnreachable, "reset"),
+    ((), False, QueryRefused, "no reason given"),
+]
+
+
+@pytest.mark.parametrize(("args", "connecting", "expected", "words"), SAID)
+def test_drivers_say_the_same_in_different_ways(
+    args: tuple[object, ...], connecting: bool, expected: type[ConnectorError], words: str
+) -> None:
+    """As SQL Server's two drivers, Oracle's, Snowflake's and BigQuery's put it; none of them is here to ask."""
+    error = sa.exc.ProgrammingError("select amount from charges", None, Exception(*args))
+    secrets = secrets_of(sa.make_url("mssql+pyodbc://reader:hunter2@h/d?odbc_connect=Server=x;PWD={s3cr%2Bt}"))
+    place = Place("erp", "erp.example.com/books", "mssql+pyodbc", "5m")
+
+    answer = told(error, place, secrets, connecting=connecting, late=False)
+
+    assert type(answer) is expected
+    assert words in str(answer)
+    assert not {"private", "83726151", "hunter2"} & set(re.findall(r"\w+", str(answer)))
 
 
 def test_a_server_that_is_not_there_is_unreachable_and_its_password_not_shown() -> None:
