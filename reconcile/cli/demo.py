@@ -31,16 +31,18 @@ def play(folder: Path | None, out: Output) -> None:
     with load(place / "reconcile.yaml") as application:
         from reconcile.cli.running import show
 
+        silent = Output(quiet=True, no_color=out.no_color)  # its hints are for after a run of one's own
         _heading(out, "The nightly job, first run: everything that is wrong already")
-        show(application.run("nightly", slot=now), out)
+        show(application.run("nightly", slot=now - dt.timedelta(hours=2)), silent)
         _largest(application, out)
         _heading(out, "What the team would read in Slack")
         out.say(_slack(application))
         _heading(out, "The same job again, an hour later: nothing is counted twice, nobody is told twice")
-        show(application.run("nightly", slot=now + dt.timedelta(hours=1)), out)
+        show(application.run("nightly", slot=now - dt.timedelta(hours=1)), silent)
         order = shop.charge_again(place, now)
         _heading(out, f"Then a client times out once more and charges order {order} twice: only that is news")
-        show(application.run("nightly", slot=now + dt.timedelta(hours=2)), out)
+        show(application.run("nightly", slot=now), silent)
+        out.say(_last_message(place / "messages.txt"))
     _heading(out, "Try next")
     out.say(
         f"cd {place}\n{_path()}"
@@ -51,6 +53,13 @@ def play(folder: Path | None, out: Output) -> None:
         "reconcile audit verify                      the log, proven\n"
         "cat reconcile.yaml messages.txt             the rules, and what the channel was told"
     )
+
+
+def _last_message(path: Path) -> str:
+    """What the file channel was told last, without the lines that mark where a message begins and ends."""
+    lines = path.read_text(encoding="utf-8").rstrip().splitlines()
+    begin = max(number for number, line in enumerate(lines) if line.startswith("── notice "))
+    return "\n".join(lines[begin + 1 : -1])
 
 
 def _path() -> str:

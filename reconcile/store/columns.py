@@ -62,6 +62,19 @@ class Json(TypeDecorator[Any]):
         return None if value is None else json.loads(value)
 
 
+class Document(TypeDecorator[Any]):
+    """JSON that people read later: its keys stay in the order they were written in; None is SQL NULL."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+        return None if value is None else json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> Any | None:  # noqa: ARG002 - SQLAlchemy's signature
+        return None if value is None else json.loads(value)
+
+
 def json_text(value: Any) -> str:
     """JSON with sorted keys, no spaces, ASCII: one text for one value. Raises TypeError or ValueError for others."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from reconcile.store.columns import Instant, Json, Word
+from reconcile.store.columns import Document, Instant, Json, Word
 
 REVISION = "0001"
 """The schema this program reads and writes. Revisions are counted, so that newer and older compare as text."""
@@ -197,7 +197,7 @@ outbox = sa.Table(
     sa.Column("channel", Word, nullable=False),
     sa.Column("job", Word, nullable=False),
     sa.Column("run", Word, sa.ForeignKey("runs.id"), index=True),
-    sa.Column("notice", Json, nullable=False),
+    sa.Column("notice", Document, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("status", Word, nullable=False),  # queued | sending | sent | failed
     sa.Column("attempts", sa.Integer, nullable=False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from reconcile.store.columns import Instant, Json, Word
+from reconcile.store.columns import Document, Instant, Json, Word
 
 revision = "0001"
 down_revision = None
@@ -151,7 +151,7 @@ def upgrade() -> None:
         sa.Column("channel", Word(), nullable=False),
         sa.Column("job", Word(), nullable=False),
         sa.Column("run", Word(), nullable=True),
-        sa.Column("notice", Json(), nullable=False),
+        sa.Column("notice", Document(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("status", Word(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
