@@ -80,7 +80,7 @@ class GenericSource:
             base, found = self._columns(connection, dataset)
             by_name = {one.name: one for one in found}
             dataset.must_have(self.name, columns, by_name)
-            relation = _relation(base, found)
+            relation = untyped(base, found)
             with self._asking(connection):
                 streamed = connection.execution_options(yield_per=ROWS)
                 result = streamed.execute(sa.select(*(relation.c[name] for name in columns)))
@@ -223,17 +223,21 @@ def _inspected(connection: sa.Connection, table: sa.TableClause, zone: str) -> l
 
 def _probed(connection: sa.Connection, base: Base, zone: str) -> list[GenericColumn]:
     """The columns of an answer without records."""
-    source = base if isinstance(base, sa.TableClause) else base.columns().subquery("records")
-    result: sa.CursorResult[Any] = connection.execute(
-        sa.select(sa.literal_column("*")).select_from(source).where(sa.false())
-    )
+    result: sa.CursorResult[Any] = connection.execute(no_records(base))
     cursor: Any = result.cursor
     pairs = list(zip(result.keys(), cursor.description, strict=True))
     result.close()
     return [GenericColumn(name, described(one, connection.dialect.loaded_dbapi, zone)) for name, one in pairs]
 
 
-def _relation(base: Base, found: Sequence[GenericColumn]) -> sa.FromClause:
+def no_records(base: Base) -> sa.Select[Any]:
+    """All columns and no rows, in words every database understands: not all have a false, or a limit of none."""
+    source = base if isinstance(base, sa.TableClause) else base.columns().subquery("records")
+    never = sa.literal_column("1") == sa.literal_column("0")
+    return sa.select(sa.literal_column("*")).select_from(source).where(never)
+
+
+def untyped(base: Base, found: Sequence[GenericColumn]) -> sa.FromClause:
     """The dataset without types, so that the driver's values arrive as they are."""
     plain: list[sa.ColumnClause[Any]] = [sa.column(one.name) for one in found]
     if isinstance(base, sa.TableClause):

@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy as sa
+from sqlalchemy.dialects import mssql
 
 from connectors.coerce import INSTANT, Declared, in_zone
 from connectors.sql_reading import Asked, Kind, Reading
@@ -48,6 +49,8 @@ class GenericColumn:
 
 def inspected(kind: Kind, zone: str) -> Kind:
     """How values of a reflected type are read."""
+    if isinstance(kind, (mssql.MONEY, mssql.SMALLMONEY)):
+        return sa.Numeric(19, 4)
     try:
         found = kind.as_generic()
     except NotImplementedError:  # SQLAlchemy's word for a type of that database alone

@@ -22,6 +22,7 @@ from cli_support import Answer, Project
 from conftest import POSTGRES, _scratch_database
 from pydantic import ValidationError
 from sql_support import emptied
+from sqlalchemy.dialects import mssql, oracle
 from test_connectors_conformance_sql import SECRET, SqlKit
 
 from connectors import conformance
@@ -43,9 +44,9 @@ from connectors.errors import (
 )
 from connectors.sql import SqlDataset, SqlSettings, SqlSource
 from connectors.sql_errors import Place
-from connectors.sql_generic import GenericSource
+from connectors.sql_generic import GenericSource, no_records, untyped
 from connectors.sql_generic_errors import secrets_of, told
-from connectors.sql_generic_values import described
+from connectors.sql_generic_values import GenericColumn, described, inspected
 from connectors.sql_values import arrow_type
 from rules.engines.base import Relation
 from rules.kinds.duplicates import DuplicatesRule, pushdown_obstacle
@@ -312,6 +313,43 @@ def test_drivers_describe_columns_in_different_ways(
     driver = SimpleNamespace(NUMBER="number", DATETIME="day or time", BINARY="bytes")
 
     assert arrow_type(described(("a", code, None, None, precision, scale, None), driver, "UTC")) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (mssql.MONEY(), pa.decimal128(19, 4)),
+        (mssql.DATETIMEOFFSET(), pa.timestamp("us", "UTC")),
+        (mssql.BIT(), pa.bool_()),
+        (mssql.UNIQUEIDENTIFIER(), pa.string()),
+        (mssql.XML(), pa.string()),
+        (oracle.NUMBER(12, 2), pa.decimal128(12, 2)),
+        (oracle.NUMBER(), pa.decimal128(38, 12)),
+        (oracle.DATE(), pa.timestamp("us", "UTC")),
+        (oracle.CLOB(), pa.string()),
+    ],
+    ids=repr,
+)
+def test_types_of_other_databases_have_a_type_of_ours(kind: Any, expected: pa.DataType) -> None:
+    assert arrow_type(inspected(kind, "UTC")) == expected
+
+
+NAMES = {
+    "mssql": "SELECT books.[Charges].id, books.[Charges].[Order No], books.[Charges].[select] FROM books.[Charges]",
+    "oracle": 'SELECT books."Charges".id, books."Charges"."Order No", books."Charges"."select" FROM books."Charges"',
+}
+
+
+@pytest.mark.parametrize("dialect", [mssql.dialect(), oracle.dialect()], ids=lambda one: one.name)
+def test_statements_are_in_the_words_of_the_dialect(dialect: sa.Dialect) -> None:
+    charges, names = sa.table("Charges", schema="books"), ["id", "Order No", "select"]
+    relation = untyped(charges, [GenericColumn(name, sa.Text()) for name in names])
+
+    asked = " ".join(str(sa.select(*(relation.c[name] for name in names)).compile(dialect=dialect)).split())
+    probe = " ".join(str(no_records(sa.text("select 1 as n from dual")).compile(dialect=dialect)).split())
+
+    assert asked == NAMES[dialect.name]
+    assert probe.replace(" AS records", " records") == "SELECT * FROM (select 1 as n from dual) records WHERE 1 = 0"
 
 
 # --- safety ----------------------------------------------------------------------------------------------------------
