@@ -68,7 +68,8 @@ class CsvFile:
         found = csv_records.diagnose(self.path, self.name, self.dialect, self.max_line)
         if found is None and "aximum line size" in str(error):
             found = FileUnreadable(self.name, f"a record is longer than {self.max_line:,} bytes", "raise `max_line`")
-        return found or FileUnreadable(self.name, "it changed while it was read, or cannot be read", "read it again")
+        reason = f"it changed while it was read, or cannot be read ({type(error).__name__})"
+        return found or FileUnreadable(self.name, reason, "read it again")
 
 
 def prepared(path: Path, name: str, wish: CsvWish, *, encoding: str | None, max_line: int, scratch: Path) -> CsvFile:

@@ -69,7 +69,7 @@ def _dataset(application: Application, name: str, subjects: dict[str, Subject]) 
     except ConnectorError as error:
         return Look(f"dataset {name}", str(error), _FAILED)
     columns = ", ".join(f"{c.name} {c.type.value}" for c in subject.relation.schema)
-    unnamed = "" if subject.relation.id else "; it has no `id`, so it is never cleaned"
+    unnamed = "" if subject.relation.id else "; it has no `id`, so its records are named by their content and place"
     return Look(f"dataset {name}", f"{columns}{unnamed}")
 
 
