@@ -10,15 +10,17 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules.functions import is_ascii
+from rules.functions import is_ascii, trim_sp
 from rules.models import Step
 
 Form = tuple[tuple[sa.ColumnElement[bool], sa.ColumnElement[Any]], ...]
 """Conditions with the values where they hold, to be tried in order."""
 
-_DOMAIN = r"@[a-z0-9-]+(\.[a-z0-9-]+)+"
+_LABEL = "[a-z0-9]+(?:-[a-z0-9]+)*"  # without two hyphens in a row, so never xn--, which a package has to check
+_DOMAIN = rf"@{_LABEL}(?:\.{_LABEL})+"
 _PLAIN = r"[a-z0-9_.-]+" + _DOMAIN
-_MIXED = r"(?i)[a-z0-9_.-]+(\+[a-z0-9_.+-]*)?" + _DOMAIN
+_MIXED = rf"(?i) *[a-z0-9_.-]+(?:\+[a-z0-9_.+-]*)?{_DOMAIN} *"
+_GMAIL = ("gmail.com", "googlemail.com")
 _LEAVE_ADDRESSES_ALONE = ("trim", "squeeze", "lower", "casefold", "nfkc", "unaccent")
 
 
@@ -31,31 +33,35 @@ def simple_forms(steps: Sequence[Step], column: sa.ColumnElement[Any]) -> Form:
 
 
 def _email(column: sa.ColumnElement[Any]) -> Form:
-    lowered = sa.func.lower(column, type_=sa.Text())
-    return (
-        (sa.and_(_matches(column, _PLAIN), _ordinary(column, "xn--")), column),
-        (sa.and_(is_ascii(column), _matches(column, _MIXED), _ordinary(lowered, "xn--")), lowered),
-    )
+    return ((_matches(column, _PLAIN), column), (_is_mixed(column), _lowered(column)))
 
 
 def _mailbox(column: sa.ColumnElement[Any]) -> Form:
-    # Gmail's dots are left to Python, and so are labels in punycode, which a package checks.
-    special = ("xn--", "@gmail.com", "@googlemail.com")
-    lowered = sa.func.lower(column, type_=sa.Text())
-    local, domain = (sa.func.split_part(lowered, "@", n, type_=sa.Text()) for n in (1, 2))
-    untagged = sa.func.split_part(local, "+", 1, type_=sa.Text()) + "@" + domain
-    return (
-        (sa.and_(_matches(column, _PLAIN), _ordinary(column, *special)), column),
-        (sa.and_(is_ascii(column), _matches(column, _MIXED), _ordinary(lowered, *special)), untagged),
-    )
+    # One look for anything like Gmail's two domains is cheaper than an exact one for each.
+    plain = sa.and_(_matches(column, _PLAIN), column.not_like("%@g%mail.com"))
+    address, domain = _parts(_lowered(column), "@")
+    local, _ = _parts(address, "+")
+    undotted = sa.func.replace(local, ".", "", type_=sa.Text())
+    gmail = sa.case((undotted == "", local), else_=undotted) + "@gmail.com"
+    return (plain, column), (_is_mixed(column), sa.case((domain.in_(_GMAIL), gmail), else_=local + "@" + domain))
+
+
+def _lowered(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return sa.func.lower(trim_sp(column), type_=sa.Text())
+
+
+def _is_mixed(column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    return sa.and_(is_ascii(column), _matches(column, _MIXED))
 
 
 def _matches(column: sa.ColumnElement[Any], pattern: str) -> sa.ColumnElement[bool]:
     return sa.func.regexp_full_match(column, pattern, type_=sa.Boolean())
 
 
-def _ordinary(text: sa.ColumnElement[Any], *special: str) -> sa.ColumnElement[bool]:
-    return sa.and_(*(sa.not_(sa.func.contains(text, part, type_=sa.Boolean())) for part in special))
+def _parts(text: sa.ColumnElement[Any], separator: str) -> tuple[sa.ColumnElement[Any], sa.ColumnElement[Any]]:
+    """The text before the separator, and what stands between it and the next one."""
+    before, behind = (sa.func.split_part(text, separator, n, type_=sa.Text()) for n in (1, 2))
+    return before, behind
 
 
 _FORMS: dict[str, Callable[[sa.ColumnElement[Any]], Form]] = {"email": _email, "mailbox": _mailbox}

@@ -199,7 +199,7 @@ def test_a_dataset_may_use_the_names_that_statements_use() -> None:
     assert ids(found) == [["0", "1", "2"]]
 
 
-@pytest.mark.parametrize("fitting", range(4))
+@pytest.mark.parametrize("fitting", range(2))
 def test_each_way_down_the_memory_ladder_gives_the_same_answer(fitting: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first ways run out of memory, one more for each turn; a connection that DuckDB leaves usable goes on."""
     data = Rows(THINGS, [{"id": n, "code": f"c{n % 50}", "at": SLOT} for n in range(99)])
@@ -215,7 +215,7 @@ def test_each_way_down_the_memory_ladder_gives_the_same_answer(fitting: int, mon
     monkeypatch.setattr(embedded.Embedded, "_first_that_fits", starting_later)
 
     assert detect(one, data.relation(), data.streamed(), SLOT).groups == expected.groups
-    assert max(tried) == 4
+    assert tried == [2, 2]
 
 
 def _out_of_memory() -> Any:
@@ -313,7 +313,12 @@ def test_explain_names_every_statement() -> None:
     def names(engine: Any) -> list[str]:
         return [statement.splitlines()[0] for statement in explain(folding, relation, engine, SLOT)]
 
-    assert names("duckdb") == names(things().streamed()) == ["-- marks", "-- repeated", "-- members"]
+    assert names("duckdb") == names(things().streamed()) == [
+        "-- marks",
+        "-- repeated, where hashes are those of the marks' key hashes that repeat, found by sorting",
+        "-- candidates",
+        "-- members",
+    ]
     assert names("postgresql") == [
         "-- states",
         "-- members",

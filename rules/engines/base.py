@@ -159,10 +159,9 @@ class Repeats:
     them. The answer may hold too many records, never too few, and of each key all or none: the kind groups them
     exactly, in Python, on every engine alike. So a hash, a prefix of a long text or a double is a good enough key.
 
-    `identity` are the columns of the dataset's id, `ids` the same for all its records and nothing else.
+    `id` are the columns of the dataset's id, by name, and `ids` selects just these for all its records.
 
-    `plain` are columns that stand in the key as they are, where other parts cost more to compute: an engine may
-    look at these first, and compile the question with `over` for the records that are left.
+    `plain` are columns that stand in the key as they are. `over` compiles the same question over fewer records.
 
     `state` is 0 for a record that takes part; any other number is for the kind to explain. `outside` are the states
     of records that the dataset's own filter leaves out. `python` are the functions DuckDB calls
@@ -175,7 +174,7 @@ class Repeats:
     takes_part: sa.ColumnElement[bool]
     state: sa.ColumnElement[int]
     minimum: int
-    identity: tuple[sa.ColumnElement[Any], ...] = ()
+    id: tuple[str, ...] = ()
     ids: sa.Select[Any] | None = None
     outside: tuple[int, ...] = ()
     near: Near | None = None
@@ -183,6 +182,11 @@ class Repeats:
     plain: tuple[str, ...] = ()
     over: Callable[[sa.FromClause], Repeats] | None = None
     python: Mapping[str, tuple[Callable[..., str | None], int]] = field(default_factory=dict)
+
+    @property
+    def handle(self) -> tuple[str, ...]:
+        """Columns as they are by which a record is found again without computing its key: few records share them."""
+        return self.id or self.plain
 
 
 @dataclass(frozen=True)

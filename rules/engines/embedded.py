@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -20,8 +20,9 @@ from rules.engines.base import IdentityProblem, OutOfMemory, Readable, Repeats, 
 from rules.functions import render
 
 MEMORY = "2GB"
-SLICE = 1_500_000  # records whose hashes are grouped at a time; measured: larger is slower and needs more memory
+SLICE = 5_000_000  # hashes sorted at a time, 8 bytes each
 _NULLS = FunctionNullHandling.SPECIAL
+_BATCH = 1_000_000
 T = TypeVar("T")
 
 
@@ -61,6 +62,9 @@ class Embedded:
                     "temp_directory": folder,
                     "preserve_insertion_order": "false",
                     "autoinstall_known_extensions": "false",
+                    # Our joins look records up in a smaller set. DuckDB guesses the size of a CSV file, and would
+                    # turn them round to hash the file.
+                    "disabled_optimizers": "build_side_probe_side",
                 }
             )
             opened.callback(self._close)
@@ -95,23 +99,14 @@ class Embedded:
         states = {int(state): int(records) for state, records in self._rows(hashed.states())}
         if question.ids is None:
             return Tally(states)
-        nulls = sum(n for state, n in states.items() if state not in question.outside) - self._number(hashed.named())
-        return Tally(states, IdentityProblem(nulls, self._repeated_ids(question.ids)))
+        inside = sum(records for state, records in states.items() if state not in question.outside)
+        return Tally(states, self._identity(question.ids, inside))
 
     def members(self, question: Repeats) -> pa.Table:
         """The columns of the records whose key repeats. Raises OutOfMemory when every way to find them did."""
         self._mark(question)
-        slices = 1 + self._number(hashed.taking_part()) // SLICE
-        by_hash = functools.partial(self._by_hash, question)
-        by_window = functools.partial(self.query, windowed.repeated(question))
-        return self._first_that_fits(
-            [
-                functools.partial(by_hash, slices),
-                by_window,
-                functools.partial(self._on_one_thread, by_window),
-                functools.partial(self._on_one_thread, functools.partial(by_hash, slices * 32)),
-            ]
-        )
+        find = functools.partial(self._find, question)
+        return self._first_that_fits([find, functools.partial(self._on_one_thread, find)])
 
     def _load(self) -> None:
         if isinstance(self._records, Readable):
@@ -142,30 +137,45 @@ class Embedded:
         self._first_that_fits([execute, functools.partial(self._on_one_thread, execute)])
         self._marked = question
 
-    def _by_hash(self, question: Repeats, slices: int) -> pa.Table:
+    def _find(self, question: Repeats) -> pa.Table:
+        self._repeat(question)
+        if not question.handle or question.over is None:
+            return self.query(hashed.members(question))
+        found = render(hashed.candidates(question, self.table), self.dialect)
+        self._db.execute(f"create or replace temp table {hashed.CANDIDATES} as {found}")
+        candidates = _candidates(self.table)
+        return self.query(hashed.members(question.over(candidates)))
+
+    def _repeat(self, question: Repeats) -> None:
+        """Fill the table of repeated hashes."""
         into = "create or replace temp table repeated as "
-        for number in range(slices):
-            self._db.execute(into + render(hashed.repeated(question, slices, number), self.dialect))
+        for hashes in self._sorted("key_hash"):
+            self._db.register("hashes", pa.table({"key_hash": hashed.repeating(hashes, question.minimum)}))
+            try:
+                self._db.execute(into + render(hashed.repeated(question), self.dialect))
+            finally:
+                self._db.unregister("hashes")
             into = "insert into repeated "
-        return self.query(hashed.members(hashed.narrowed(question, self.table)))
 
-    def _repeated_ids(self, ids: sa.Select[Any]) -> int:
-        """How many records carry an id that another one before them has."""
-        named = self._number(hashed.named())
-        slices = 1 + named // SLICE
-
-        def different(slices: int) -> int:
-            return sum(self._number(hashed.different_ids(slices, number)) for number in range(slices))
-
-        if (
-            self._first_that_fits([functools.partial(different, slices), functools.partial(different, slices * 32)])
-            == named
-        ):
-            return 0
+    def _identity(self, ids: sa.Select[Any], inside: int) -> IdentityProblem:
+        named = different = 0
+        for hashes in self._sorted("handle"):
+            named += len(hashes)
+            different += hashed.different(hashes)
+        if different == named:
+            return IdentityProblem(nulls=inside - named)
         # Two ids may share a hash, so equal hashes only raise the suspicion: the ids themselves decide.
         rows = functools.partial(self._rows, windowed.identity(ids))
-        [(_, whole, different_ids)] = self._first_that_fits([rows, functools.partial(self._on_one_thread, rows)])
-        return int(whole) - int(different_ids)
+        [(_, named, different)] = self._first_that_fits([rows, functools.partial(self._on_one_thread, rows)])
+        return IdentityProblem(inside - named, named - different)
+
+    def _sorted(self, column: str) -> Iterator[hashed.Hashes]:
+        """The marks' hashes in that column, sorted inside each slice; equal ones are in one slice."""
+        slices = 1 + self._number(hashed.marked()) // SLICE
+        for number in range(slices):
+            statement = render(hashed.slice_of(column, slices, number), self.dialect)
+            batches = self._db.sql(statement).to_arrow_reader(_BATCH)
+            yield hashed.one_array(batch.column(0).to_numpy() for batch in batches)
 
     def _first_that_fits(self, ways: Sequence[Callable[[], T]]) -> T:
         """The answer of the first way that does not run out of memory; DuckDB stays usable after one that did."""
@@ -193,10 +203,24 @@ class Embedded:
 
 
 def statements(question: Repeats, table: sa.FromClause) -> tuple[str, ...]:
-    """The SQL for people to read; slices are left out, they only repeat the grouping for a part of the hashes."""
+    """The SQL for people to read."""
     texts = {
-        "marks": "create temp table marks as\n" + render(hashed.marks(question), Embedded.dialect),
-        "repeated": "create temp table repeated as\n" + render(hashed.repeated(question, 1, 0), Embedded.dialect),
-        "members": render(hashed.members(hashed.narrowed(question, table)), Embedded.dialect),
+        "marks": "create temp table marks as\n" + _text(hashed.marks(question)),
+        "repeated, where hashes are those of the marks' key hashes that repeat, found by sorting": (
+            "create temp table repeated as\n" + _text(hashed.repeated(question))
+        ),
     }
+    if question.handle and question.over is not None:
+        candidates = _text(hashed.candidates(question, table))
+        texts["candidates"] = f"create temp table {hashed.CANDIDATES} as\n{candidates}"
+        question = question.over(_candidates(table))
+    texts["members"] = _text(hashed.members(question))
     return tuple(f"-- {name}\n{text}" for name, text in texts.items())
+
+
+def _candidates(table: sa.FromClause) -> sa.TableClause:
+    return sa.table(hashed.CANDIDATES, *(sa.column(column.name, column.type) for column in table.c))
+
+
+def _text(statement: sa.Select[Any]) -> str:
+    return render(statement, Embedded.dialect)

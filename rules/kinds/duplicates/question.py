@@ -48,7 +48,7 @@ def question(
         takes_part=_takes_part(fitted, c),
         state=_state(fitted, c),
         minimum=rule.minimum,
-        identity=tuple(keyed.c[name] for name in relation.id),
+        id=relation.id,
         ids=_ids(fitted, compiler) if relation.id else None,
         outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
         near=Near(c["place"], compiler.within(rule.span.column, rule.span.by)) if rule.span else None,
@@ -96,7 +96,7 @@ def _takes_part(fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.Co
 
 def _state(fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
     """0, or the first reason that a record takes no part: each record counts once."""
-    whens: list[tuple[sa.ColumnElement[bool], int]] = []
+    whens: list[tuple[sa.ColumnElement[bool], int]] = [(_takes_part(fitted, c), 0)]  # spares nearly all the rest
     for name, unknown, outside in (
         ("in_dataset", OUTSIDE_UNKNOWN, OUTSIDE),
         ("in_rule", EXCLUDED_UNKNOWN, EXCLUDED),
@@ -109,8 +109,6 @@ def _state(fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnE
             whens.append((c[f"key_{n}"].is_(None), _FIRST_PART + 2 * n + 1))
     if "place" in c:
         whens.append((c["place"].is_(None), _FIRST_PART + 2 * len(fitted.parts)))
-    if not whens:
-        return sa.literal_column("0", sa.Integer)
     return sa.case(*((when, sa.literal_column(str(n), sa.Integer)) for when, n in whens), else_=sa.literal_column("0"))
 
 
