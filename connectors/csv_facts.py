@@ -79,6 +79,8 @@ def facts(path: Path, name: str, configured: str | None, max_line: int) -> Facts
                     pairs += chunk.count(b"\r\n") + (tail == b"\r" and chunk[:1] == b"\n")
                 tail = chunk[-1:]
     except (EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise FileRefused(name, f"it cannot be read: {error.strerror}", "check its permissions") from error
         raise FileUnreadable(name, "the compressed data is cut or damaged", "fetch the file again") from error
     utf8.feed(b"", lines)
     plain = returns == 0 or lines == 0 or (returns == pairs == lines)

@@ -174,7 +174,8 @@ class WorkbookSource:
         if done.returncode < 0 or "MemoryError" in done.stderr or "ArrowMemory" in done.stderr:
             return self._too_much()
         if "No module named" in done.stderr:
-            return FileRefused(self.path.name, "the packages for workbooks are missing", "install the extra `workbook`")
+            remedy = "pip install 'reconcile-runner[workbook]'"
+            return FileRefused(self.path.name, "the packages for workbooks are missing", remedy)
         return FileUnreadable(
             self.path.name, "the workbook is cut or damaged", "open it, save it again, or fetch it anew"
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import ValidationError
 
 from rules.engines.base import Relation, Streamed
 from rules.kinds import duplicates
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _POSITION = "_position"
+_ADDED = ("group", "role")
 
 
 def find_duplicates(
@@ -39,18 +41,14 @@ def find_duplicates(
     `timezone`. Raises ValueError, in one sentence, for a setting or column that does not fit.
     """
     table = _arrow(frame, timezone)
-    rule = duplicates.DuplicatesRule.model_validate(
-        {
-            "name": "frame",
-            "dataset": "frame",
-            "key": [key] if isinstance(key, str) and key != "all" else key,
-            "window": window,
-            "gap": gap,
-            "keep": keep,
-            "where": where,
-            "nulls": dict(nulls or {}),
-            "minimum": minimum,
-        }
+    rule = _rule(
+        key=[key] if isinstance(key, str) and key != "all" else key,
+        window=window,
+        gap=gap,
+        keep=keep,
+        where=where,
+        nulls=dict(nulls or {}),
+        minimum=minimum,
     )
     relation = Relation(dataset="frame", schema=schema_from_arrow(table.schema), id=(_POSITION,), timezone=timezone)
     mistakes = duplicates.check(rule, relation)
@@ -69,15 +67,39 @@ def find_duplicates(
     return result
 
 
+def _rule(**settings: Any) -> duplicates.DuplicatesRule:
+    try:
+        return duplicates.DuplicatesRule.model_validate({"name": "frame", "dataset": "frame", **settings})
+    except ValidationError as wrong:
+        raise ValueError("; ".join(_sentence(error) for error in wrong.errors())) from None
+
+
+def _mixed(frame: pd.DataFrame) -> str:
+    for name in frame.columns:
+        try:
+            pa.array(frame[name], from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            return f"column {name}"
+    return "a column"
+
+
+def _sentence(error: Any) -> str:
+    said = " ".join(str(error["msg"]).removeprefix("Value error, ").split())
+    return f"{error['loc'][0]}: {said}" if error["loc"] else said
+
+
 def _arrow(frame: pd.DataFrame, timezone: str) -> pa.Table:
     """The frame's columns as rules see them, and the position of each row as its id."""
+    taken = [name for name in _ADDED if name in frame.columns]
+    if taken:
+        raise ValueError(f"the frame has a column named {' and '.join(taken)}, which the answer adds; rename it")
     if not frame.columns.is_unique:
         twice = sorted({str(c) for c in frame.columns[frame.columns.duplicated()]})
         raise ValueError(f"the frame has more than one column named {', '.join(twice)}; give each its own name")
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"the frame has a column of mixed types: {error}") from error
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ValueError(f"{_mixed(frame)} holds values of several types; give it one, e.g. astype('str')") from error
     for number, column in enumerate(table.schema):
         if pa.types.is_timestamp(column.type):
             values = table[number].cast(pa.timestamp("us", tz=column.type.tz), safe=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
 import json
@@ -33,7 +34,18 @@ rules: {twice: {kind: duplicates, dataset: orders, key: [order_id], severity: hi
 """The smallest project over a file."""
 
 _SERVER = multiprocessing.get_context("forkserver")  # imports once, then forks: a command starts in milliseconds
-_SERVER.set_forkserver_preload(["__main__", "cli_support", "reconcile.app", "reconcile.checking", "psycopg", "pymysql"])
+_SERVER.set_forkserver_preload(
+    [
+        "__main__",
+        "cli_support",
+        "reconcile.app",
+        "reconcile.checking",
+        "reconcile.store.migrations",
+        "alembic.command",
+        "psycopg",
+        "pymysql",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -107,6 +119,9 @@ class Program:
         assert self.process.pid is not None
         os.kill(self.process.pid, number)
 
+    def said_so_far(self) -> str:
+        return self._files[1].read_text(encoding="utf-8")
+
     def end(self, seconds: float = 60) -> Answer:
         """What it answered; killed, and the test failed, when it takes longer than that."""
         self.process.join(seconds)
@@ -127,7 +142,7 @@ def _run(
 ) -> None:
     for number, file in enumerate(files, 1):
         os.dup2(os.open(file, os.O_WRONLY), number)
-    sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, "utf-8", closefd=False) for number in (1, 2))
     os.chdir(folder)
     os.environ.update(environ)
     file_size, user = limits
@@ -135,6 +150,10 @@ def _run(
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
     if user is not None:
+        sys.argv = ["reconcile", "run", "--dry-run", "--quiet"]  # load what Python reads late, while we may
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            _ended_with(cli.main)
+        codecs.lookup("ascii")
         os.setgid(user)
         os.setuid(user)
     sys.argv = ["reconcile", *words]

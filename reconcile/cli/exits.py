@@ -125,7 +125,7 @@ def _traceback(error: BaseException) -> Iterator[str]:
         yield "\nand then\n\n"
     yield from traceback.format_tb(error.__traceback__)
     kind = type(error)
-    message = str(error) if kind in _HARMLESS else "(its message may hold data, so it is left out)"
+    message = str(error) if isinstance(error, _HARMLESS) else "(its message may hold data, so it is left out)"
     yield f"{kind.__module__}.{kind.__qualname__}: {message}\n"
 
 
