@@ -34,6 +34,14 @@ class NameUnknown(Exception):
         super().__init__(f"There is no {what} {name!r} in the configuration; {suggestion(name, known)}")
 
 
+class RuleIdle(NameUnknown):
+    """The command line names a rule that none of the jobs in question runs."""
+
+    def __init__(self, rule: str, jobs: Sequence[str]) -> None:
+        who = f"The job {jobs[0]!r} does not run" if len(jobs) == 1 else f"None of the jobs {', '.join(jobs)} runs"
+        Exception.__init__(self, f"{who} the rule {rule!r}, so nothing was done; add it to the `rules` of a job")
+
+
 class Sources(Mapping[str, Source]):
     """The sources by name, opened when first asked for and closed together."""
 
@@ -139,11 +147,22 @@ class Application:
         if name not in known:
             raise NameUnknown(what, name, known)
 
-    def has_rules(self, job: str, rules: Sequence[str]) -> bool:
-        """Whether the job has one of these rules. Raises NameUnknown for one the configuration does not have."""
+    def chosen(self, jobs: Sequence[str], rules: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+        """What is to run: jobs (all without any), each with those of its rules that are named (none: all of them).
+
+        A job without any of the named rules is left out. Raises, before anything runs, NameUnknown for a job or rule
+        the configuration does not have, RuleIdle for a rule that none of these jobs runs.
+        """
+        for name in jobs:
+            self.require("job", name, tuple(self.project.jobs))
         for name in rules:
             self.require("rule", name, tuple(self.project.rules))
-        return not set(rules).isdisjoint(self.project.jobs[job].rules)
+        of_jobs = {name: self.project.jobs[name].rules for name in jobs or self.project.jobs}
+        for name in rules:
+            if not any(name in of for of in of_jobs.values()):
+                raise RuleIdle(name, tuple(of_jobs))
+        picked = ((job, tuple(one for one in of if one in rules)) for job, of in of_jobs.items())
+        return [(job, some) for job, some in picked if some or not rules]
 
     def run(
         self,

@@ -377,7 +377,9 @@ def test_what_failed_counts_more_than_what_was_found(shop: Shop) -> None:
     ("arguments", "said"),
     [
         (("run", "nigthly"), "nightly"),
+        (("run", "nightly", "nigthly"), "nightly"),
         (("run", "--rule", "double-chrage"), "double-charge"),
+        (("run", "--rule", "idle"), "the rule 'idle'"),
         (("run", "--slot", "tomorrow"), "--slot"),
         (("run", "--slot", START, "--rule", "double-charge"), "--rule"),
         (("run", "--fail-on", "bad"), "--fail-on"),
@@ -387,12 +389,16 @@ def test_what_failed_counts_more_than_what_was_found(shop: Shop) -> None:
 def test_a_wrong_command_is_one_clear_sentence_exit_2_and_no_state(
     shop: Shop, arguments: tuple[str, ...], said: str
 ) -> None:
+    shop.config["rules"]["idle"] = DOUBLE
+    shop.write()
+
     ended = shop.cli(*arguments)
 
     assert ended.code == 2
     assert said in ended.err
     assert "Traceback" not in ended.err
     assert not (shop.folder / "messages.jsonl").exists()
+    assert not (shop.folder / "state.db").exists()
 
 
 def test_the_report_of_a_run_has_the_documented_shape(shop: Shop) -> None:
@@ -430,6 +436,32 @@ def test_standard_output_holds_the_json_and_nothing_else(shop: Shop) -> None:
     assert ended.stdout.startswith("{")
     assert ended.stdout.rstrip().endswith("}")
     assert ended.stderr == ""
+
+
+def test_a_channel_that_is_the_terminal_does_not_spoil_the_json(shop: Shop) -> None:
+    shop.config["channels"]["team"] = {"type": "file", "path": "-"}
+    shop.write()
+
+    ended = shop.run()
+
+    assert ended.json["sent"] == ["team"]
+    assert "A-1" in ended.err
+
+
+def test_rules_of_several_jobs_run_each_in_its_own(shop: Shop) -> None:
+    shop.with_bank("1;INV-1", "2;INV-1")
+    shop.config["jobs"] = {
+        "charges": {"rules": ["double-charge"], "notify": ["team"]},
+        "payments": {"rules": ["paid-twice"], "notify": ["team"]},
+        "idle": {"rules": ["other"], "notify": []},
+    }
+    shop.config["rules"]["other"] = PAID
+    shop.write()
+
+    ended = shop.run("--rule", "paid-twice", "--rule", "double-charge")
+
+    ran = [(report["job"], [one["rule"] for one in report["rules"]]) for report in ended.json]
+    assert ran == [("charges", ["double-charge"]), ("payments", ["paid-twice"])]
 
 
 def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: Shop) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,11 +51,10 @@ def run(
         severity = None if fail_on is None else parse_severity(fail_on)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--fail-on") from error
-    with load(config) as application, _progress(out) as watch:
+    with load(config) as application, _progress(out) as watch, _only_json_on_standard_output(json=json):
         reports = [
-            application.run(name, rules=tuple(rule or ()), slot=slot, dry_run=dry_run, watch=watch)
-            for name in jobs or list(application.project.jobs)
-            if not rule or jobs or application.has_rules(name, rule)
+            application.run(name, rules=some, slot=slot, dry_run=dry_run, watch=watch)
+            for name, some in application.chosen(jobs or (), rule or ())
         ]
     if json:
         shown = [report.to_json() for report in reports]
@@ -63,6 +63,11 @@ def run(
         for report in reports:
             show(report, out)
     raise typer.Exit(exits.first_that_applies(*(_code(report, severity) for report in reports)))
+
+
+def _only_json_on_standard_output(*, json: bool) -> contextlib.AbstractContextManager[Any]:
+    """With --json a channel that is the terminal writes to standard error, as everything but the JSON does."""
+    return contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext()
 
 
 def _code(report: RunReport, severity: Any) -> int:
