@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,6 +41,7 @@ def find_duplicates(
     `surplus`). Settings mean what they mean in a rule of kind `duplicates` (docs/rules.md); naive times are in
     `timezone`. Raises ValueError, in one sentence, for a setting or column that does not fit.
     """
+    _known(timezone)
     table = _arrow(frame, timezone)
     rule = _rule(
         key=[key] if isinstance(key, str) and key != "all" else key,
@@ -65,6 +67,13 @@ def find_duplicates(
     result.insert(0, "group", [number for number, _, _ in members])
     result.insert(1, "role", [role for _, role, _ in members])
     return result
+
+
+def _known(timezone: str) -> None:
+    try:
+        ZoneInfo(timezone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"{timezone!r} is not a time zone; write one like Europe/Berlin") from None
 
 
 def _rule(**settings: Any) -> duplicates.DuplicatesRule:
