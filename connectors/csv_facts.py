@@ -7,6 +7,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from connectors.errors import FileRefused, FileUnreadable
 from connectors.file_paths import open_bytes
 
@@ -18,6 +20,7 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_LINE_FEED = ord("\n")
 UNIT = {"utf-16": 2, "utf-32": 4}
 
 
@@ -72,10 +75,11 @@ def facts(path: Path, name: str, configured: str | None, max_line: int) -> Facts
                     raise FileRefused(
                         name, f"a line is longer than {max_line:,} bytes", "raise `max_line` if it is data"
                     )
-                found = chunk.count(b"\r")
-                lines += chunk.count(b"\n")
+                # bytes.count takes a while where there is much to count, and next to nothing tells that there is none.
+                lines += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == _LINE_FEED))
+                found = b"\r" in chunk
                 if found or tail == b"\r":
-                    returns += found
+                    returns += chunk.count(b"\r")
                     pairs += chunk.count(b"\r\n") + (tail == b"\r" and chunk[:1] == b"\n")
                 tail = chunk[-1:]
     except (EOFError, zlib.error, OSError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -53,9 +53,9 @@ def rows(table: pa.Table) -> list[dict[str, Value]]:
 
 def identified(keyed: Iterable[Keyed], relation: Relation, content: Sequence[str]) -> list[Record]:
     """Records with their id: the dataset's, or (hash of the `content` columns, how many equal ones came before)."""
-    whole = [(canonical_json([row.get(name) for name in content]), key, row) for key, row in keyed]
     if relation.id:
-        return [Record(tuple(row[name] for name in relation.id), key, row, text) for text, key, row in whole]
+        return _named(keyed, relation.id, content)
+    whole = [(_content(row, content), key, row) for key, row in keyed]
     whole.sort(key=lambda one: (one[0], *(order_key(one[2].get(name)) for name in PLACE)))
     before: dict[str, int] = defaultdict(int)
     found = []
@@ -64,6 +64,17 @@ def identified(keyed: Iterable[Keyed], relation: Relation, content: Sequence[str
         found.append(Record((name, before[text]), key, row, text))
         before[text] += 1
     return found
+
+
+def _named(keyed: Iterable[Keyed], id_columns: Sequence[str], content: Sequence[str]) -> list[Record]:
+    named = [(tuple(row[name] for name in id_columns), key, row) for key, row in keyed]
+    met = Counter(map(canonical_json, (name for name, _, _ in named)))
+    repeats = any(times > 1 for times in met.values())
+    return [Record(name, key, row, _content(row, content) if repeats else "") for name, key, row in named]
+
+
+def _content(row: Mapping[str, Value], columns: Sequence[str]) -> str:
+    return canonical_json([row.get(name) for name in columns])
 
 
 def by_key(records: Iterable[Record]) -> list[list[Record]]:

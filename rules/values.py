@@ -124,6 +124,8 @@ def canonical(value: Value) -> list[str] | None:
 
 def canonical_number(value: int | Decimal | float) -> str:
     """Plain decimal digits without exponent, trailing zeros or a negative zero; a float is its shortest repr."""
+    if type(value) is int:
+        return str(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             return repr(value)
@@ -146,7 +148,10 @@ def canonical_instant(value: dt.datetime) -> str:
 
 def canonical_json(values: Sequence[Value]) -> str:
     """The canonical form of a list of values as one line of ASCII JSON."""
-    return json.dumps([canonical(v) for v in values], separators=(",", ":"), ensure_ascii=True)
+    return _JSON([canonical(v) for v in values])
+
+
+_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
 
 
 _RANKS = {"n": 0, "t": 1, "d": 2, "i": 3, "b": 4, "y": 5}
@@ -157,6 +162,8 @@ def order_key(value: Value) -> tuple[int, bool, Any]:
 
     Numbers by their exact decimal value, NaN after all others; text and bytes by code point and by byte; nulls last.
     """
+    if type(value) is int:
+        return (_RANKS["n"], False, value)
     tagged = canonical(value)
     if tagged is None:
         return (len(_RANKS), False, 0)

@@ -27,7 +27,7 @@ class Fitted:
     relation: Relation
     columns: Columns
 
-    @property
+    @cached_property
     def parts(self) -> tuple[KeyPart, ...]:
         """The key. `all` is every column but those that only say which record it is, or where it was."""
         if self.rule.key != "all":
@@ -38,7 +38,7 @@ class Fitted:
     def matches_null(self, part: KeyPart) -> bool:
         return self.rule.key == "all" or part.column in self.rule.nulls
 
-    @property
+    @cached_property
     def conditions(self) -> tuple[Bound, ...]:
         """The dataset's filter and the rule's, where there are any."""
         return tuple(self.bound(text) for text in (self.relation.where, self.rule.where) if text is not None)
@@ -46,7 +46,7 @@ class Fitted:
     def bound(self, text: str) -> Bound:
         return parse(text).condition(self.columns.schema, self.relation.timezone)
 
-    @property
+    @cached_property
     def judged(self) -> tuple[str, ...]:
         """Columns that decide what belongs together."""
         found = [part.column for part in self.parts]
@@ -57,7 +57,7 @@ class Fitted:
     def span_column(self) -> str | None:
         return self.rule.span.column if self.rule.span else None
 
-    @property
+    @cached_property
     def shown(self) -> tuple[str, ...]:
         """Columns a finding shows, each once."""
         money = self.relation.money
@@ -67,7 +67,7 @@ class Fitted:
         names += [name for name in grouping.PLACE if name in self.relation.schema and not self.relation.id]
         return tuple(name for name in dict.fromkeys(names) if name)
 
-    @property
+    @cached_property
     def needed(self) -> tuple[str, ...]:
         schema, keep = self.relation.schema, self.rule.keep
         if not self.relation.id or any(line.how == "most_complete" for line in keep):
@@ -77,13 +77,13 @@ class Fitted:
         behind = set(self.columns.sources(names))
         return tuple(name for name in schema.names if name in behind)
 
-    @property
+    @cached_property
     def content(self) -> tuple[str, ...]:
         """What a record without id is known by: all it says, and where it was only if the rule asks where."""
         asked = set(self.columns.sources(self.judged))
         return tuple(name for name in self.needed if name not in grouping.PLACE or name in asked)
 
-    @property
+    @cached_property
     def uses(self) -> Uses:
         plain = tuple(n for n in (self.span_column, self.rule.distinct, *self.relation.id) if n)
         return Uses(self.columns, self.conditions, self.parts, plain, self.relation.timezone)

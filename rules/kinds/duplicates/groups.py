@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -53,8 +54,7 @@ class Grouping:
 
     def _group(self, records: list[grouping.Record]) -> Group | None:
         rule, relation = self.fitted.rule, self.fitted.relation
-        excepted = frozenset(frozenset(pair) for pair in rule.except_)
-        records = grouping.without_excepted(sorted(records, key=lambda one: one.place), excepted)
+        records = grouping.without_excepted(sorted(records, key=lambda one: one.place), self._excepted)
         if len(records) < rule.minimum or not self._wanted(records):
             return None
         keeper, *surplus = survivorship.in_order(records, rule.keep, self.fitted.considered)
@@ -70,6 +70,10 @@ class Grouping:
             money=grouping.money_at_risk(surplus, relation),
             span=(at[0], at[-1]) if at else None,
         )
+
+    @cached_property
+    def _excepted(self) -> frozenset[frozenset[tuple[str, ...]]]:
+        return frozenset(frozenset(pair) for pair in self.fitted.rule.except_)
 
     def _wanted(self, records: list[grouping.Record]) -> bool:
         rule = self.fitted.rule
