@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from connectors.errors import DatasetMissing, FileRefused
+from connectors.errors import DatasetMissing, FileRefused, SourceMissing
 
 FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
@@ -15,8 +15,11 @@ FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndj
 def matching(source: str, root: Path, pattern: str) -> list[Path]:
     """The regular files that `pattern` (a path or a glob) names below `root`, sorted.
 
-    Raises DatasetMissing when there is none, and FileRefused for a link that leaves the root, a FIFO or a device.
+    Raises SourceMissing when there is no root, DatasetMissing when there is no such file, and FileRefused for a link
+    that leaves the root, a FIFO or a device.
     """
+    if not root.is_dir():
+        raise SourceMissing(source, str(root), "there is no such folder")
     if "\0" in pattern:
         raise FileRefused(repr(pattern), "a path has no NUL character", "correct `path`")
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:

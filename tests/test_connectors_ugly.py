@@ -18,7 +18,7 @@ import pytest
 import xlsxwriter
 from files_support import by_duckdb, records, source
 
-from connectors.errors import DatasetMissing, FileRefused, FileUnreadable
+from connectors.errors import FileRefused, FileUnreadable, SourceMissing
 from connectors.files import FilesDataset
 from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
 
@@ -195,7 +195,7 @@ def test_a_directory_a_fifo_and_a_link_out_of_the_root_are_refused(tmp_path):
     quickly(lambda: records(root, str(tmp_path / "secret.csv")), FileRefused, "not below the root")
     quickly(lambda: records(root, "a\0.csv"), FileRefused, "NUL")
     quickly(lambda: records(root, "/dev/zero"), FileRefused, "not below the root")
-    quickly(lambda: records(root / "none", "a.csv"), DatasetMissing, "has no file")
+    quickly(lambda: records(root / "none", "a.csv"), SourceMissing, "there is no such folder")
 
 
 def test_a_link_inside_the_root_is_followed(tmp_path):

@@ -267,7 +267,7 @@ def test_a_killed_run_that_could_not_check_a_source_tells_that_once_when_it_bega
         assert Shop(place).resumed(NEXT)["report"]["status"] == "succeeded"
         assert Shop(place).resumed(None)["report"]["status"] == "succeeded"
         last = [_told(one) for one in Shop(place).messages()[broken_night.before + 1 :]]
-        assert [failures for *_, failures in last] == [[("rule paid-twice", True)]], f"killed at statement {at}"
+        assert [failures for *_, failures in last] == [[("source bank", True)]], f"killed at statement {at}"
 
     broken_night.report("a source that is down, by statement", phases)
 
