@@ -36,7 +36,7 @@ class FindingUnknown(FindingError):
     """No finding has that id, that beginning of an id, or that fingerprint."""
 
     def __init__(self, asked: str, near: Sequence[str]) -> None:
-        hint = f"did you mean {listed(near)}?" if near else "there is none yet"
+        hint = f"did you mean {listed(near)}?" if near else "there is none yet;"
         see = "`reconcile findings` lists them" if near else "`reconcile run` looks for some"
         super().__init__(f"No finding is called `{asked}`; {hint} {see}.")
 
