@@ -57,11 +57,13 @@ $(VENV)/pyvenv.cfg:
 define install
 	@echo "installing $(1) into $(VENV)"
 	@if command -v uv >/dev/null; then \
-		uv pip install -q --python $(BIN)/python --require-hashes -r $(1) && uv pip install -q --python $(BIN)/python --no-deps -e .; \
+		uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r $(1) && \
+		uv pip install -q --python $(BIN)/python --no-deps -e .; \
 	else \
 		$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r $(1) && \
 		$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .; \
 	fi
+	@$(BIN)/python -m compileall -q reconcile rules connectors notifications
 	@mkdir -p .make && touch $@
 endef
 
