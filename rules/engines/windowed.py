@@ -43,14 +43,18 @@ def states(question: Repeats) -> sa.Select[Any]:
 
 def identity(ids: sa.Select[Any]) -> sa.Select[Any]:
     """How many records there are, how many have no null in their id, and how many different ids these have."""
-    every = ids.cte("ids")
-    whole = sa.and_(*(column.is_not(None) for column in every.c))
-    each = sa.select(*every.c).where(whole).distinct().subquery("each_id")
+    # A subquery in each place: a WITH that is named twice would be written down in full before it is counted.
+    every, others = ids.subquery("every_id"), ids.subquery("other_ids")
+    each = sa.select(*others.c).where(_whole(others)).distinct().subquery("each_id")
     return sa.select(
-        sa.select(sa.func.count()).select_from(every).scalar_subquery().label("records"),
-        sa.select(sa.func.count()).select_from(every).where(whole).scalar_subquery().label("named"),
+        sa.func.count().label("records"),
+        sa.func.count(sa.case((_whole(every), 1))).label("named"),
         sa.select(sa.func.count()).select_from(each).scalar_subquery().label("different"),
-    )
+    ).select_from(every)
+
+
+def _whole(ids: sa.Subquery) -> sa.ColumnElement[bool]:
+    return sa.and_(*(column.is_not(None) for column in ids.c))
 
 
 def _unused(taken: set[str], *wanted: str) -> dict[str, str]:

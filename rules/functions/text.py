@@ -194,7 +194,8 @@ def _present(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 @compiles(present, "duckdb")
-def _duck_present(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+@compiles(present, "postgresql")
+def _nullif_present(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     return f"nullif({arguments(element, compiler, **kw)[0]}, '')"
 
 

@@ -40,6 +40,9 @@ def question(
     )
     if ascii_only:
         read = read.where(compiler.ascii_only(ascii_only))
+    if dialect == "postgresql":
+        # A fence: PostgreSQL would put each expression wherever its name stands, and compute it there once more.
+        read = read.offset(sa.literal_column("0"))
     keyed, c = _keyed(fitted, compiler, read.subquery("computed"), names)
     return Repeats(
         keyed=keyed,
