@@ -13,7 +13,7 @@ from runs_support import DOUBLE, Ended, Shop, charge, twice
 
 from notifications.slack_limits import check
 from reconcile.testing.faults import Fault
-from reconcile.testing.slack_server import SlackServer, error, lost_answer, ratelimited, reset, server_error
+from reconcile.testing.slack_server import WEBHOOK, SlackServer, error, lost_answer, ratelimited, reset, server_error
 
 TOKEN = "xoxb-canary-5up3rs3cr3t"
 HOSTILE = (
@@ -119,6 +119,22 @@ def test_an_answer_that_is_lost_does_not_post_twice(shop: Shop, slack: SlackServ
     assert len(slack.messages) == 1
     assert "sent" not in shop.run().json
     assert len(slack.messages) == 1
+
+
+@pytest.mark.parametrize(("on_unknown", "code", "posted"), [("person", 3, 1), ("again", 0, 2)])
+def test_where_nobody_can_look_a_lost_answer_is_left_to_a_person_or_sent_again_as_the_channel_says(
+    shop: Shop, slack: SlackServer, on_unknown: str, code: int, posted: int
+) -> None:
+    shop.add(*twice(1, "A-1"))
+    shop.config["channels"]["slack"] = {"type": "slack", "webhook_url": slack.webhook_url, "on_unknown": on_unknown}
+    shop.write()
+    slack.fail(WEBHOOK, lost_answer())
+
+    ended = shop.run(code=code)
+    shop.run()
+
+    assert len(slack.messages) == posted
+    assert ("undelivered" in ended.json) == (code == 3)
 
 
 def test_a_message_that_slack_refuses_is_told_with_what_to_do_and_goes_out_once_that_is_done(
