@@ -1,4 +1,4 @@
-"""Run contenders as whole processes, interleaved, and keep wall time and peak memory of each."""
+"""Run contenders as whole processes, interleaved, and keep wall time, processor time and peak memory of each."""
 
 from __future__ import annotations
 
@@ -19,12 +19,18 @@ class Contender:
     name: str
     command: Callable[[], Sequence[str]]
     seconds: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
     answer: str = ""
 
     @property
     def time(self) -> float:
         return statistics.median(self.seconds)
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of processor time, own and the system's: what other load on the machine changes least."""
+        return statistics.median(self.processor)
 
     @property
     def memory(self) -> float:
@@ -38,6 +44,7 @@ def run_once(contender: Contender, allowed: Sequence[int] = (0,)) -> None:
         process = subprocess.Popen(list(contender.command()), stdout=out, stderr=err)
         _, status, usage = os.wait4(process.pid, 0)
         contender.seconds.append(time.perf_counter() - begin)
+        contender.processor.append(usage.ru_utime + usage.ru_stime)
         contender.megabytes.append(usage.ru_maxrss / 1024)
         out.seek(0)
         err.seek(0)
@@ -58,9 +65,13 @@ def interleave(contenders: Sequence[Contender], runs: int) -> None:
 
 def table(contenders: Sequence[Contender], base: Contender) -> str:
     """A Markdown table: medians, and ratios to `base`."""
-    rows = ["| | seconds | ratio | peak MB | ratio |", "| --- | --- | --- | --- | --- |"]
+    rows = [
+        "| | seconds | ratio | CPU seconds | ratio | peak MB | ratio |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
     rows += [
-        f"| {c.name} | {c.time:.2f} | {c.time / base.time:.2f} | {c.memory:.0f} | {c.memory / base.memory:.2f} |"
+        f"| {c.name} | {c.time:.2f} | {c.time / base.time:.2f} | {c.cpu:.2f} | {c.cpu / base.cpu:.2f} "
+        f"| {c.memory:.0f} | {c.memory / base.memory:.2f} |"
         for c in contenders
     ]
     return "\n".join(rows)

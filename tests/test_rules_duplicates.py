@@ -313,18 +313,70 @@ def test_explain_names_every_statement() -> None:
     def names(engine: Any) -> list[str]:
         return [statement.splitlines()[0] for statement in explain(folding, relation, engine, SLOT)]
 
-    assert names("duckdb") == names(things().streamed()) == [
-        "-- marks",
-        "-- repeated, where hashes are those of the marks' key hashes that repeat, found by sorting",
-        "-- candidates",
-        "-- members",
-    ]
+    assert (
+        names("duckdb")
+        == names(things().streamed())
+        == [
+            "-- marks",
+            "-- repeated, where hashes are those of the marks' key hashes that repeat, found by sorting",
+            "-- candidates",
+            "-- members",
+        ]
+    )
     assert names("postgresql") == [
         "-- states",
         "-- members",
         "-- identity",
         "-- others: records that are not ASCII, compared here",
     ]
+
+
+def test_the_statements_show_characters_that_nobody_can_see_as_escapes() -> None:
+    for engine in ("duckdb", "postgresql"):
+        for statement in explain(rule(key=[{"code": ["trim"]}]), things().relation(), engine, SLOT):
+            assert statement.replace("\n", "").isprintable()
+
+
+MAILBOXES = [
+    ("ann@example.com", " ANN+news@Example.COM "),
+    ("ann@gmail.com", "a.n.n@gmail.com", "A.nn+x@GoogleMail.com", "ann@googlemail.com"),
+    ("bob@x-y.example.com", "bob+1@x-y.example.com"),
+    ("...@gmail.com", "...+a@googlemail.com"),
+    ("ann@green-mail.com", "Ann@green-mail.com"),
+    ("ann@example", "ANN@example"),
+    ("ann@bücher.example", "ann@xn--bcher-kva.example", "Ann <ANN+z@BÜCHER.example>"),
+]
+
+
+def test_addresses_are_one_mailbox_whether_sql_or_python_reads_them() -> None:
+    written = [address for box in MAILBOXES for address in box]
+    data = things(*written)
+
+    found = detect(rule(key=[{"code": ["mailbox"]}]), data.relation(), data.streamed(), SLOT)
+
+    together = {frozenset(written[int(str(n))] for n in group) for group in ids(found)}
+    assert together == {frozenset(box) for box in MAILBOXES}
+    assert not found.skipped
+
+
+def test_a_record_without_id_is_found_by_its_key_like_any_other() -> None:
+    data = Rows(THINGS, [{"id": None if n % 3 else n, "code": f" c{n % 4}"} for n in range(12)])
+
+    found = detect(rule(key=[{"code": ["trim"]}]), data.relation(), data.streamed(), SLOT)
+
+    assert [len(group.members) for group in found.groups] == [3, 3, 3, 3]
+    assert found.identity == IdentityProblem(nulls=8)
+
+
+def test_slices_of_hashes_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Rows(THINGS, [{"id": n % 90, "code": f"c{n % 50}"} for n in range(99)])
+    expected = detect(rule(minimum=2), data.relation(), data.streamed(), SLOT)
+
+    monkeypatch.setattr(embedded, "SLICE", 10)
+
+    found = detect(rule(minimum=2), data.relation(), data.streamed(), SLOT)
+    assert (found.groups, found.identity) == (expected.groups, expected.identity)
+    assert found.identity == IdentityProblem(repeated=9)
 
 
 def test_an_empty_dataset_has_no_groups(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,8 +17,32 @@ from sqlalchemy.sql.functions import FunctionElement
 DIALECTS = ("duckdb", "postgresql", "mysql", "sqlite")
 
 
+class _PostgresCompiler(PGCompiler):
+    """Texts with characters that nobody can see are written with escapes."""
+
+    def render_literal_value(self, value: Any, type_: Any) -> str:
+        if isinstance(value, str) and not value.isprintable() and max(value) <= "\uffff":
+            quoted = value.replace("\\", "\\\\").replace("'", "''")
+            return "E'" + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in quoted) + "'"
+        return str(super().render_literal_value(value, type_))  # type: ignore[no-untyped-call]
+
+
 class DuckCompiler(PGCompiler):
     """DuckDB reads PostgreSQL's SQL; what differs is compiled here."""
+
+    def render_literal_value(self, value: Any, type_: Any) -> str:
+        """Characters that nobody can see are written by their number; DuckDB computes such a text once."""
+        if not isinstance(value, str) or value.isprintable():
+            return str(super().render_literal_value(value, type_))  # type: ignore[no-untyped-call]
+        return "(" + " || ".join(_pieces(value)) + ")"
+
+
+def _pieces(text: str) -> Iterator[str]:
+    for seen, run in itertools.groupby(text, str.isprintable):
+        if seen:
+            yield "'" + "".join(run).replace("'", "''") + "'"
+        else:
+            yield from (f"chr({ord(c)})" for c in run)
 
 
 class DuckTypeCompiler(PGTypeCompiler):
@@ -46,6 +72,7 @@ class _PostgresText(PGDialect):
     """PostgreSQL without a connection to ask: a backslash is an ordinary character since 9.1."""
 
     supports_statement_cache = True
+    statement_compiler = _PostgresCompiler
     _backslash_escapes = False
 
 

@@ -203,7 +203,7 @@ def _nullif_present(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 def _duck_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     # DuckDB trims a set of characters ten times slower than it looks at both ends, and most texts need no trimming.
     [x] = arguments(element, compiler, **kw)
-    visible = f"{x} >= '!' AND {x} < '\x7f' AND ({x})[-1] BETWEEN '!' AND '~'"
+    visible = f"{x} >= '!' AND {x} < chr(127) AND ({x})[-1] BETWEEN '!' AND '~'"
     return f"CASE WHEN {visible} THEN {x} ELSE trim({x}, {_white(compiler, **kw)}) END"
 
 
