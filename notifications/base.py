@@ -132,7 +132,11 @@ class Receipt:
 
 
 class Channel(Protocol):
-    """A place notices go to."""
+    """A place notices go to.
+
+    A channel may say `looks`, seconds before each look for a message that may have arrived: (0.0,) where one look is
+    the truth. Without it there are three looks over ten seconds.
+    """
 
     Settings: ClassVar[type[ChannelSettings]]
     name: str

@@ -36,6 +36,7 @@ class FileChannel:
     """Appends messages to a file that several processes may share; a message cut off by a crash is completed."""
 
     Settings: ClassVar[type[ChannelSettings]] = FileSettings
+    looks: ClassVar[tuple[float, ...]] = (0.0,)  # what is not in the file now was not written
 
     def __init__(self, name: str, settings: FileSettings, root: Path) -> None:
         """Opening writes nothing; raises TemplateRefused."""

@@ -42,6 +42,16 @@ class RuleIdle(NameUnknown):
         Exception.__init__(self, f"{who} the rule {rule!r}, so nothing was done; add it to the `rules` of a job")
 
 
+class NothingRemembered(Exception):
+    """A question about what was found or done, and there is no state database."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"There is no state database at {where} yet, so there is nothing to show. `reconcile run` makes it; "
+            "if it should be there, correct `state:`"
+        )
+
+
 class Sources(Mapping[str, Source]):
     """The sources by name, opened when first asked for and closed together."""
 
@@ -114,6 +124,13 @@ class Application:
         """Whether a state database is there, without creating one."""
         url = self.project.state.get_secret_value()
         return not url.startswith("sqlite") or Path(url.split("///", 1)[1].split("?")[0]).exists()
+
+    @property
+    def memory(self) -> Store:
+        """The state database for who only asks; raises NothingRemembered rather than create an empty one."""
+        if not self.has_state:
+            raise NothingRemembered(self.project.state.get_secret_value().removeprefix("sqlite:///").split("?")[0])
+        return self.store
 
     @property
     def budget(self) -> Budget:

@@ -25,12 +25,12 @@ from reconcile.settings import (
     SourceConfig,
     TopSettings,
 )
-from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, locate
+from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
 from rules.expressions import parse
 from rules.loader import expression_problems, load_rule
 from rules.mistakes import Position, Problem, short, suggestion
 from rules.models import Rule
-from rules.reading import Reader, known_keys, name_problem, without
+from rules.reading import Reader, known_keys, name_problem, wants_secret, without
 
 FILE_NAME = "reconcile.yaml"
 DEFAULT_JOB = "default"
@@ -160,6 +160,10 @@ class _Loading:
     def _settings(self, section: str, what: str, entry: Entry, typed: Any) -> Any:
         if typed is None:
             return None
+        for path, node in walk(entry.node):
+            if isinstance(node, ScalarNode) and node.sealed_as and not wants_secret(typed.Settings, path):
+                why = "this setting is shown and stored, so it takes no secret; use ${NAME}"
+                self.sections.tell(node.at, f"`{short(node.sealed_as)}`: {why}")
         reader = Reader(typed.Settings, what, later=_LATER[section], hide=hide_in_addresses)
         return self._read(reader, entry.node, entry.key_at)
 

@@ -21,14 +21,14 @@ from reconcile import retry
 from reconcile.lease import Owner, is_dead
 from reconcile.outbox import MESSAGES, Message, log, messages, notice_of, one
 from reconcile.store import Store, Transaction
-from reconcile.store.tables import outbox
+from reconcile.store.tables import outbox, told
 
 PATIENCE = dt.timedelta(seconds=30)
 """How long one delivery waits for messages that are due soon; what is due later is the next run's."""
 
 CLAIM = dt.timedelta(minutes=5)
 LOOKS = (0.0, 4.0, 6.0)
-"""Seconds before each look for a message that may have arrived."""
+"""Seconds before each look for a message that may have arrived, where the channel does not say (`looks`)."""
 
 
 class Deliverer(Protocol):
@@ -187,7 +187,7 @@ class _Delivery:
     def _look(self, channel: Deliverer, claim: _Claim) -> tuple[Receipt | None, bool]:
         """The receipt if it arrived before, and whether doubt is left. Raises what `find` raises, or _Overtaken."""
         try:
-            for wait in LOOKS:
+            for wait in getattr(channel, "looks", LOOKS):
                 if wait:
                     self._sleep(wait)
                 receipt = channel.find(claim.notice)
@@ -233,6 +233,8 @@ class _Delivery:
                 log(tx, "reconcile", "message.overtaken", claim.message, body)
                 return
             log(tx, "reconcile", "message.failed" if over else "message.retry", claim.message, body)
+            if over and not give_up:
+                _untell(tx, claim.message)
             message = one(tx, claim.message)
         if over:
             self.report.failed.append(message)
@@ -251,7 +253,13 @@ class _Delivery:
                     sa.update(outbox).where(outbox.c.message == row.message).values(status="failed", problem=problem)
                 )
                 log(tx, "reconcile", "message.failed", row.message, {"run": row.run, "class": "no_channel"})
+                _untell(tx, row.message)
                 self.report.failed.append(one(tx, row.message))
+
+
+def _untell(tx: Transaction, message: str) -> None:
+    """What a message that never arrived would have told is news again: the next run's message tells it."""
+    tx.connection.execute(sa.delete(told).where(told.c.message == message))
 
 
 def _due(tx: Transaction, channels: Collection[str], refused: Collection[str]) -> sa.Select[Any]:

@@ -87,7 +87,7 @@ def to_json(finding: Finding) -> dict[str, Any]:
         "last_seen": public(finding.last_seen),
         "status_since": public(finding.state_since),
         "version": finding.version,
-        "change": finding.change.value,
+        "last_change": finding.change.value,
         "first_run": finding.first_run,
         "last_run": finding.last_run,
     }

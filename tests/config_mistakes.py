@@ -53,6 +53,9 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a misspelt key of a rule": rule(KEY, "severty: high"),
     "a key that is far from all": rule(KEY, "xyzzy: 1"),
     "no kind": f"{READ}rules:\n  twice: {{dataset: charges, key: [a]}}\n",
+    "a secret in a setting that is shown": (
+        f'{READ}{RULE}channels:\n  log: {{type: file, path: "${{secret:PIN}}/messages.txt"}}\n'
+    ),
     "a misspelt key for the kind": f"{READ}rules:\n  twice: {{kidn: duplicates, dataset: charges, key: [a]}}\n",
     "a misspelt kind": f"{READ}rules:\n  twice: {{kind: duplicate, dataset: charges, key: [a]}}\n",
     "a kind of a later version": f"{READ}rules:\n  twice: {{kind: reconciliation, left: a, right: b}}\n",

@@ -215,7 +215,7 @@ def test_names_that_are_unknown_are_told_with_the_nearest(shop: Project) -> None
 
 
 def test_runs_are_listed_the_latest_first(shop: Project) -> None:
-    assert "No run yet" in shop("runs").err
+    assert "There is no state database at " in shop("runs").err
     for hour in (1, 2, 3):
         shop("run", "--slot", f"2026-11-21T0{hour}:00Z")
 
@@ -388,8 +388,8 @@ def test_a_channel_is_previewed_and_tried(shop: Project) -> None:
     shown = shop("notify", "preview", "team")
     tried = shop("notify", "test", "team")
 
-    assert (before.code, before.out) == (0, "")
-    assert "This job has not run yet" in before.err
+    assert (before.code, before.out) == (2, "")
+    assert "There is no state database at " in before.err
     assert "twice" in shown.out
     assert "twice" in shop("notify", "preview", "team", "--json").json["message"]
     assert tried.out.startswith("team: the test message arrived at ")

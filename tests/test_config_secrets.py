@@ -93,8 +93,7 @@ sources:
   v:
     type: vault
     url: "vault://user:${secret:CANARY}@host/path"
-    headers: {Authorization: "Bearer ${file:token}"}
-    region: "${secret:CANARY}"
+    headers: {Authorization: "Bearer ${file:token}", Region: "${secret:CANARY}"}
   w: {type: vault, url: "${PLAIN_URL}"}
 datasets: {charges: {source: v, table: t}, more: {source: w, table: t}}
 rules: {twice: {kind: duplicates, dataset: charges, key: [order_id]}}
@@ -111,7 +110,7 @@ def test_no_secret_is_in_a_project_that_is_shown(tmp_path: Path, monkeypatch: py
 
     shown = [repr(project), str(project), project.canonical, repr(project.sources["v"]), repr(project.warnings)]
     assert "c4n4ry" not in "\n".join(shown)
-    assert '"region":"${secret:CANARY}"' in project.canonical
+    assert '"Region":"${secret:CANARY}"' in project.canonical
     assert '"url":"vault://user:***@host/db?password=***"' in project.canonical
     assert '"state":"postgresql://u:***@db/state"' in project.canonical
     assert project.sources["v"].settings.model_dump()["url"].get_secret_value() == f"vault://user:{CANARY}@host/path"

@@ -733,7 +733,7 @@ def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(world: World)
         "status_since": "2026-11-21T12:01:00Z",
         "span": ["2026-11-21T12:00:00Z", "2026-11-21T12:00:30Z"],
         "version": 1,
-        "change": "new",
+        "last_change": "new",
         "first_run": "run-1",
         "last_run": "run-1",
     }

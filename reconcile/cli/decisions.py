@@ -55,7 +55,7 @@ def findings(
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
         wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=least, limit=limit)
-        with application.store.read() as tx:
+        with application.memory.read() as tx:
             found = find(tx, wanted)
     if json:
         out.emit([to_json(one) for one in found])
@@ -109,7 +109,7 @@ def show(
     from reconcile.store.findings import get
 
     out = Output(json, quiet, no_color)
-    with load(config) as application, application.store.read() as tx:
+    with load(config) as application, application.memory.read() as tx:
         one = get(tx, finding)
         history = list(audit.entries(tx, finding=one.id))
     if json:
@@ -238,7 +238,7 @@ def _decide(config: str, out: Output, decision: Callable[[Any, str], Decision]) 
     from reconcile.findings_shown import to_json
 
     with load(config) as application:
-        made = decision(application.store, _person())
+        made = decision(application.memory, _person())
     if out.json:
         out.emit({"changed": made.changed, "sentence": made.sentence, "finding": to_json(made.finding)})
     else:

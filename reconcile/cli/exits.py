@@ -81,7 +81,7 @@ def _code(error: Exception) -> int:
     """Matched by class; imported here, for an error that was raised has its module loaded already."""
     from connectors.errors import ConnectorError
     from notifications.errors import ChannelError
-    from reconcile.app import NameUnknown
+    from reconcile.app import NameUnknown, NothingRemembered
     from reconcile.config import ConfigProblems
     from reconcile.decide import FindingChanged, WrongState
     from reconcile.detect import RuleDoesNotFit
@@ -97,7 +97,16 @@ def _code(error: Exception) -> int:
         return REFUSED
     if isinstance(
         error,
-        (ConfigProblems, FindingError, NameUnknown, PluginBroken, ProjectNotWritten, RuleDoesNotFit, SlotRefused),
+        (
+            ConfigProblems,
+            FindingError,
+            NameUnknown,
+            NothingRemembered,
+            PluginBroken,
+            ProjectNotWritten,
+            RuleDoesNotFit,
+            SlotRefused,
+        ),
     ):
         return WRONG
     if isinstance(error, (AnswerNotWritten, ConnectorError, ChannelError, StoreError, LeaseLost, OutOfMemory)):

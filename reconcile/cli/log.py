@@ -37,7 +37,7 @@ def listing(
     from reconcile.store.findings import name_of
 
     out = Output(json, quiet, no_color)
-    with load(config) as application, application.store.read() as tx:
+    with load(config) as application, application.memory.read() as tx:
         about = None if finding is None else name_of(tx, finding)
         found = audit.entries(tx, finding=about, run=run, event=event)
         if json:
@@ -59,7 +59,7 @@ def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
-        result = audit.verify(application.store)
+        result = audit.verify(application.memory)
     if json:
         out.emit({"intact": result.intact, "entries": result.entries, "seq": result.seq, "problem": result.problem})
     elif result.intact:

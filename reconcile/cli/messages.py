@@ -57,7 +57,7 @@ def about_open_findings(application: Application, channel: str, name: str | None
     from reconcile.store.findings import Filter, find
 
     job = application.job(name)
-    with application.store.read() as tx:
+    with application.memory.read() as tx:
         ended = [run for run in stored.listed(tx, job.name, 20) if run.summary]
         if not ended:
             return None

@@ -201,7 +201,7 @@ def runs(
     with load(config) as application:
         if job is not None:
             application.job(job)
-        with application.store.read() as tx:
+        with application.memory.read() as tx:
             found = stored.listed(tx, job, limit)
     if json:
         out.emit([{"run": r.id, "job": r.job, "slot": slot_text(r.slot), "status": r.status} for r in found])
