@@ -21,7 +21,7 @@ class _PostgresCompiler(PGCompiler):
     """Texts with characters that nobody can see are written with escapes."""
 
     def render_literal_value(self, value: Any, type_: Any) -> str:
-        if isinstance(value, str) and not value.isprintable() and max(value) <= "\uffff":
+        if _has_unseen(value) and max(value) <= "\uffff":
             quoted = value.replace("\\", "\\\\").replace("'", "''")
             return "E'" + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in quoted) + "'"
         return str(super().render_literal_value(value, type_))  # type: ignore[no-untyped-call]
@@ -32,9 +32,13 @@ class DuckCompiler(PGCompiler):
 
     def render_literal_value(self, value: Any, type_: Any) -> str:
         """Characters that nobody can see are written by their number; DuckDB computes such a text once."""
-        if not isinstance(value, str) or value.isprintable():
+        if not _has_unseen(value):
             return str(super().render_literal_value(value, type_))  # type: ignore[no-untyped-call]
         return "(" + " || ".join(_pieces(value)) + ")"
+
+
+def _has_unseen(value: Any) -> bool:
+    return isinstance(value, str) and not value.isprintable() and "\x00" not in value  # NUL is for render to refuse
 
 
 def _pieces(text: str) -> Iterator[str]:
