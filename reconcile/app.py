@@ -15,11 +15,11 @@ from zoneinfo import ZoneInfo
 from connectors.base import Source
 from notifications.base import Channel
 from reconcile import config, runs
+from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Subject
 from reconcile.dry_run import rehearse
 from reconcile.plugins import Kinds
 from reconcile.run_report import RunReport
-from reconcile.settings import JobConfig, Project
 from reconcile.slots import SlotRefused, parse_slot
 from reconcile.store import Store
 from rules.kinds.duplicates import DuplicatesRule

@@ -16,9 +16,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile import audit
-from reconcile.findings_identity import encode, record_of
-from reconcile.findings_shown import Finding
-from reconcile.findings_states import TRANSITIONS, Event, State, after
+from reconcile.findings.identity import encode, record_of
+from reconcile.findings.shown import Finding
+from reconcile.findings.states import TRANSITIONS, Event, State, after
 from reconcile.store import Store, Transaction, finding_memory
 from reconcile.store.findings import FindingError, lock, name_of
 from reconcile.store.tables import findings, not_same

@@ -16,7 +16,7 @@ import pyarrow as pa
 from connectors.base import DuckReadable, DuckScan, Problem, Queryable, Scan, Source
 from connectors.duck import problems_of
 from connectors.errors import ConnectorError
-from reconcile.settings import DatasetConfig
+from reconcile.config.settings import DatasetConfig
 from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Streamed
 from rules.kinds import duplicates
 from rules.kinds.duplicates import DuplicatesRule

@@ -8,13 +8,13 @@ from typing import Any
 
 from connectors.errors import ConnectorError
 from reconcile import plausible, remember
+from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject, detect
-from reconcile.findings import Change, Judgement, Verdict, judge
-from reconcile.findings_identity import Existing, RuleIdentity, public
-from reconcile.findings_known import NotSame
+from reconcile.findings.identity import Existing, RuleIdentity, public
+from reconcile.findings.judgement import Change, Judgement, Verdict, judge
+from reconcile.findings.known import NotSame
 from reconcile.remember import RuleOutcome
 from reconcile.run_report import RunReport, outcome_json
-from reconcile.settings import JobConfig, Project
 from reconcile.store import Store
 from rules.engines.base import OutOfMemory
 from rules.kinds.duplicates import DuplicatesRule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from reconcile.findings import Change, Judgement, Verdict
-from reconcile.findings_identity import RuleIdentity, fingerprint_of, records_of, short_ids
+from reconcile.findings.identity import RuleIdentity, fingerprint_of, records_of, short_ids
+from reconcile.findings.judgement import Change, Judgement, Verdict
 from reconcile.store import Transaction, finding_memory
 from reconcile.store.finding_memory import Memory
 

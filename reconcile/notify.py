@@ -12,10 +12,10 @@ from itertools import pairwise
 from typing import Any
 
 from notifications.base import MASK, FailureNotice, GroupNotice, Notice, RuleNotice
-from reconcile.findings import Change
-from reconcile.findings_identity import public
-from reconcile.findings_shown import Finding, FindingMember
-from reconcile.settings import DatasetConfig, Project
+from reconcile.config.settings import DatasetConfig, Project
+from reconcile.findings.identity import public
+from reconcile.findings.judgement import Change
+from reconcile.findings.shown import Finding, FindingMember
 from rules.forensics import retry_sentence
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import RecordId, Value

@@ -11,9 +11,9 @@ from typing import Any
 
 from reconcile import audit
 from reconcile.finding_names import Names, assign
-from reconcile.findings import Change, Judgement, Verdict, judge
-from reconcile.findings_identity import Existing, RuleIdentity, encode, public, record_of
-from reconcile.findings_states import Event, State, after
+from reconcile.findings.identity import Existing, RuleIdentity, encode, public, record_of
+from reconcile.findings.judgement import Change, Judgement, Verdict, judge
+from reconcile.findings.states import Event, State, after
 from reconcile.store import Transaction
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row

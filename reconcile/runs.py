@@ -16,12 +16,12 @@ from typing import Any
 from connectors.errors import ConnectorError, DriverMissing, Reaction, SourceMissing
 from notifications.base import Channel
 from reconcile import audit, delivery, lease, notify, outbox, plausible, remember, slots
+from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject, detect
-from reconcile.findings_identity import Existing, RuleIdentity
-from reconcile.findings_shown import Finding, to_json
-from reconcile.findings_states import State
+from reconcile.findings.identity import Existing, RuleIdentity
+from reconcile.findings.shown import Finding, to_json
+from reconcile.findings.states import State
 from reconcile.run_report import RunReport, outcome_json
-from reconcile.settings import JobConfig, Project
 from reconcile.store import Store, Transaction
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored

@@ -11,7 +11,7 @@ from typing import Any
 
 from connectors import KINDS as CONNECTORS
 from notifications import KINDS as CHANNELS
-from reconcile.schema import json_schema
+from reconcile.config.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = tuple(sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md")]))

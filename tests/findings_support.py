@@ -10,8 +10,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from reconcile.findings_identity import Existing, RuleIdentity
-from reconcile.findings_shown import Finding
+from reconcile.findings.identity import Existing, RuleIdentity
+from reconcile.findings.shown import Finding
 from reconcile.remember import RuleOutcome, record
 from reconcile.store import Store, tables
 from reconcile.store import findings as stored

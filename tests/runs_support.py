@@ -183,7 +183,7 @@ def _resume(folder: str, slot: str | None, environ: Mapping[str, str], answer: A
     os.environ.update(environ)
     from reconcile import audit, config  # noqa: PLC0415 - imported before the fork, looked up after it
     from reconcile.app import Application  # noqa: PLC0415
-    from reconcile.findings_shown import to_json  # noqa: PLC0415
+    from reconcile.findings.shown import to_json  # noqa: PLC0415
     from reconcile.store.findings import find  # noqa: PLC0415
 
     with Application(config.load("reconcile.yaml"), sleep=lambda seconds: time.sleep(seconds / 20)) as application:

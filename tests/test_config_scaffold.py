@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from reconcile.config import load
-from reconcile.scaffold import CONFIG, AlreadyThere, write_project
-from reconcile.schema import json_schema
+from reconcile.config.scaffold import CONFIG, AlreadyThere, write_project
+from reconcile.config.schema import json_schema
 
 
 def test_what_init_writes_loads_without_a_warning(tmp_path: Path) -> None:

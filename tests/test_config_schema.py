@@ -12,8 +12,8 @@ import yaml
 from config_mistakes import READ, RULE
 from config_support import install_plugin, loaded
 
-from reconcile.scaffold import CONFIG
-from reconcile.schema import json_schema
+from reconcile.config.scaffold import CONFIG
+from reconcile.config.schema import json_schema
 
 TYPES: dict[str, Any] = {
     "object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)

@@ -11,8 +11,8 @@ import pytest
 from config_support import install_plugin, loaded, problems, write
 
 from reconcile.config import ConfigProblems, load
-from reconcile.schema import json_schema
-from reconcile.secrets import hide_in_addresses
+from reconcile.config.schema import json_schema
+from reconcile.config.secrets import hide_in_addresses
 
 SMALL = """\
 sources: {shop: {type: files}}

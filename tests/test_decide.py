@@ -14,7 +14,7 @@ from findings_support import KEY, RULE, SPAN, World, group, ids
 
 from reconcile import audit, decide
 from reconcile.decide import Decision, FindingChanged, SnoozeInThePast, WrongState
-from reconcile.findings_states import TRANSITIONS, Event, State
+from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.remember import record
 from reconcile.store import Store, tables
 from reconcile.store.findings import FindingUnknown

@@ -20,7 +20,7 @@ from docs_support import PAGES, ROOT, Block, all_blocks, blocks, rows, settings
 from reconcile.cli import exits
 from reconcile.cli.commands import app
 from reconcile.config import load
-from reconcile.findings_states import State
+from reconcile.findings.states import State
 from reconcile.testing.slack_server import SlackServer
 from rules.normalise import NORMALISERS
 

@@ -17,8 +17,8 @@ import notifications
 from notifications.base import GroupNotice, Notice, RuleNotice
 from notifications.webhook import WebhookChannel, WebhookSettings
 from reconcile import delivery, outbox, plugins, runs
+from reconcile.config.settings import COLUMN_TYPES, DEFAULT_MEMORY, MIN_MEMORY
 from reconcile.decide import MOST_PAIRS_OF
-from reconcile.settings import COLUMN_TYPES, DEFAULT_MEMORY, MIN_MEMORY
 from rules.expressions.binding import FUNCTIONS
 from rules.expressions.grouping import AGGREGATES
 from rules.kinds import KINDS as RULE_KINDS

@@ -17,8 +17,7 @@ import sqlalchemy as sa
 from findings_support import KEY, NOON, RULE, SPAN, World, group, ids
 
 from reconcile import audit, decide
-from reconcile.findings import Change, judge
-from reconcile.findings_identity import (
+from reconcile.findings.identity import (
     Existing,
     RuleIdentity,
     decode,
@@ -32,9 +31,10 @@ from reconcile.findings_identity import (
     short_id,
     short_ids,
 )
-from reconcile.findings_known import Known, NotSame
-from reconcile.findings_shown import to_json
-from reconcile.findings_states import TRANSITIONS, Event, State, TransitionRefused, after
+from reconcile.findings.judgement import Change, judge
+from reconcile.findings.known import Known, NotSame
+from reconcile.findings.shown import to_json
+from reconcile.findings.states import TRANSITIONS, Event, State, TransitionRefused, after
 from reconcile.remember import preview, record
 from reconcile.store import Store, finding_memory, tables
 from reconcile.store import findings as stored

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from reconcile import audit, decide
-from reconcile.findings_identity import RuleIdentity
-from reconcile.findings_shown import Finding
-from reconcile.findings_states import State
+from reconcile.findings.identity import RuleIdentity
+from reconcile.findings.shown import Finding
+from reconcile.findings.states import State
 from reconcile.store import Store
 from rules.engines.base import Group
 

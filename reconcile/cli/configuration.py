@@ -27,7 +27,7 @@ def init(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import scaffold
+    from reconcile.config import scaffold
 
     out = Output(json, quiet, no_color)
     written = [str(path) for path in scaffold.write_project(directory)]
@@ -66,7 +66,7 @@ def check(
 
 
 def schema(json: AsJson = True, quiet: Quiet = False, no_color: NoColor = False) -> None:
-    from reconcile.schema import json_schema
+    from reconcile.config.schema import json_schema
 
     Output(json, quiet, no_color).emit(json_schema())
 

@@ -14,7 +14,7 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Qu
 
 if TYPE_CHECKING:
     from reconcile.decide import Decision
-    from reconcile.findings_shown import Finding, FindingMember
+    from reconcile.findings.shown import Finding, FindingMember
 
 Finding_ = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
 
@@ -42,7 +42,7 @@ def findings(
 ) -> None:
     from notifications.words import money
     from reconcile.cli.opening import load
-    from reconcile.findings_shown import to_json
+    from reconcile.findings.shown import to_json
     from reconcile.store.findings import Filter, find
     from rules.models import parse_severity
 
@@ -72,7 +72,7 @@ def findings(
 
 
 def _states(names: list[str] | None) -> tuple[Any, ...]:
-    from reconcile.findings_states import LIVE, State
+    from reconcile.findings.states import LIVE, State
 
     if not names:
         return LIVE
@@ -86,7 +86,7 @@ def _states(names: list[str] | None) -> tuple[Any, ...]:
 
 
 def _key(finding: Finding) -> str:
-    from reconcile.findings_identity import public
+    from reconcile.findings.identity import public
 
     return " · ".join("" if value is None else str(public(value)) for value in finding.key.values())
 
@@ -105,7 +105,7 @@ def show(
     from notifications.words import money
     from reconcile import audit
     from reconcile.cli.opening import load
-    from reconcile.findings_shown import to_json
+    from reconcile.findings.shown import to_json
     from reconcile.store.findings import get
 
     out = Output(json, quiet, no_color)
@@ -130,7 +130,7 @@ def show(
 
 
 def _member(member: FindingMember, columns: list[str], role: str) -> tuple[str, ...]:
-    from reconcile.findings_identity import public
+    from reconcile.findings.identity import public
 
     cells = (public(member.values.get(name)) for name in columns)
     name = " / ".join(str(public(part)) for part in member.id)
@@ -235,7 +235,7 @@ def assign(
 
 def _decide(config: str, out: Output, decision: Callable[[Any, str], Decision]) -> None:
     from reconcile.cli.opening import load
-    from reconcile.findings_shown import to_json
+    from reconcile.findings.shown import to_json
 
     with load(config) as application:
         made = decision(application.memory, _person())

@@ -13,7 +13,7 @@ from reconcile.cli.output import Output
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.findings_shown import Finding
+    from reconcile.findings.shown import Finding
 
 LARGEST = 3
 
@@ -100,7 +100,7 @@ def _sum(found: list[Finding]) -> str:
 
 def _line(one: Finding, span: object) -> str:
     from notifications.words import money
-    from reconcile.findings_identity import public
+    from reconcile.findings.identity import public
 
     ids = " + ".join(str(public(member.id[0])) for member in one.members)
     apart = ""

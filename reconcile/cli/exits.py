@@ -83,11 +83,11 @@ def _code(error: Exception) -> int:
     from notifications.errors import ChannelError
     from reconcile.app import NameUnknown, NothingRemembered
     from reconcile.config import ConfigProblems
+    from reconcile.config.scaffold import ProjectNotWritten
     from reconcile.decide import FindingChanged, WrongState
     from reconcile.detect import RuleDoesNotFit
     from reconcile.lease import LeaseLost
     from reconcile.plugins import PluginBroken
-    from reconcile.scaffold import ProjectNotWritten
     from reconcile.slots import SlotRefused
     from reconcile.store.errors import StoreError
     from reconcile.store.findings import FindingError

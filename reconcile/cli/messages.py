@@ -52,7 +52,7 @@ def preview(
 def about_open_findings(application: Application, channel: str, name: str | None) -> Notice | None:
     """The message of the job's latest run, as a channel would get it that was never told anything."""
     from reconcile import notify
-    from reconcile.findings_states import State
+    from reconcile.findings.states import State
     from reconcile.store import runs as stored
     from reconcile.store.findings import Filter, find
 

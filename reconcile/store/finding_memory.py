@@ -11,9 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from reconcile.findings_identity import RuleIdentity, decode
-from reconcile.findings_known import Known, NotSame
-from reconcile.findings_states import State
+from reconcile.findings.identity import RuleIdentity, decode
+from reconcile.findings.known import Known, NotSame
+from reconcile.findings.states import State
 from reconcile.store.database import Transaction
 from reconcile.store.tables import finding_aliases, finding_members, findings, not_same, rule_state
 from rules.values import Value

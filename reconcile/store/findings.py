@@ -12,11 +12,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from connectors.errors import Reaction
-from reconcile.findings import Change
-from reconcile.findings_identity import decode, id_of, read_id
-from reconcile.findings_known import NotSame
-from reconcile.findings_shown import Finding, FindingMember
-from reconcile.findings_states import State
+from reconcile.findings.identity import decode, id_of, read_id
+from reconcile.findings.judgement import Change
+from reconcile.findings.known import NotSame
+from reconcile.findings.shown import Finding, FindingMember
+from reconcile.findings.states import State
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, decode_key, insert_for, load_not_same
 from reconcile.store.tables import finding_aliases, finding_members, findings, told

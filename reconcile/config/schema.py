@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from reconcile.config.settings import DEFAULT_MEMORY, DEFAULT_STATE, DatasetEntry, JobEntry, TopSettings
 from reconcile.plugins import Kinds, PluginBroken
-from reconcile.settings import DEFAULT_MEMORY, DEFAULT_STATE, DatasetEntry, JobEntry, TopSettings
 
 Schema = dict[str, Any]
 

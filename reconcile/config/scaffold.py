@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from reconcile.schema import json_schema
+from reconcile.config.schema import json_schema
 
 CONFIG = """\
 # yaml-language-server: $schema=reconcile.schema.json

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reconcile.secrets import Resolver, hide_in_addresses
-from reconcile.settings import TopSettings
+from reconcile.config.secrets import Resolver, hide_in_addresses
+from reconcile.config.settings import TopSettings
 from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, read
 from rules.mistakes import Position, Problem, short
 from rules.reading import known_keys, not_yet, unknown_key

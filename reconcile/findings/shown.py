@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from reconcile.findings import Change
-from reconcile.findings_identity import public
-from reconcile.findings_states import State
+from reconcile.findings.identity import public
+from reconcile.findings.judgement import Change
+from reconcile.findings.states import State
 from rules.models import Severity
 from rules.values import RecordId, Value
 

@@ -11,11 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
-from reconcile.plugins import Kinds, PluginBroken
-from reconcile.release import canonical
-from reconcile.secrets import hide_in_addresses
-from reconcile.sections import Sections, gather
-from reconcile.settings import (
+from reconcile.config.release import canonical
+from reconcile.config.secrets import hide_in_addresses
+from reconcile.config.sections import Sections, gather
+from reconcile.config.settings import (
     ChannelConfig,
     DatasetConfig,
     DatasetEntry,
@@ -25,6 +24,7 @@ from reconcile.settings import (
     SourceConfig,
     TopSettings,
 )
+from reconcile.plugins import Kinds, PluginBroken
 from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
 from rules.expressions import parse
 from rules.loader import expression_problems, load_rule

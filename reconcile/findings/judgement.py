@@ -10,9 +10,9 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reconcile.findings_identity import RuleIdentity
-from reconcile.findings_known import Known, Match, NotSame, match
-from reconcile.findings_states import LIVE, Event, State
+from reconcile.findings.identity import RuleIdentity
+from reconcile.findings.known import Known, Match, NotSame, match
+from reconcile.findings.states import LIVE, Event, State
 from rules.engines.base import Group
 
 

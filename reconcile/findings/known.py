@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reconcile.findings_identity import holds, key_text, records_of
-from reconcile.findings_states import LIVE, State
+from reconcile.findings.identity import holds, key_text, records_of
+from reconcile.findings.states import LIVE, State
 from rules.engines.base import Group
 from rules.values import Value
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from reconcile.config.secrets import hide_in_addresses
+from reconcile.config.sections import Sections
+from reconcile.config.settings import TopSettings
 from reconcile.plugins import Kinds
-from reconcile.secrets import hide_in_addresses
-from reconcile.sections import Sections
-from reconcile.settings import TopSettings
 from rules.document import Data, Entry, ListNode, MapNode, Node, ScalarNode, locate
 from rules.reading import wants_secret
 
