@@ -60,10 +60,11 @@ def headline(notice: Notice) -> str:
     failed = [failure for failure in notice.failures if not failure.ended]
     told = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
     parts = [_could_not(failed)] if failed else []
-    found = [_short(rule, notice, alone=len(told) == 1) for rule in told[:_HEADLINE_RULES]]
+    all_first = len(told) > 1 and all(rule.first_run for rule in told)
+    found = [_short(rule, notice, alone=len(told) == 1, said=all_first) for rule in told[:_HEADLINE_RULES]]
     if len(told) > _HEADLINE_RULES:
         found.append(f"findings of {words.plural(len(told) - _HEADLINE_RULES, 'more rule', 'more rules')}")
-    parts += [words.listed(found)] if found else []
+    parts += [f"{'First run: ' if all_first else ''}{words.listed(found)}"] if found else []
     if parts:
         sign = "⚠️" if failed else _SIGNS.get(told[0].severity, "•")
         return f"{sign} {'; '.join(parts)}"
@@ -76,11 +77,11 @@ def _could_not(failed: Sequence[FailureNotice]) -> str:
     return f"Could not check {words.listed([*names, *([f'{more:,} more'] if more else [])])}"
 
 
-def _short(rule: RuleNotice, notice: Notice, *, alone: bool) -> str:
-    """Like "7 new double charges since yesterday 06:15, 312.40 EUR at risk"."""
+def _short(rule: RuleNotice, notice: Notice, *, alone: bool, said: bool) -> str:
+    """Like "7 new double charges since yesterday 06:15, 312.40 EUR at risk"; `said`: that it is the first run."""
     when = words.since(notice.since, notice.slot, notice.timezone) if alone else ""
     if rule.first_run:
-        when = " found in the first run"
+        when = "" if said else " found in the first run"
     risk = words.money(rule.money)
     tail = f", {risk} at risk" if alone else f" ({risk})"
     return f"{_counted(rule)}{when}{tail if risk else ''}"
