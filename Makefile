@@ -16,8 +16,8 @@ help: ## list the targets
 demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what people would be told
 	@$(BIN)/reconcile demo
 
-test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), about 15 minutes
-	@$(BIN)/pytest -q
+test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), about six minutes on two cores
+	@$(BIN)/pytest -q -n 2 --dist loadfile
 
 quick: $(DEV) ## the inner loop: no servers, under two minutes
 	@$(BIN)/pytest -q -m "not server and not slow and not chaos" -n 2

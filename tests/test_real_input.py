@@ -32,7 +32,7 @@ rules:
       key: [{{Name: [trim, lower]}}, {{Composer: [trim, lower]}}]}}
   track:
     {{kind: duplicates, dataset: tracks, engine: {engine}, key: [{{Name: [trim, lower]}}, {{Composer: [trim, lower]}}]}}
-  customer: {{kind: duplicates, dataset: customers, engine: {engine}, key: [{{Email: [email]}}]}}
+  customer: {{kind: duplicates, dataset: customers, engine: {engine}, key: [{{Email: [trim, lower]}}]}}
   listed-often: {{kind: duplicates, dataset: entries, engine: {engine}, key: [TrackId], minimum: 5}}
   site: {{kind: duplicates, dataset: sites, key: [{{Site name: [trim, lower]}}, {{Phone: [digits]}}]}}
 """
@@ -111,6 +111,7 @@ def test_real_databases_and_files_hold_the_duplicates_that_hand_written_sql_find
     done = reconcile(tmp_path, "run", "--json")
     report = json.loads(done.stdout)
 
+    assert [rule["failed"] for rule in report["rules"] if "failed" in rule] == []
     assert done.returncode == 0, done.stderr
     assert counts(report) == {
         "track-lite": lite,
