@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import gc
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +16,23 @@ if TYPE_CHECKING:
 
 def load(path: str | Path) -> Application:
     """The project of a configuration file; see reconcile.app.load."""
-    _leave_pandas_alone()
-    from reconcile.app import load as open_project
+    with _nothing_to_collect():
+        _leave_pandas_alone()
+        from reconcile.app import load as open_project
 
-    return open_project(path)
+        return open_project(path)
+
+
+@contextlib.contextmanager
+def _nothing_to_collect() -> Iterator[None]:
+    """Modules stay until the process ends: looking for garbage among them, now or during the run, finds none."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        atexit.register(gc.unfreeze)  # else DuckDB reports at the end that its own types have leaked
+        gc.enable()
 
 
 class _NoPandas:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -20,7 +21,8 @@ from rules.engines.base import IdentityProblem, OutOfMemory, Readable, Repeats, 
 from rules.functions import render
 
 MEMORY = "2GB"
-SLICE = 5_000_000  # hashes sorted at a time, 8 bytes each
+SLICE = 8_000_000  # hashes sorted on one thread at a time, 8 bytes each
+_SORTERS = 2
 _NULLS = FunctionNullHandling.SPECIAL
 _BATCH = 1_000_000
 T = TypeVar("T")
@@ -171,11 +173,15 @@ class Embedded:
 
     def _sorted(self, column: str) -> Iterator[hashed.Hashes]:
         """The marks' hashes in that column, sorted inside each slice; equal ones are in one slice."""
-        slices = 1 + self._number(hashed.marked()) // SLICE
-        for number in range(slices):
-            statement = render(hashed.slice_of(column, slices, number), self.dialect)
-            batches = self._db.sql(statement).to_arrow_reader(_BATCH)
-            yield hashed.one_array(batch.column(0).to_numpy() for batch in batches)
+        slices = _SORTERS * (1 + self._number(hashed.marked()) // (_SORTERS * SLICE))
+        with ThreadPoolExecutor(_SORTERS) as sorters:
+            for first in range(0, slices, _SORTERS):
+                some = [self._slice(column, slices, first + n) for n in range(_SORTERS)]
+                yield from sorters.map(hashed.one_array, some)
+
+    def _slice(self, column: str, slices: int, number: int) -> list[hashed.Hashes]:
+        statement = render(hashed.slice_of(column, slices, number), self.dialect)
+        return [batch.column(0).to_numpy() for batch in self._db.sql(statement).to_arrow_reader(_BATCH)]
 
     def _first_that_fits(self, ways: Sequence[Callable[[], T]]) -> T:
         """The answer of the first way that does not run out of memory; DuckDB stays usable after one that did."""
