@@ -24,6 +24,32 @@ settings.register_profile(
 settings.load_profile("reconcile")
 
 
+SLOW = {
+    "test_cli_bad_input",
+    "test_examples",
+    "test_runs_messages",
+    "test_runs_races",
+    "test_runs_undelivered",
+    "test_security_canaries",
+    "test_what_a_csv_writer_wrote_comes_back_both_ways",
+    "test_whatever_is_in_a_notice_its_message_is_valid",
+    "test_ten_thousand_new_findings_are_recorded_in_three_seconds",
+    "test_plain_keys_agree_with_groupby",
+    "test_sql_of_text_says_the_same_for_every_text_where_it_claims_so",
+    "test_sql_says_the_same_for_every_record_where_it_claims_so",
+    "test_sql_of_any_condition_says_the_same_where_it_claims_so",
+    "test_a_large_dataset_is_grouped_in_little_memory",
+    "test_workbooks_conform",
+}
+"""Suites and tests that take longest; `make quick` leaves them to `make test`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if {item.path.stem, getattr(item, "originalname", item.name)} & SLOW:
+            item.add_marker(pytest.mark.slow)
+
+
 def _scratch_database(server: str) -> Iterator[str]:
     """A database of its own on that server, dropped afterwards. No server: a skip here, a failure in CI."""
     engine = sa.create_engine(server, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 5})
