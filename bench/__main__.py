@@ -85,7 +85,8 @@ def postgres(rows: int, runs: int) -> str:
 version: 1
 sources: {{shop: {{type: sql, url: "{POSTGRES}"}}}}
 datasets: {{charges: {{source: shop, table: {name}, id: id}}}}
-rules: {{twin: {{kind: duplicates, dataset: charges, engine: ENGINE, key: [{{email: [trim, lower]}}, order_id, amount]}}}}
+rules:
+  twin: {{kind: duplicates, dataset: charges, engine: ENGINE, key: [order_id, amount, {{currency: [trim, lower]}}]}}
 """
     base = contender("postgres_sql", POSTGRES, name)
     whole = [
