@@ -152,17 +152,20 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     chosen = options.sections or list(SECTIONS)
-    parts = [SECTIONS[name](options.rows, options.runs) for name in chosen]
     head = (
         "# Results of `make bench`\n\n"
-        "Whole processes, interleaved, medians; absolute times depend on the machine, ratios less so. "
+        f"Whole processes, interleaved, medians of {options.runs}; absolute times depend on the machine, "
+        "ratios less so. "
         f"Peak memory is the process's own (ru_maxrss).\n\n{_machine()}\n"
     )
-    text = head + "\n" + "\n\n".join(parts) + "\n"
+    parts: list[str] = []
+    for name in chosen:
+        parts.append(SECTIONS[name](options.rows, options.runs))
+        if not options.sections:  # after each section, for the whole takes a while
+            RESULTS.write_text(head + "\n" + "\n\n".join(parts) + "\n", encoding="utf-8")
     if options.sections:
-        print(text)
+        print(head + "\n" + "\n\n".join(parts))
     else:
-        RESULTS.write_text(text)
         print(f"written to {RESULTS.relative_to(Path.cwd())}")
 
 
