@@ -1,4 +1,4 @@
-"""`python -m bench [SECTION …] [--rows N] [--runs N]`: sections files, postgres, workbook, start. Writes RESULTS.md."""
+"""`python -m bench [SECTION …] [--rows N] [--runs N]`: start, files, postgres, workbook, serve. Writes RESULTS.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import data
+from bench import data, serving
 from bench.measure import Contender, interleave, table
 
 HERE = Path(__file__).parent
@@ -66,6 +66,7 @@ rules: {{twin: {{kind: duplicates, dataset: charges, key: [{{email: [mailbox]}},
         base = contender("duckdb_hash", str(path))
         whole = [
             base,
+            contender("duckdb_checked", str(path)),
             reconcile("reconcile run --dry-run", configuration, "--dry-run"),
             reconcile("reconcile run (findings stored, audited)", configuration),
             contender("duckdb_window", str(path)),
@@ -137,11 +138,23 @@ rules: {{twin: {{kind: duplicates, dataset: charges, key: [{{email: [mailbox]}},
     return f"### Start\n\n{table(whole, base)}"
 
 
+def serve(rows: int, _runs: int) -> str:
+    """How late runs start, and whether memory grows; fewer slots where fewer rows are asked for."""
+    few = rows < 10_000_000
+    return (
+        f"### serve\n\nLag behind the time a run was to start, {serving.JOBS} jobs in one process, each due every ten "
+        f"minutes, started up to a minute later by their jitter:\n\n{serving.lag(serving.JOBS, 60 if few else 150)}\n\n"
+        f"Scheduler and workers over a simulated clock, 50 jobs due every minute:\n\n"
+        f"{serving.memory(5_000 if few else 100_000)}"
+    )
+
+
 SECTIONS: dict[str, Callable[[int, int], str]] = {
     "start": start,
     "files": files,
     "postgres": postgres,
     "workbook": workbook,
+    "serve": serve,
 }
 
 

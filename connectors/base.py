@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict, Field
 
 from connectors.errors import ConnectorError
+
+Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 class SourceSettings(BaseModel):
@@ -20,6 +23,9 @@ class SourceSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     type: str
+    max_parallel: int | None = Field(
+        default=None, ge=1, le=64, description="How many runs may read it at once, in all processes together."
+    )
 
 
 class DatasetSettings(BaseModel):
@@ -73,10 +79,14 @@ class DuckScan:
     """A SELECT with which DuckDB reads the dataset itself: same columns, types and rows as `scan`, and repeatable.
 
     `problems_sql`, where cells can be unreadable, gives rows (column, reason, records, first) as `Problem` has them.
+    `at(positions, of, table)` is a SELECT of a few of them, where that takes less than reading all: those at these
+    ascending positions, counted from 0 in the order of `sql`, among `of` records; `table` has them in DuckDB, in its
+    column `position`.
     """
 
     sql: str
     problems_sql: str | None = None
+    at: Callable[[Positions, int, str], str | None] = field(default=lambda _positions, _of, _table: None)
 
 
 @runtime_checkable
@@ -120,6 +130,12 @@ class Snapshot(Protocol):
     def query(self, statement: sa.Select[Any]) -> pa.RecordBatchReader:
         """Stream the answer; Arrow types as in `Scan`. Raises a ConnectorError."""
 
+    def whole(self, statement: sa.Select[Any]) -> pa.Table:
+        """The same answer at once, for one of few records: a database may find it faster than one that streams."""
+
+    def unique(self, dataset: Any, columns: Sequence[str]) -> bool:
+        """Whether the database itself keeps these columns unique and not null; False where it does not say."""
+
 
 @runtime_checkable
 class Queryable(Protocol):
@@ -132,6 +148,29 @@ class Queryable(Protocol):
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Every query inside sees the same state of the database."""
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A source whose reads can be ended from outside: of one that is silent, slow, or no longer wanted."""
+
+    def stop(self) -> None:
+        """End every read of this source under way, from any thread; they fail with a ConnectorError.
+
+        Returns within a few seconds whatever the source does; the source can be used again afterwards.
+        """
+
+
+@runtime_checkable
+class Watchable(Protocol):
+    """A source whose datasets can be seen to change without reading them, so that a change starts a job."""
+
+    def state(self, dataset: Any) -> str | None:
+        """A digest that is another one after the dataset changed; None where nothing is there yet.
+
+        Cheap enough to ask every few seconds. It judges nothing: what a run would refuse has a state too. Raises a
+        ConnectorError where it cannot be told just now.
+        """
 
 
 Opener = Callable[[str, Any, Path], Source]

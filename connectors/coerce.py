@@ -22,15 +22,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from connectors.base import Problem
 from connectors.duck import literal, literals
 from connectors.errors import ColumnTypeUnknown
+
+if TYPE_CHECKING:
+    import duckdb
 
 INSTANT = pa.timestamp("us", "UTC")
 WORDS = ("text", "integer", "decimal", "float", "boolean", "date", "instant")
@@ -93,6 +94,8 @@ def declared(column: str, text: str) -> Declared:
 def _check_format(column: str, word: str, form: str) -> None:
     if word == "date" and "%z" in form:
         raise ColumnTypeUnknown(column, f"{word} {form}")
+    import duckdb  # noqa: PLC0415 - reading a configuration seldom needs it, and need not wait for it
+
     with duckdb.connect() as con:
         try:
             con.execute("select try_strptime('', $1)::varchar", [form]).fetchall()
@@ -256,6 +259,8 @@ class Coercion:
 
     def _ask(self, batch: pa.RecordBatch, parts: Sequence[str]) -> pa.Table:
         if self._con is None:
+            import duckdb  # noqa: PLC0415 - see above
+
             self._con = duckdb.connect(config={"threads": "2"})
             self._con.execute("set TimeZone = 'UTC'")
         names = [f"c{i}" for i in range(batch.num_columns)]
@@ -264,6 +269,8 @@ class Coercion:
         return answer
 
     def _taken(self, name: str, answer: Sequence[pa.Array[Any]], place: Callable[[int], str] | None) -> pa.Array[Any]:
+        import pyarrow.compute as pc  # noqa: PLC0415 - makes hundreds of functions, which DuckDB's readers do not need
+
         value, local, bad = answer
         wrong = pc.sum(bad).as_py() or 0
         if wrong:
@@ -347,6 +354,8 @@ def _placed(local: str, notation: Notation) -> Expression:
 
 def in_zone(naive: pa.Array[Any], timezone: str) -> pa.Array[Any]:
     """Naive times as instants: the earlier of two possible ones, the first moment after a gap."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - see above
+
     options = pc.AssumeTimezoneOptions(timezone, ambiguous="earliest", nonexistent="latest")
     placed: pa.Array[Any] = pc.call_function("assume_timezone", [naive.cast(pa.timestamp("us"))], options)
     return placed.cast(INSTANT)

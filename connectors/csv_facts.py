@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import codecs
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from connectors.csv_lines import BLOCK, Lines
 from connectors.errors import FileRefused, FileUnreadable
 from connectors.file_paths import open_bytes
 
@@ -26,12 +27,16 @@ UNIT = {"utf-16": 2, "utf-32": 4}
 
 @dataclass(frozen=True)
 class Facts:
-    """`plain` says that lines end in one way only; `first_odd_line` is where bytes stop being UTF-8."""
+    """`plain` says that lines end in one way only; `first_odd_line` is where bytes stop being UTF-8.
+
+    `lines` tells where they are in a plain file of line feeds that is not compressed.
+    """
 
     encoding: str
     plain: bool
     size: int
     first_odd_line: int | None = None
+    lines: Lines | None = field(default=None, compare=False)
 
 
 class _Utf8:
@@ -61,7 +66,9 @@ def facts(path: Path, name: str, configured: str | None, max_line: int) -> Facts
     """
     size = lines = returns = pairs = run = 0
     utf8, tail, marked = _Utf8(), b"", None
+    feeds: list[int] = []
     try:
+        changed = path.stat().st_mtime_ns
         with open_bytes(path) as file:
             while chunk := file.read(CHUNK):
                 if not size:
@@ -75,10 +82,10 @@ def facts(path: Path, name: str, configured: str | None, max_line: int) -> Facts
                     raise FileRefused(
                         name, f"a line is longer than {max_line:,} bytes", "raise `max_line` if it is data"
                     )
-                # bytes.count takes a while where there is much to count, and next to nothing tells that there is none.
-                lines += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == _LINE_FEED))
-                found = b"\r" in chunk
-                if found or tail == b"\r":
+                more = _feeds(chunk)
+                feeds += more
+                lines += sum(more)
+                if b"\r" in chunk or tail == b"\r":
                     returns += chunk.count(b"\r")
                     pairs += chunk.count(b"\r\n") + (tail == b"\r" and chunk[:1] == b"\n")
                 tail = chunk[-1:]
@@ -89,4 +96,14 @@ def facts(path: Path, name: str, configured: str | None, max_line: int) -> Facts
     utf8.feed(b"", lines)
     plain = returns == 0 or lines == 0 or (returns == pairs == lines)
     encoding = marked or configured or ("cp1252" if utf8.odd_line is not None else "utf-8")
-    return Facts(encoding, plain and UNIT.get(encoding, 1) == 1, size, utf8.odd_line)
+    plain = plain and UNIT.get(encoding, 1) == 1
+    found = None
+    if plain and lines >= returns and path.suffix != ".gz":
+        found = Lines(np.array(feeds, np.int64), lines + (tail != b"\n"), size, changed)
+    return Facts(encoding, plain, size, utf8.odd_line, found)
+
+
+def _feeds(chunk: bytes) -> list[int]:
+    # bytes.count takes a while where there is much to count.
+    found = np.frombuffer(chunk, np.uint8) == _LINE_FEED
+    return [int(np.count_nonzero(found[i : i + BLOCK])) for i in range(0, len(chunk), BLOCK)]

@@ -10,17 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from connectors import coerce, csv_records
-from connectors.base import DuckScan, Problem
+from connectors.base import DuckScan, Positions, Problem
 from connectors.coerce import Declared, Notation
 from connectors.csv_dialect import CsvDialect, CsvWish, decide
 from connectors.csv_facts import CHUNK, facts
+from connectors.csv_lines import Lines
 from connectors.duck import identifier, literal, literals, struct
 from connectors.errors import ConnectorError, FileUnreadable
 from connectors.file_paths import open_bytes
 
+FEW = 50
+"""One record in so many is the most that is found line by line sooner than by reading the file again."""
 DUCKDB_LINE = 2_000_000
 """What DuckDB takes for a line without being asked; asking for more makes it read in larger, slower pieces."""
 
@@ -36,6 +40,25 @@ class CsvFile:
     before: int
     max_line: int
     odd_line: int | None
+    lines: Lines | None = None
+
+    @property
+    def records(self) -> int | None:
+        """How many there are if each is one line, which what was read must confirm; None where nothing tells."""
+        return None if self.lines is None else self.lines.count - self._first
+
+    @property
+    def _first(self) -> int:
+        return self.before + int(self.dialect.header)
+
+    def some(self, numbers: Positions, scratch: Path) -> CsvFile | None:
+        """A file of just these records, counted from 0; None where this one has changed since it was prepared."""
+        target = _new(scratch)
+        with target.open("wb") as copy:
+            if self.lines is None or not self.lines.copy(self.read, numbers + self._first, copy):
+                return None
+        dialect = dataclasses.replace(self.dialect, header=False)
+        return dataclasses.replace(self, dialect=dialect, read=target, before=0, lines=None)
 
     @property
     def columns(self) -> pa.Schema:
@@ -76,14 +99,15 @@ def prepared(path: Path, name: str, wish: CsvWish, *, encoding: str | None, max_
     """Decide how the file is read, and make the copy DuckDB needs where the file is not UTF-8 or mixes line ends."""
     found = facts(path, name, encoding, max_line)
     dialect = decide(path, name, found, wish)
-    read, plain = path, found.plain
+    read, plain, lines = path, found.plain, found.lines
     if codecs.lookup(dialect.encoding).name not in ("utf-8", "ascii"):
         read = _transcoded(path, name, dialect.encoding, scratch)
-        plain = facts(read, name, "utf-8", max_line).plain
-    file = CsvFile(path, name, dialect, read, dialect.before, max_line, found.first_odd_line)
+        again = facts(read, name, "utf-8", max_line)
+        plain, lines = again.plain, again.lines
+    file = CsvFile(path, name, dialect, read, dialect.before, max_line, found.first_odd_line, lines)
     if plain or _reads(file):
         return file
-    return dataclasses.replace(file, read=_mended(file, scratch), before=0)
+    return dataclasses.replace(file, read=_mended(file, scratch), before=0, lines=None)
 
 
 def _reads(file: CsvFile) -> bool:
@@ -152,6 +176,37 @@ def select(
         f"from ({together}) group by all having sum(records) > 0"
     )
     return DuckScan(" union all ".join(parts), problems if bad else None)
+
+
+def some(
+    files: Sequence[CsvFile],
+    columns: Sequence[str],
+    declared: Mapping[str, Declared],
+    notation: Notation,
+    positions: Positions,
+    scratch: Path,
+) -> str | None:
+    """The SELECT of just the records at these ascending positions in `select`; None where it has to be run again.
+
+    Lines are records where there are as many: a line end inside a field, or an empty line, makes them more.
+    """
+    found, begin = [], 0
+    for file in (one for group in _alike(files) for one in group):
+        end = begin + (file.records or 0)
+        here = positions[np.searchsorted(positions, begin) : np.searchsorted(positions, end)]
+        few = file.some(here - begin, scratch) if len(here) else None
+        if len(here) and few is None:
+            return None
+        found += [few] if few else []
+        begin = end
+    chosen = [_select_one([one], columns, declared, notation)[0] for one in found]
+    return " union all ".join(one for one in chosen if one) or None
+
+
+def records(files: Sequence[CsvFile]) -> int | None:
+    """How many records they have if each is one line; None where nothing tells."""
+    counts = [one.records for one in files]
+    return None if None in counts else sum(one or 0 for one in counts)
 
 
 def _alike(files: Sequence[CsvFile]) -> list[list[CsvFile]]:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import duckdb
-
 from connectors.base import DuckScan, Problem
 
 
@@ -38,6 +36,8 @@ def problems_of(scan: DuckScan) -> tuple[Problem, ...]:
     """What was wrong with single cells of a scan that DuckDB ran itself. Raises duckdb.Error as the scan would."""
     if scan.problems_sql is None:
         return ()
+    import duckdb  # noqa: PLC0415 - whoever only writes SQL need not wait for it
+
     with duckdb.connect() as connection:
         rows = connection.execute(scan.problems_sql).fetchall()
     return tuple(Problem(column, reason, records, first) for column, reason, records, first in rows if records)

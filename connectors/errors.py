@@ -97,6 +97,15 @@ class StatementTimeout(ConnectorError):
         )
 
 
+class ReadStopped(ConnectorError):
+    """A read was ended because somebody asked for it; nothing of it is used."""
+
+    reaction = Reaction.RETRY
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"The read of source {source!r} was stopped half-way. Nothing was changed; run it again")
+
+
 class NotReadOnly(ConnectorError):
     """A dataset's `query` is not one select; it was not sent."""
 

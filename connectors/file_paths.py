@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import hashlib
+import json
+import os
 import stat
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from connectors.errors import DatasetMissing, FileRefused, SourceMissing
+from connectors.errors import DatasetMissing, FileRefused, SourceMissing, SourceUnreachable
 
 FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
@@ -34,6 +38,30 @@ def matching(source: str, root: Path, pattern: str) -> list[Path]:
     for one in found:
         confined(one, root)
     return found
+
+
+def state(source: str, root: Path, pattern: str) -> str | None:
+    """A digest of names, sizes and times of the files that `pattern` names below `root`; None where there is none.
+
+    Inode numbers are left out: some shares on a network make up new ones each time. Raises SourceUnreachable.
+    """
+    exact = root / pattern
+    try:
+        found = sorted([str(exact)] if os.path.lexists(exact) else map(str, root.glob(pattern)))
+        facts = [(one.removeprefix(f"{root}/"), *said) for one in found if (said := _size_and_time(one))]
+    except (OSError, ValueError, NotImplementedError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SourceUnreachable(source, str(root), reason.lower()) from error
+    return hashlib.sha256(json.dumps(facts).encode("ascii")).hexdigest() if facts else None
+
+
+def _size_and_time(path: str) -> tuple[int, int] | None:
+    """Of the file a link leads to, and of the link itself where it leads nowhere; None for what is no file."""
+    for look in (os.stat, os.lstat):
+        with contextlib.suppress(FileNotFoundError):
+            said = look(path)
+            return None if stat.S_ISDIR(said.st_mode) else (said.st_size, said.st_mtime_ns)
+    return None
 
 
 def confined(path: Path, root: Path) -> None:

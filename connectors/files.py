@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -16,12 +17,12 @@ import pyarrow as pa
 from pydantic import Field
 
 from connectors import csv_files, parquet_files
-from connectors.base import DatasetSettings, DuckScan, Problem, Scan, SourceSettings
+from connectors.base import DatasetSettings, DuckScan, Positions, Problem, Scan, SourceSettings
 from connectors.coerce import Coercion, Declared, Notation, declared
 from connectors.csv_dialect import CsvDialect, CsvWish
 from connectors.csv_files import CsvFile
 from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer
-from connectors.file_paths import below, confined, format_of, matching
+from connectors.file_paths import below, confined, format_of, matching, state
 from connectors.jsonl_files import JsonLines
 from connectors.parquet_files import ParquetFile
 
@@ -97,11 +98,19 @@ class FilesSource:
             return None
         csv = [one for one in opened.files if isinstance(one, CsvFile)]
         if csv:
-            return csv_files.select(csv, columns, opened.declared, opened.notation)
+            found = csv_files.select(csv, columns, opened.declared, opened.notation)
+            return found and replace(found, at=partial(self._some, csv, columns, opened))
         parquet = [one for one in opened.files if isinstance(one, ParquetFile)]
         if not parquet or opened.notation.null_values or set(columns) & set(opened.asked):
             return None
         return parquet_files.select(parquet, columns, dataset.timezone)
+
+    def _some(
+        self, csv: list[CsvFile], columns: Sequence[str], opened: _Opened, positions: Positions, of: int, _table: str
+    ) -> str | None:
+        if len(positions) * csv_files.FEW > of or csv_files.records(csv) != of:
+            return None
+        return csv_files.some(csv, columns, opened.declared, opened.notation, positions, self._folder())
 
     def failure(self, dataset: FilesDataset, error: Exception) -> ConnectorError:
         """The sentence for an error that DuckDB raised while it ran a SELECT of `duck_scan`."""
@@ -112,6 +121,9 @@ class FilesSource:
         except ConnectorError as found:
             return found
         return self._files(dataset)[0].failure(error)
+
+    def state(self, dataset: FilesDataset) -> str | None:
+        return state(self.name, self.root, dataset.path)
 
     def close(self) -> None:
         self._prepared.clear()
@@ -153,13 +165,16 @@ class FilesSource:
         stat = path.stat()
         key = (path, stat.st_ino, stat.st_size, stat.st_mtime_ns, wish, dataset.encoding, dataset.max_line)
         if key not in self._prepared:
-            if self._scratch is None:
-                self._scratch = tempfile.TemporaryDirectory(prefix="reconcile-files-")
-            scratch = Path(self._scratch.name)
             self._prepared[key] = csv_files.prepared(
-                path, name, wish, encoding=dataset.encoding, max_line=dataset.max_line, scratch=scratch
+                path, name, wish, encoding=dataset.encoding, max_line=dataset.max_line, scratch=self._folder()
             )
         return self._prepared[key]
+
+    def _folder(self) -> Path:
+        """For copies; made when the first one is."""
+        if self._scratch is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="reconcile-files-")
+        return Path(self._scratch.name)
 
 
 @dataclass(frozen=True)

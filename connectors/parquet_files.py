@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from connectors.base import DuckScan
+from connectors.base import DuckScan, Positions
 from connectors.duck import identifier, literal, literals
 from connectors.errors import ColumnMissing, ConnectorError, FileUnreadable
 
@@ -94,7 +95,22 @@ def select(files: Sequence[ParquetFile], columns: Sequence[str], timezone: str) 
                     return None
                 sql = f"timezone('UTC', {sql})"
         parts.append(f"{sql} as {identifier(one)}")
-    return DuckScan(f"select {', '.join(parts)} from read_parquet({literals(str(f.path) for f in files)})")
+    chosen = f"select {', '.join(parts)} from read_parquet("
+    return DuckScan(f"{chosen}{literals(str(f.path) for f in files)})", at=partial(_some, files, chosen))
+
+
+def _some(files: Sequence[ParquetFile], chosen: str, _positions: Positions, of: int, table: str) -> str | None:
+    """The reader skips what it does not look for; None where the files have changed since."""
+    found, begin = [], 0
+    with _connection() as con:
+        for one in files:
+            here = f"select position - {begin} from {table}"
+            found.append(f"{chosen}{literal(str(one.path))}, file_row_number=true) where file_row_number in ({here})")
+            [(records,)] = con.execute(
+                f"select num_rows from parquet_file_metadata({literal(str(one.path))})"
+            ).fetchall()
+            begin += records
+    return " union all ".join(found) if begin == of else None
 
 
 def _converted(name: str, kind: str) -> str | None:

@@ -26,8 +26,8 @@ import sqlalchemy as sa
 from sqlalchemy.sql.elements import quoted_name
 
 from connectors.base import DatasetSettings, Scan, Snapshot, SourceSettings
-from connectors.errors import DatasetMissing
-from connectors.sql_address import Deadline, engine, has_own_reader, libpq_uri, parsed, where
+from connectors.errors import ConnectorError, DatasetMissing
+from connectors.sql_address import Deadline, engine, has_own_reader, parsed, where
 from connectors.sql_columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql_errors import Place
 from connectors.sql_generic import GenericSource
@@ -35,6 +35,7 @@ from connectors.sql_query import select_only
 from connectors.sql_reading import Asked, Reading
 from connectors.sql_settings import SqlDataset, SqlSettings, seconds
 from connectors.sql_snapshot import opened
+from connectors.sql_stop import watched
 from connectors.sql_stream import AdbcStream, RowStream, has_adbc, telling
 
 
@@ -88,6 +89,7 @@ class SqlSource:
 
     def scan(self, dataset: SqlDataset, columns: Sequence[str]) -> Scan:
         """Stream these columns, through ADBC from PostgreSQL where it is installed, else row by row."""
+        stops = self._place.underway.stops
         connection = self._connected()
         try:
             base, found = self._columns(connection, dataset)
@@ -102,7 +104,7 @@ class SqlSource:
         stream: RowStream | AdbcStream
         if self.dialect == "postgresql" and has_adbc():
             connection.close()
-            stream = AdbcStream(libpq_uri(self._url), self._seconds, statement, reading, self._place)
+            stream = AdbcStream(self._url, self._seconds, statement, reading, self._place, stops)
         else:
             stream = RowStream(connection, statement, reading, self._place, Deadline(connection, self._seconds))
         return Scan(pa.RecordBatchReader.from_batches(reading.schema, iter(stream)), reading.problems, stream.close)
@@ -114,7 +116,7 @@ class SqlSource:
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """One read-only transaction; every query in it sees the same state of the database."""
-        return opened(self._connected, self._place, self._seconds)
+        return opened(self._connected, self._base, self._place, self._seconds)
 
     def close(self) -> None:
         """Nothing is held between reads but the engine."""
@@ -122,11 +124,23 @@ class SqlSource:
             self._made.dispose()
             self._made = None
 
+    def stop(self) -> None:
+        """End every read under way: cancelled in the database, then cut off; see `connectors.sql_stop`."""
+        self._place.underway.stop()
+
     def _connected(self) -> sa.Connection:
         if self._made is None:
-            self._made = engine(self.name, self._url, self._root, self._seconds)
+            made = engine(self.name, self._url, self._root, self._seconds)
+            self._made = watched(made, self._place.underway)
+        stops = self._place.underway.stops
         with telling(self._place):
-            return self._made.connect()
+            connection = self._made.connect()
+        try:
+            self._place.must_go_on(stops)
+        except ConnectorError:
+            connection.close()
+            raise
+        return connection
 
     def _columns(self, connection: sa.Connection, dataset: SqlDataset) -> tuple[Base, list[SqlColumn]]:
         Deadline(connection, self._seconds)

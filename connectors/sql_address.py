@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import NullPool
 
 from connectors.errors import DriverMissing, SourceMissing
+from connectors.sql_stop import read_of
 
 CONNECT_SECONDS = 10
 _DRIVERS = {
@@ -116,8 +117,9 @@ def postgresql_session(seconds: float) -> list[str]:
     ]
 
 
-def _libpq(url: URL) -> dict[str, int]:
-    wanted = {"connect_timeout": CONNECT_SECONDS, **_KEEPALIVES}
+def _libpq(url: URL) -> dict[str, int | str]:
+    # A server in SQL_ASCII sends bytes, of which psycopg makes no text unless it is told what they are.
+    wanted: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS, "client_encoding": "utf8", **_KEEPALIVES}
     return {key: value for key, value in wanted.items() if key not in url.query}
 
 
@@ -181,7 +183,8 @@ class Deadline:
         self._until = time.monotonic() + seconds
         if connection.dialect.name == "sqlite":
             raw: Any = connection.connection.dbapi_connection
-            raw.set_progress_handler(lambda: time.monotonic() > self._until, 10_000)
+            read = read_of(connection)
+            raw.set_progress_handler(lambda: read.ended or time.monotonic() > self._until, 10_000)
 
     def renew(self) -> None:
         """Start counting again: time that the reader of an answer takes is not the database's."""

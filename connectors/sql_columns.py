@@ -72,6 +72,8 @@ def _postgresql(connection: sa.Connection, base: Base, zone: str) -> list[SqlCol
     described = list(cursor.description)
     result.close()
     required = _required(connection, base)
+    # White space and case of texts have our meaning in UTF-8 only; elsewhere half of the white space has no character.
+    unicode = connection.exec_driver_sql("show server_encoding").scalar() == "UTF8"
     found = []
     for one in described:
         if one.type_code == _NUMERIC:
@@ -80,9 +82,10 @@ def _postgresql(connection: sa.Connection, base: Base, zone: str) -> list[SqlCol
             kind = _POSTGRESQL[one.type_code](zone)
             calendar = isinstance(kind, (sa.Date, sa.DateTime))  # may hold infinity, which becomes null
             nullable = calendar or one.name not in required
-            column = SqlColumn(one.name, kind, nullable=nullable, pushable=exactly_compared(kind))
+            pushable = exactly_compared(kind) and (unicode or not isinstance(kind, sa.Text))
+            column = SqlColumn(one.name, kind, nullable=nullable, pushable=pushable)
         else:
-            column = SqlColumn(one.name, sa.Text(), cast=True, nullable=one.name not in required, pushable=True)
+            column = SqlColumn(one.name, sa.Text(), cast=True, nullable=one.name not in required, pushable=unicode)
         found.append(column)
     return found
 
@@ -99,9 +102,13 @@ def _postgresql_numeric(described: Any) -> SqlColumn:
 def _required(connection: sa.Connection, base: Base) -> set[str]:
     if not isinstance(base, sa.TableClause):
         return set()
-    quoted = ['"' + part.replace('"', '""') + '"' for part in (base.schema, base.name) if part]
     asked = sa.text("select attname from pg_attribute where attrelid = to_regclass(:name) and attnotnull")
-    return set(connection.execute(asked, {"name": ".".join(quoted)}).scalars())
+    return set(connection.execute(asked, {"name": regclass(base)}).scalars())
+
+
+def regclass(table: sa.TableClause) -> str:
+    """The table's name as PostgreSQL's `to_regclass` reads it."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in (table.schema, table.name) if part)
 
 
 def exactly_compared(kind: Kind) -> bool:

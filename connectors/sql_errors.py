@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
@@ -12,11 +12,13 @@ from connectors.errors import (
     AccessDenied,
     ConnectorError,
     QueryRefused,
+    ReadStopped,
     SourceBusy,
     SourceMissing,
     SourceUnreachable,
     StatementTimeout,
 )
+from connectors.underway import Underway
 
 _MYSQL_DENIED = {1044, 1045, 1095, 1130, 1142, 1143, 1227, 1370, 1698, 3118}
 _MYSQL_GONE = {1040, 1053, 1129, 1152, 1153, 1158, 1159, 1160, 1161, 1203, 1927, 2002, 2003, 2006, 2013, 2055}
@@ -28,16 +30,30 @@ _SQLITE_NOT_OURS = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 
 @dataclass(frozen=True)
 class Place:
-    """Which source, where, and how long a statement may run: what every sentence needs. Holds no password."""
+    """Which source, where, and how long a statement may run: what every sentence needs. Holds no password.
+
+    `underway` are its reads; what fails after they were stopped failed for that.
+    """
 
     source: str
     where: str
     dialect: str
     limit: str
+    underway: Underway = field(default_factory=Underway, compare=False, repr=False)
+
+    def must_go_on(self, stops: int) -> None:
+        """Raises ReadStopped when the reads of this source were stopped since there had been so many `stops`."""
+        if self.underway.stops != stops:
+            raise ReadStopped(self.source)
 
 
-def translated(error: Exception, place: Place) -> ConnectorError:
-    """Our error for one that SQLAlchemy, a driver or ADBC raised. Other exceptions are not for here: re-raise them."""
+def translated(error: Exception, place: Place, stops: int) -> ConnectorError:
+    """Our error for one that SQLAlchemy, a driver or ADBC raised. Other exceptions are not for here: re-raise them.
+
+    `stops` is how often the source's reads had been stopped when this one began.
+    """
+    if place.underway.stops != stops:
+        return ReadStopped(place.source)
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) and isinstance(error.orig, Exception) else error
     if place.dialect == "postgresql":
         return _postgresql(cause, place)

@@ -35,6 +35,7 @@ from connectors.sql_generic_values import GenericColumn, GenericReading, asked, 
 from connectors.sql_query import select_only
 from connectors.sql_reading import ROWS
 from connectors.sql_settings import SqlDataset, SqlSettings, seconds
+from connectors.sql_stop import interrupt, watched
 
 Base = sa.TableClause | sa.TextClause
 _READ_ONLY = {"oracle": "SET TRANSACTION READ ONLY", "sqlite": "PRAGMA query_only = ON"}
@@ -97,6 +98,13 @@ class GenericSource:
         batches = self._batches(connection, result, reading)
         return Scan(pa.RecordBatchReader.from_batches(reading.schema, batches), reading.problems, release)
 
+    def stop(self) -> None:
+        """Cancel what the driver can be told to cancel; every read under way ends before its next rows, at the latest.
+
+        Only the driver itself ends the call it is in: one that cannot be cancelled returns when it likes.
+        """
+        self._place.underway.stop()
+
     def close(self) -> None:
         """Nothing is held between reads but the engine."""
         if self._made is not None:
@@ -109,10 +117,12 @@ class GenericSource:
     def _batches(
         self, connection: sa.Connection, result: sa.CursorResult[Any], reading: GenericReading
     ) -> Iterator[pa.RecordBatch]:
+        stops = self._place.underway.stops
         try:
             while True:
                 with self._asking(connection):
                     rows = result.fetchmany(ROWS)
+                self._place.must_go_on(stops)
                 if not rows:
                     return
                 yield reading.rows(rows)
@@ -122,10 +132,12 @@ class GenericSource:
 
     def _connected(self) -> sa.Connection:
         if self._made is None:
-            self._made = self._engine()
+            self._made = watched(self._engine(), self._place.underway)
+        stops = self._place.underway.stops
         with self._asking(None):
             connection = self._made.connect().execution_options(postgresql_readonly=True)  # others pass it over
         try:
+            self._place.must_go_on(stops)
             if self._made.dialect.name in _READ_ONLY:
                 with self._asking(connection):
                     connection.exec_driver_sql(_READ_ONLY[self._made.dialect.name])
@@ -147,10 +159,12 @@ class GenericSource:
     def _asking(self, connection: sa.Connection | None) -> Iterator[None]:
         """Errors of databases become ours, and what takes too long is cancelled; without a connection: connecting."""
         limit = _Limit(self._seconds, connection)
+        stops = self._place.underway.stops
         try:
             with limit:
                 yield
         except (sa.exc.SQLAlchemyError, OSError) as error:
+            self._place.must_go_on(stops)
             hidden = secrets_of(self._url)
             raise told(error, self._place, hidden, connecting=connection is None, late=limit.passed) from None
         if limit.passed:
@@ -197,12 +211,8 @@ class _Limit:
 
     def _cancel(self) -> None:
         self.passed = True
-        for name in ("cancel", "interrupt"):
-            stop = getattr(self._raw, name, None)
-            if callable(stop):
-                with suppress(Exception):  # then the statement ends by itself, and still counts as stopped
-                    stop()
-                return
+        with suppress(Exception):  # then the statement ends by itself, and still counts as stopped
+            interrupt(self._raw)
 
 
 def _beside(url: sa.URL, root: Path) -> sa.URL:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,20 +11,26 @@ import sqlalchemy as sa
 
 from connectors.coerce import Notation
 from connectors.sql_address import Deadline
+from connectors.sql_columns import Base
 from connectors.sql_errors import Place
 from connectors.sql_reading import Asked, Kind, Reading, wall_zone
+from connectors.sql_settings import SqlDataset
 from connectors.sql_stream import Rows, telling
+from connectors.sql_unique import kept_unique
+
+Based = Callable[[sa.Connection, SqlDataset], Base]
+"""Finds the table or query of a dataset."""
 
 
 @contextmanager
-def opened(connect: Callable[[], sa.Connection], place: Place, seconds: float) -> Iterator[SqlSnapshot]:
+def opened(connect: Callable[[], sa.Connection], based: Based, place: Place, seconds: float) -> Iterator[SqlSnapshot]:
     """A transaction whose queries agree with one another; ends, and lets go of everything, with the block."""
     connection = connect()
     snapshot = None
     try:
         with telling(place):
             _begin(connection)
-        snapshot = SqlSnapshot(connection, place, seconds)
+        snapshot = SqlSnapshot(connection, based, place, seconds)
         yield snapshot
     finally:
         if snapshot is not None:
@@ -46,8 +52,8 @@ def _begin(connection: sa.Connection) -> None:
 class SqlSnapshot:
     """Runs statements in one transaction. MariaDB sends one answer at a time: read each before the next query."""
 
-    def __init__(self, connection: sa.Connection, place: Place, seconds: float) -> None:
-        self._connection, self._place = connection, place
+    def __init__(self, connection: sa.Connection, based: Based, place: Place, seconds: float) -> None:
+        self._connection, self._based, self._place = connection, based, place
         self._deadline = Deadline(connection, seconds)
         self._open: list[Rows] = []
 
@@ -59,16 +65,34 @@ class SqlSnapshot:
         with telling(self._place):
             rows = Rows(self._connection, statement, self._deadline)
         self._open.append(rows)
-        columns = list(statement.selected_columns)
-        kinds = [_kind(column) for column in columns]
-        asked = [Asked(name, kind) for name, kind in zip(rows.result.keys(), kinds, strict=True)]
-        reading = Reading(asked, Notation(timezone=wall_zone(kinds)), self._place, strict=True)
-        return pa.RecordBatchReader.from_batches(reading.schema, self._batches(rows, reading))
+        return self._read(rows, statement)
+
+    def whole(self, statement: sa.Select[Any]) -> pa.Table:
+        """The same answer, of few records, at once: from PostgreSQL by all the processors it would take."""
+        with telling(self._place):
+            rows = Rows(self._connection, statement, self._deadline, whole=True)
+        return self._read(rows, statement).read_all()
+
+    def unique(self, dataset: SqlDataset, columns: Sequence[str]) -> bool:
+        """Whether an index of PostgreSQL's keeps these columns unique, and none of them may be null.
+
+        The other databases are not asked: False.
+        """
+        if dataset.table is None or self._connection.dialect.name != "postgresql":
+            return False
+        with telling(self._place):
+            return kept_unique(self._connection, self._based(self._connection, dataset), columns)
 
     def end(self) -> None:
         """Give up what is still unread."""
         for rows in self._open:
             rows.close(cut=True)
+
+    def _read(self, rows: Rows, statement: sa.Select[Any]) -> pa.RecordBatchReader:
+        kinds = [_kind(column) for column in statement.selected_columns]
+        asked = [Asked(name, kind) for name, kind in zip(rows.result.keys(), kinds, strict=True)]
+        reading = Reading(asked, Notation(timezone=wall_zone(kinds)), self._place, strict=True)
+        return pa.RecordBatchReader.from_batches(reading.schema, self._batches(rows, reading))
 
     def _batches(self, rows: Rows, reading: Reading) -> Iterator[pa.RecordBatch]:
         try:

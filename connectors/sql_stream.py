@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,18 +11,20 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from connectors.sql_address import Deadline, postgresql_session
+from connectors.sql_address import Deadline, libpq_uri, postgresql_session
 from connectors.sql_errors import Place, translated
 from connectors.sql_reading import ROWS, Reading
+from connectors.sql_stop import connected_adbc
 
 
 @contextmanager
 def telling(place: Place) -> Iterator[None]:
     """Errors of databases become ours; the driver's own, which quote SQL and values, end here."""
+    stops = place.underway.stops
     try:
         yield
     except sa.exc.DBAPIError as error:
-        raise translated(error, place) from None
+        raise translated(error, place, stops) from None
 
 
 def has_adbc() -> bool:
@@ -67,21 +70,26 @@ class RowStream:
 class AdbcStream:
     """Batches of one select through ADBC, twice as fast as rows. Close it at any point, also twice."""
 
-    def __init__(self, uri: str, seconds: float, statement: sa.Executable, reading: Reading, place: Place) -> None:
+    def __init__(
+        self, url: sa.URL, seconds: float, statement: sa.Executable, reading: Reading, place: Place, stops: int
+    ) -> None:
         import adbc_driver_manager  # noqa: PLC0415 - an extra
         import adbc_driver_postgresql.dbapi as adbc  # noqa: PLC0415
 
         self._reading, self._place = reading, place
         self._error: type[Exception] = adbc_driver_manager.Error
         self._connection: Any = None
+        self._stops = stops
         # No bind parameters occur in a scan; with named style "%" in names stays as it is.
         clause: Any = statement
         plain: sa.Dialect = postgresql.base.PGDialect(paramstyle="named")  # type: ignore[no-untyped-call]
         text = str(clause.compile(dialect=plain))
         try:
             with self._telling():
-                self._connection = adbc.connect(uri)
+                connecting = functools.partial(adbc.connect, libpq_uri(url))
+                self._connection, self._read = connected_adbc(connecting, url, place.underway)
                 self._cursor = self._connection.cursor()
+                place.must_go_on(self._stops)
                 for setting in postgresql_session(seconds):
                     self._cursor.execute(setting)
                 self._connection.commit()
@@ -103,11 +111,12 @@ class AdbcStream:
         try:
             return next(self._batches, None)
         except (OSError, pa.ArrowException) as error:  # what the server says half-way arrives as Arrow's own errors
-            raise translated(error, self._place) from None
+            raise translated(error, self._place, self._stops) from None
 
     def close(self) -> None:
         if self._connection is not None:
             connection, self._connection = self._connection, None
+            self._read.over()
             self._cursor.close()
             connection.close()
         self._reading.close()
@@ -117,23 +126,34 @@ class AdbcStream:
         try:
             yield
         except self._error as error:
-            raise translated(error, self._place) from None
+            raise translated(error, self._place, self._stops) from None
 
 
 class Rows:
-    """The rows of one select as the driver gives them, in pieces."""
+    """The rows of one select as the driver gives them, in pieces.
 
-    def __init__(self, connection: sa.Connection, statement: sa.Executable, deadline: Deadline) -> None:
+    `whole`: the server sends all of them before the first is read. PostgreSQL answers a cursor, which streams, with one
+    processor only.
+    """
+
+    def __init__(
+        self, connection: sa.Connection, statement: sa.Executable, deadline: Deadline, *, whole: bool = False
+    ) -> None:
         text, bound = raw(statement, connection.dialect)
         self._deadline = deadline
         deadline.renew()
-        self.result = connection.execution_options(yield_per=ROWS).exec_driver_sql(text, bound)
+        options = {} if whole else {"yield_per": ROWS}
+        self.result = connection.exec_driver_sql(text, bound, execution_options=options)
         self.done = False
 
     def __iter__(self) -> Iterator[Sequence[Sequence[Any]]]:
         while not self.done:
             self._deadline.renew()
-            rows = self.result.fetchmany(ROWS)
+            try:
+                rows = self.result.fetchmany(ROWS)
+            except sa.exc.DBAPIError:
+                self.close(cut=True)  # PyMySQL would go on reading, from a connection that is gone
+                raise
             self.done = len(rows) == 0
             if rows:
                 yield rows

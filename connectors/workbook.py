@@ -6,6 +6,7 @@ A child process with limits reads the sheet; what it hands back is Arrow, cached
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -17,13 +18,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import Field
 
 from connectors.base import DatasetSettings, Problem, Scan, SourceSettings
 from connectors.coerce import Coercion, Declared, Notation, declared
-from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing, FileRefused, FileUnreadable
-from connectors.file_paths import confined
+from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
+from connectors.file_paths import confined, state
+from connectors.underway import Read, Underway
 from connectors.workbook_guard import Limits, kind_of
 
 ROUNDED = "numbers of more than 15 digits, which the program that wrote them has rounded; keep such ids as text"
@@ -83,11 +84,18 @@ class WorkbookSource:
         self._limits = Limits(settings.max_unpacked, settings.max_memory, settings.max_seconds)
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._read: dict[str, _Sheet] = {}
+        self._begun: tuple[str, subprocess.Popen[str], Read] | None = None
+        self._underway = Underway()
 
     def datasets(self) -> Sequence[str]:
         """The visible sheets."""
         found: list[str] = self._ask({"list": True})["sheets"]
         return found
+
+    def begin(self, dataset: WorkbookDataset) -> None:
+        key, order = self._order(dataset)
+        if key not in self._read:
+            self._start(key, order)
 
     def describe(self, dataset: WorkbookDataset) -> pa.Schema:
         return Coercion(*self._opened(dataset)[1:]).schema
@@ -104,15 +112,23 @@ class WorkbookSource:
         reader = pa.RecordBatchReader.from_batches(coercion.schema, stream)
         return Scan(reader, lambda: self._problems(sheet, columns, failed, coercion))
 
+    def state(self, dataset: WorkbookDataset) -> str | None:  # noqa: ARG002 - the port's signature
+        """That of the whole workbook: which sheet changed is not known without reading it."""
+        return state(self.name, self.path.parent, self.path.name)
+
+    def stop(self) -> None:
+        """Kill the child that reads the sheet. What it has read already streams from a file, and needs no stopping."""
+        self._underway.stop()
+
     def close(self) -> None:
+        self._leave()
         self._read.clear()
         if self._scratch is not None:
             self._scratch.cleanup()
             self._scratch = None
 
     def _opened(self, dataset: WorkbookDataset) -> tuple[_Sheet, pa.Schema, dict[str, Declared], Notation]:
-        kinds = {name: declared(name, word) for name, word in dataset.columns.items()}
-        sheet = self._sheet(dataset, kinds)
+        sheet, kinds = self._sheet(dataset), _kinds(dataset)
         for name in kinds:
             if name not in sheet.columns:
                 raise ColumnMissing(self.path.name, name, sheet.columns)
@@ -124,19 +140,23 @@ class WorkbookSource:
         naive = {one: Declared("instant") for one in sheet.columns if pa.types.is_timestamp(raw.field(one).type)}
         return sheet, raw, {**naive, **kinds}, Notation(dataset.decimal, dataset.null_values, dataset.timezone)
 
-    def _sheet(self, dataset: WorkbookDataset, kinds: dict[str, Declared]) -> _Sheet:
-        wishes = {name: _wish(kind, dataset.decimal) for name, kind in kinds.items()}
+    def _sheet(self, dataset: WorkbookDataset) -> _Sheet:
+        key, order = self._order(dataset)
+        if key not in self._read:
+            answer = self._ask(order, key)
+            rounded = {name: (count, row) for name, (count, row) in answer["rounded"].items()}
+            self._read[key] = _Sheet(Path(order["target"]), tuple(answer["columns"]), rounded)
+        return self._read[key]
+
+    def _order(self, dataset: WorkbookDataset) -> tuple[str, dict[str, Any]]:
+        """What the child is told, and what tells it from any other order, or from one for the file as it was before."""
+        wishes = {name: _wish(kind, dataset.decimal) for name, kind in _kinds(dataset).items()}
         order = {"list": False, "sheet": dataset.sheet, "header_row": dataset.header_row, "wishes": wishes}
         stat = self._checked()
         key = json.dumps([order, stat.st_ino, stat.st_size, stat.st_mtime_ns])
-        if key not in self._read:
-            if self._scratch is None:
-                self._scratch = tempfile.TemporaryDirectory(prefix="reconcile-workbook-")
-            target = Path(self._scratch.name) / f"{len(self._read)}.arrow"
-            answer = self._ask({**order, "target": str(target)})
-            rounded = {name: (count, row) for name, (count, row) in answer["rounded"].items()}
-            self._read[key] = _Sheet(target, tuple(answer["columns"]), rounded)
-        return self._read[key]
+        if self._scratch is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="reconcile-workbook-")
+        return key, {**order, "target": str(Path(self._scratch.name) / f"{len(self._read)}.arrow")}
 
     def _checked(self) -> os.stat_result:
         if not self.path.exists() and not self.path.is_symlink():
@@ -145,35 +165,61 @@ class WorkbookSource:
         confined(self.path, self.path.parent)
         return self.path.stat()
 
-    def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
-        self._checked()
-        kind = kind_of(self.path, self._limits)
-        limits = {"memory": self._limits.memory, "seconds": self._limits.seconds}
-        asked = json.dumps({**order, **limits, "path": str(self.path.resolve()), "kind": kind})
-        here = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "connectors.workbook_child"],
-                input=asked,
-                capture_output=True,
-                text=True,
-                check=False,
-                env=here,
-                timeout=self._limits.seconds * WAITING,
-            )
-        except subprocess.TimeoutExpired:
-            raise self._too_much() from None
-        if done.returncode != 0:
-            raise self._broken(done)
-        answer: dict[str, Any] = json.loads(done.stdout)
+    def _ask(self, order: dict[str, Any], key: str = "") -> dict[str, Any]:
+        """The child's answer; it may have begun. Raises a ConnectorError."""
+        child, read = self._start(key, order)
+        with child:
+            try:
+                said, complained = child.communicate(timeout=self._limits.seconds * WAITING)
+            except subprocess.TimeoutExpired:
+                raise self._too_much() from None
+            finally:
+                self._leave()
+        if read.ended:
+            raise ReadStopped(self.name)
+        if child.returncode != 0:
+            raise self._broken(child.returncode, complained)
+        answer: dict[str, Any] = json.loads(said)
         if "refused" in answer:
             raise self._refused(answer, order)
         return answer
 
-    def _broken(self, done: subprocess.CompletedProcess[str]) -> ConnectorError:
-        if done.returncode < 0 or "MemoryError" in done.stderr or "ArrowMemory" in done.stderr:
+    def _start(self, key: str, order: dict[str, Any]) -> tuple[subprocess.Popen[str], Read]:
+        """The child at work on that order."""
+        if self._begun is not None and self._begun[0] == key:
+            return self._begun[1:]
+        self._leave()
+        self._checked()
+        kind = kind_of(self.path, self._limits)
+        limits = {"memory": self._limits.memory, "seconds": self._limits.seconds}
+        child = subprocess.Popen(
+            [sys.executable, "-m", "connectors.workbook_child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
+        )
+        self._begun = key, child, self._underway.begin(child.kill)
+        assert child.stdin is not None  # noqa: S101 - it is a pipe
+        with contextlib.suppress(BrokenPipeError), child.stdin:  # how it ended says why
+            child.stdin.write(json.dumps({**order, **limits, "path": str(self.path.resolve()), "kind": kind}))
+        child.stdin = None  # else `communicate` would write what is left
+        return self._begun[1:]
+
+    def _leave(self) -> None:
+        """End the child that has begun, unless it has ended."""
+        if self._begun is not None:
+            _, child, read = self._begun
+            with child:
+                child.kill()
+            read.over()
+            self._begun = None
+
+    def _broken(self, code: int, complained: str) -> ConnectorError:
+        if code < 0 or "MemoryError" in complained or "ArrowMemory" in complained:
             return self._too_much()
-        if "No module named" in done.stderr:
+        if "No module named" in complained:
             remedy = "pip install 'reconcile-runner[workbook]'"
             return FileRefused(self.path.name, "the packages for workbooks are missing", remedy)
         return FileUnreadable(
@@ -247,6 +293,8 @@ def _without_failed(
     batch: pa.RecordBatch, columns: Sequence[str], failed: dict[str, tuple[int, int]]
 ) -> pa.RecordBatch:
     """Leave out records with an error in an asked column, each counted once, under the first such column."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - makes hundreds of functions, for which beginning does not wait
+
     for one in columns:
         if f"!{one}" not in batch.schema.names or not batch.num_rows:
             continue
@@ -258,6 +306,10 @@ def _without_failed(
             failed[one] = (before + count, first)
             batch = batch.filter(pc.invert(wrong))
     return batch
+
+
+def _kinds(dataset: WorkbookDataset) -> dict[str, Declared]:
+    return {name: declared(name, word) for name, word in dataset.columns.items()}
 
 
 def _wish(kind: Declared, mark: str) -> dict[str, Any]:

@@ -45,8 +45,12 @@ class ColumnOfCells:
 
     def add(self, cells: Sequence[Any]) -> None:
         types = set(map(type, cells))
-        if types == {str} and "" not in cells:
-            return self._keep("text", pa.array(cells, pa.string()))
+        if types == {str}:
+            texts: pa.Array[Any] = pa.array(cells, pa.string())
+            if not pc.any(blank := pc.equal(texts, "")).as_py():
+                return self._keep("text", texts)
+            if not pc.all(blank).as_py():
+                return self._keep("text", pc.if_else(blank, None, texts))
         values = [None if cell == "" else cell for cell in cells] if str in types else list(cells)
         kinds = {_kind(one) for one in set(map(type, values))} - {""}
         self.kinds |= kinds

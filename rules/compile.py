@@ -12,10 +12,10 @@ import sqlalchemy as sa
 
 from rules.errors import RuleError
 from rules.expressions import Bound, parse
-from rules.functions import characters, exact, is_ascii, micros_between, plain, strip
+from rules.functions import characters, exact, is_ascii, micros_between, plain, present, strip
 from rules.mistakes import listed
 from rules.models import KeyPart
-from rules.normalise import Exactness, chain_function, chain_sql, chain_type, weakest
+from rules.normalise import Exactness, chain_function, chain_sql, chain_type, never_blank, weakest
 from rules.shortcuts import simple_forms
 from rules.values import Column, Schema, Type, Value, canonical
 
@@ -160,6 +160,22 @@ class Compiler:
             # NaN equals NaN, but its two signs have two hashes.
             return sa.case((sa.func.isnan(value), sa.cast(sa.literal("nan"), sa.Double())), else_=value)
         return value
+
+    def hashed(self, part: KeyPart, seed: int, *, blank_is_null: bool) -> sa.ColumnElement[int] | None:
+        """On PostgreSQL a 64-bit hash that is equal where `comparable` is, and null where it is; None for floats.
+
+        Texts may have one hash that differ in the white space around them, so that nothing is computed twice.
+        """
+        value, kind = self.key(part), self._key_type(part)
+        if kind is Type.FLOAT:
+            return None
+        if kind in (Type.INTEGER, Type.DECIMAL):
+            number = sa.cast(value, sa.Numeric())
+            return sa.func.hash_numeric_extended(number, sa.literal_column(str(seed)), type_=sa.BigInteger())
+        if kind is Type.TEXT and blank_is_null and not never_blank(part.steps):
+            plain_column = not part.steps and part.column not in self.columns.derived
+            value = _filled(value) if plain_column else present(strip(plain(value)))
+        return sa.func.hashtextextended(exact(value), sa.literal_column(str(seed)), type_=sa.BigInteger())
 
     def _key_type(self, part: KeyPart) -> Type:
         if self.dialect == "duckdb" and part_exactness(self.columns, part, "duckdb", self.timezone) == "never":

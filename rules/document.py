@@ -91,12 +91,12 @@ def read(path: Path, shown: str | None = None) -> Document:
     return parse(raw, name)
 
 
-def parse(raw: bytes | str, file: str = "<text>") -> Document:
-    """The tree of a text and its mistakes; never raises for anything the text says."""
+def parse(raw: bytes | str, file: str = "<text>", *, largest: int = MAX_BYTES) -> Document:
+    """The tree of a text of so many bytes at most, and its mistakes; never raises for anything the text says."""
     encoded = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
     start = Position(file, 1, 1)
-    if len(encoded) > MAX_BYTES:
-        sentence = f"this file is larger than {MAX_BYTES // 1000:,} kB; split it with `include:`"
+    if len(encoded) > largest:
+        sentence = f"this file is larger than {largest // 1000:,} kB; split it with `include:`"
         return Document(None, (Problem.at(start, sentence),))
     try:
         text = encoded.decode("utf-8-sig")

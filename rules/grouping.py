@@ -6,15 +6,16 @@ import datetime as dt
 import decimal
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from rules.engines.base import Group, Member, Relation
-from rules.values import RecordId, Value, canonical, canonical_json, order_key
+from rules.values import RecordId, Value, canonical, canonical_json, order_key, sameness
 
 PLACE = ("_file", "_row")
 _EXACT = decimal.Context(prec=1_000)  # the usual 28 digits would round sums of wide decimals
@@ -32,7 +33,7 @@ class Record:
     values: Mapping[str, Value]
     order: str
 
-    @property
+    @cached_property
     def place(self) -> tuple[Any, ...]:
         """The last word in every tie: the id by value, then the content."""
         return (*(order_key(part) for part in self.id), self.order)
@@ -68,7 +69,7 @@ def identified(keyed: Iterable[Keyed], relation: Relation, content: Sequence[str
 
 def _named(keyed: Iterable[Keyed], id_columns: Sequence[str], content: Sequence[str]) -> list[Record]:
     named = [(tuple(row[name] for name in id_columns), key, row) for key, row in keyed]
-    met = Counter(map(canonical_json, (name for name, _, _ in named)))
+    met = Counter(sameness(name) for name, _, _ in named)
     repeats = any(times > 1 for times in met.values())
     return [Record(name, key, row, _content(row, content) if repeats else "") for name, key, row in named]
 
@@ -79,9 +80,9 @@ def _content(row: Mapping[str, Value], columns: Sequence[str]) -> str:
 
 def by_key(records: Iterable[Record]) -> list[list[Record]]:
     """Records whose keys are equal, together."""
-    found: dict[str, list[Record]] = defaultdict(list)
+    found: dict[Hashable, list[Record]] = defaultdict(list)
     for record in records:
-        found[canonical_json(record.key)].append(record)
+        found[sameness(record.key)].append(record)
     return list(found.values())
 
 

@@ -9,7 +9,7 @@ import datetime as dt
 import enum
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -151,6 +151,16 @@ def canonical_json(values: Sequence[Value]) -> str:
     return _JSON([canonical(v) for v in values])
 
 
+def sameness(values: Sequence[Value]) -> Hashable:
+    """Equal exactly where the values' canonical forms are: what `canonical_json` tells apart, without writing it."""
+    return tuple(one if type(one) is str else _tagged(one) for one in values)
+
+
+def _tagged(value: Value) -> tuple[str, ...] | None:
+    tagged = canonical(value)
+    return None if tagged is None else tuple(tagged)
+
+
 _JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
 
 
@@ -162,8 +172,11 @@ def order_key(value: Value) -> tuple[int, bool, Any]:
 
     Numbers by their exact decimal value, NaN after all others; text and bytes by code point and by byte; nulls last.
     """
-    if type(value) is int:
+    kind = type(value)
+    if kind is int:
         return (_RANKS["n"], False, value)
+    if kind is str:
+        return (_RANKS["t"], False, value)
     tagged = canonical(value)
     if tagged is None:
         return (len(_RANKS), False, 0)

@@ -94,7 +94,12 @@ def pushed(engine: sa.Engine, data: Rows) -> Iterator[Pushed]:
             connection.execute(table.insert(), [_stored(row, data.types, engine.dialect.name) for row in data.rows])
     try:
         with engine.connect() as connection:
-            yield Pushed(engine.dialect.name, table, lambda statement: _arrow(connection, statement))
+            yield Pushed(
+                engine.dialect.name,
+                table,
+                lambda statement: _arrow(connection, statement),
+                lambda statement: _arrow(connection, statement).read_all(),
+            )
     finally:
         table.drop(engine)
 

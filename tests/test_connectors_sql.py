@@ -756,3 +756,97 @@ def test_an_answer_left_half_read_does_not_hold_up_the_end_of_its_snapshot(url: 
         first = snapshot.query(sa.select(relation)).read_next_batch()
 
     assert 0 < first.num_rows <= 50_000
+
+
+UNIQUE = {
+    "a primary key": ("create table t (id bigint primary key)", True),
+    "a unique index of part of the id": ("create table t (id bigint not null unique, more text not null)", True),
+    "a partitioned table's": ("create table t (id bigint primary key) partition by hash (id)", True),
+    "a materialised view without one": ("create materialized view t as select 1::bigint as id", False),
+    "nulls allowed": ("create table t (id bigint unique)", False),
+    "only among some records": (
+        "create table t (id bigint not null, open bool); create unique index on t (id) where open",
+        False,
+    ),
+    "of an expression": ("create table t (id bigint not null); create unique index on t ((id % 7))", False),
+    "looked at when the transaction ends": (
+        "create table t (id bigint not null unique deferrable initially deferred)",
+        False,
+    ),
+    "with another column": ("create table t (id bigint not null, n int not null, unique (id, n))", False),
+    "including another column": (
+        "create table t (id bigint not null, n int); create unique index on t (id) include (n)",
+        True,
+    ),
+    "in the parent only": (
+        "create table t (id bigint primary key); create table child () inherits (t); insert into child values (1), (1)",
+        False,
+    ),
+    "behind a view": ("create table own (id bigint primary key); create view t as select * from own", False),
+    "of an operator class that tells more apart": (
+        "create table t (id varchar not null); create unique index on t (id varchar_pattern_ops)",
+        False,
+    ),
+    "not unique at all": ("create table t (id bigint not null); create index on t (id)", False),
+}
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("kept", UNIQUE)
+def test_only_an_index_that_holds_for_every_record_at_every_moment_makes_an_id_unique(
+    postgres_url: str, kept: str
+) -> None:
+    statements, expected = UNIQUE[kept]
+    execute(postgres_url, *statements.split("; "))
+    shop = source(postgres_url)
+    columns = ("id", "more") if "more" in statements else ("id",)
+
+    with shop.snapshot() as snapshot:
+        assert snapshot.unique(table("t"), columns) is expected
+        assert snapshot.unique(query("select * from t"), columns) is False
+        assert snapshot.unique(table("t"), ("nothing",)) is False
+
+
+@pytest.mark.server
+def test_an_index_that_failed_to_be_built_makes_nothing_unique(postgres_url: str) -> None:
+    execute(postgres_url, "create table t (id bigint not null)", "insert into t values (1), (1)")
+    engine = sa.create_engine(postgres_url, isolation_level="AUTOCOMMIT", poolclass=sa.pool.NullPool)
+    with engine.connect() as connection, pytest.raises(sa.exc.IntegrityError):
+        connection.exec_driver_sql("create unique index concurrently one on t (id)")
+
+    with source(postgres_url).snapshot() as snapshot:
+        assert snapshot.unique(table("t"), ("id",)) is False
+
+
+def test_a_whole_answer_is_the_one_that_streams(url: str) -> None:
+    shop = source(url)
+    charges = shop.relation(table("charges"))
+    statement = sa.select(charges).order_by(charges.c.id)
+
+    with shop.snapshot() as snapshot:
+        assert snapshot.whole(statement).equals(snapshot.query(statement).read_all())
+        assert snapshot.whole(statement).num_rows == 10
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("encoding", ["LATIN1", "EUC_JP", "SQL_ASCII"])
+def test_texts_of_a_database_that_is_not_in_utf8_are_not_compared_there(encoding: str) -> None:
+    """White space and case mean something else there: in SQL_ASCII, trimming would cut characters into bytes."""
+    maker = sa.create_engine(POSTGRES, isolation_level="AUTOCOMMIT", poolclass=sa.pool.NullPool)
+    name = f"reconcile_{encoding.lower()}_{time.monotonic_ns()}"
+    with maker.connect() as connection:
+        connection.exec_driver_sql(
+            f"create database {name} encoding '{encoding}' lc_collate 'C' lc_ctype 'C' template template0"
+        )
+    url = sa.make_url(POSTGRES).set(database=name).render_as_string(hide_password=False)
+    try:
+        execute(
+            f"{url}?client_encoding=utf8", "create table t (id bigint, code text, kind char(3), paid numeric(8, 2))"
+        )
+        schema = source(url).describe(table("t"))
+    finally:
+        with maker.connect() as connection:
+            connection.exec_driver_sql(f"drop database {name} with (force)")
+
+    pushed = {field.name for field in schema if field.metadata and field.metadata[b"pushdown"] == b"exact"}
+    assert pushed == {"id", "paid"}

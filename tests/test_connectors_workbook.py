@@ -8,13 +8,14 @@ import resource
 import time
 import zipfile
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 import xlsxwriter
 
 from connectors.base import Source
-from connectors.errors import ColumnMissing, DatasetMissing, FileRefused, FileUnreadable
+from connectors.errors import ColumnMissing, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
 from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 DAY = dt.datetime(2026, 3, 1)  # noqa: DTZ001 - cells hold naive times
@@ -341,4 +342,62 @@ def test_the_sheet_is_read_once_until_the_file_changes(book):
 
     assert opened.scan(WorkbookDataset(), ["id"]).reader.read_all().num_rows == 2
     opened.close()
+    opened.close()
+
+
+def children():
+    """The processes we have started that still run."""
+    return {one for task in Path("/proc/self/task").iterdir() for one in (task / "children").read_text().split()}
+
+
+def test_a_sheet_that_was_begun_is_read_once_and_gives_the_same_answer(book):
+    root = book(["id", "name"], [1, "Ada"])
+    plain, _ = read(root)
+    opened, before = source(root), children()
+
+    opened.begin(WorkbookDataset())
+    begun = children() - before
+    table = opened.scan(WorkbookDataset(), ["id", "name"]).reader.read_all()
+
+    assert table.equals(plain)
+    assert len(begun) == 1
+    assert not children() & begun
+    opened.begin(WorkbookDataset())
+    assert children() <= before
+    opened.close()
+
+
+def test_what_goes_wrong_with_a_sheet_that_was_begun_is_told_when_it_is_asked_for(book):
+    opened = source(book(["id"], [1]))
+
+    opened.begin(WorkbookDataset(sheet="Contcts"))
+
+    for _ in range(2):
+        with pytest.raises(DatasetMissing, match="Contacts"):
+            opened.describe(WorkbookDataset(sheet="Contcts"))
+    opened.close()
+
+
+def test_a_sheet_that_was_begun_and_is_not_asked_for_leaves_no_process(book):
+    opened = source(book(["id"], [1], more=[lambda workbook: workbook.add_worksheet("Other").write(0, 0, "x")]))
+    before = children()
+
+    opened.begin(WorkbookDataset(sheet="Contacts"))
+    assert opened.describe(WorkbookDataset(sheet="Other")).names[0] == "x"
+    opened.begin(WorkbookDataset(sheet="Contacts"))
+    assert children() - before
+    opened.close()
+
+    assert not children() - before
+
+
+def test_a_stop_from_another_thread_ends_the_reader(book):
+    opened = source(book(["id"], *([f"text {n}"] for n in range(30_000))))
+    opened.begin(WorkbookDataset())
+
+    opened.stop()
+
+    with pytest.raises(ReadStopped, match="stopped half-way"):
+        opened.describe(WorkbookDataset())
+    assert opened.describe(WorkbookDataset()).names[0] == "id"
     opened.close()

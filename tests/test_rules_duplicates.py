@@ -319,15 +319,17 @@ def test_explain_names_every_statement() -> None:
         == [
             "-- marks",
             "-- repeated, where hashes are those of the marks' key hashes that repeat, found by sorting",
-            "-- candidates",
+            "-- candidates, unless their places in the files are known",
             "-- members",
         ]
     )
     assert names("postgresql") == [
-        "-- states",
-        "-- members",
-        "-- identity",
-        "-- others: records that are not ASCII, compared here",
+        "-- marks: a hash for every record that takes part, others by reason",
+        "-- records",
+        "-- members, for up to 200,000 marks",
+        "-- members, for more marks",
+        "-- identity, unless an index of the table keeps it unique",
+        "-- others, where there are any: records that are not ASCII, compared here",
     ]
 
 

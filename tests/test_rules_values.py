@@ -13,7 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules.values import Column, Schema, Type, Value, canonical, canonical_json, order_key, schema_from_arrow, type_of
+from rules.values import (
+    Column,
+    Schema,
+    Type,
+    Value,
+    canonical,
+    canonical_json,
+    order_key,
+    sameness,
+    schema_from_arrow,
+    type_of,
+)
 
 BERLIN = dt.timezone(dt.timedelta(hours=2))
 NOON = dt.datetime(2026, 3, 29, 12, tzinfo=dt.UTC)
@@ -127,3 +138,16 @@ def test_a_schema_keeps_the_order_and_the_connectors_word() -> None:
     assert schema == Schema((Column("id", Type.INTEGER, False, True), Column("name", Type.TEXT)))
     assert schema.names == ("id", "name")
     assert "tags" not in schema
+
+
+FEW_VALUES = st.sampled_from([None, True, 1, 1.0, Decimal("1.00"), -0.0, 0, "1", "true", "n", b"1", float("nan"), ""])
+
+
+@given(st.lists(FEW_VALUES, max_size=3), st.lists(FEW_VALUES, max_size=3))
+def test_lists_of_values_are_the_same_exactly_where_their_canonical_forms_are(one, other):
+    assert (sameness(one) == sameness(other)) == (canonical_json(one) == canonical_json(other))
+
+
+@given(st.lists(FEW_VALUES, max_size=3))
+def test_what_is_the_same_has_one_hash(values):
+    assert hash(sameness(values)) == hash(sameness(list(values)))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
 from rules.values import RecordId, Schema, Value
+
+Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -49,18 +54,30 @@ class Streamed:
 
 @dataclass(frozen=True)
 class Readable:
-    """Records DuckDB can read by itself as often as it likes: `sql(columns)` is a SELECT of just those columns."""
+    """Records DuckDB can read by itself as often as it likes: `sql(columns)` is a SELECT of just those columns.
+
+    `at(columns, positions, of, table)` is a SELECT of just the records at these ascending positions, counted from 0
+    in the order of `sql`, among `of` records; `table` has them too, in its column `position`. None where reading all
+    takes no longer. What it finds is compared with what was asked for.
+    """
 
     sql: Callable[[tuple[str, ...]], str]
+    at: Callable[[tuple[str, ...], Positions, int, str], str | None] = lambda *_: None
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """Records inside a database that runs our query: every `query` of one detection sees the same snapshot."""
+    """Records inside a database that runs our query: every query of one detection sees the same snapshot.
+
+    `query` streams an answer in bounded memory; `whole` brings one of few records, for which PostgreSQL uses several
+    processors. `unique` says whether the database itself keeps these columns of the table unique and not null.
+    """
 
     dialect: str
     table: sa.FromClause
     query: Callable[[sa.Select[Any]], pa.RecordBatchReader]
+    whole: Callable[[sa.Select[Any]], pa.Table]
+    unique: Callable[[tuple[str, ...]], bool] = lambda _: False
 
 
 Records = Streamed | Readable | Pushed
@@ -216,6 +233,33 @@ class Engine(Protocol):
 
     def members(self, question: Repeats) -> pa.Table:
         """The columns of the records whose key repeats."""
+
+
+class Stop:
+    """Called from another thread, it interrupts what engines are at; the detection then fails with whatever they say.
+
+    It reaches only what is running at that moment: call it again until the detection has ended.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._reached: list[Callable[[], object]] = []
+
+    def __call__(self) -> None:
+        with self._lock:
+            for interrupt in self._reached:
+                interrupt()
+
+    @contextmanager
+    def reaches(self, interrupt: Callable[[], object]) -> Iterator[None]:
+        """Inside the block the call interrupts by this, which returns at once; after the block never again."""
+        with self._lock:
+            self._reached.append(interrupt)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._reached.remove(interrupt)
 
 
 class OutOfMemory(Exception):

@@ -12,16 +12,17 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 from duckdb.func import FunctionNullHandling
 
 from rules.engines import hashed, windowed
-from rules.engines.base import IdentityProblem, OutOfMemory, Readable, Repeats, Streamed, Tally
+from rules.engines.base import IdentityProblem, OutOfMemory, Readable, Repeats, Stop, Streamed, Tally
 from rules.functions import render
 
 MEMORY = "2GB"
-SLICE = 8_000_000  # hashes sorted on one thread at a time, 8 bytes each
+SLICE = 8_000_000  # hashes looked at on one thread at a time, 8 bytes each
 _SORTERS = 2
 _NULLS = FunctionNullHandling.SPECIAL
 _BATCH = 1_000_000
@@ -32,19 +33,26 @@ class Embedded:
     """DuckDB over one set of records, inside a `with`.
 
     `table` names the columns to read. `memory` is DuckDB's limit (`1GB`); what does not fit spills into `temp`.
+    `stop` interrupts it.
     """
 
     name = "embedded"
     dialect = "duckdb"
 
     def __init__(
-        self, table: sa.TableClause, records: Streamed | Readable, memory: str | None = None, temp: Path | None = None
+        self,
+        table: sa.TableClause,
+        records: Streamed | Readable,
+        memory: str | None = None,
+        temp: Path | None = None,
+        stop: Stop | None = None,
     ) -> None:
         self._table = table
         self._columns = tuple(column.name for column in table.c)
         self._records = records
         self._memory = memory or MEMORY
         self._temp = temp
+        self._stop = stop or Stop()
         self._marked: Repeats | None = None
         self._functions: set[str] = set()
         self._exit = contextlib.ExitStack()
@@ -62,7 +70,8 @@ class Embedded:
                 config={
                     "memory_limit": self._memory,
                     "temp_directory": folder,
-                    "preserve_insertion_order": "false",
+                    # A mark's row is where its record is; what is read from a stream stays in a table, in no order.
+                    "preserve_insertion_order": str(isinstance(self._records, Readable)).lower(),
                     "autoinstall_known_extensions": "false",
                     # Our joins look records up in a smaller set. DuckDB guesses the size of a CSV file, and would
                     # turn them round to hash the file.
@@ -70,6 +79,7 @@ class Embedded:
                 }
             )
             opened.callback(self._close)
+            opened.enter_context(self._stop.reaches(self._db.interrupt))
             self._db.execute("set timezone = 'UTC'; set enable_progress_bar = false")
             self._load()
             self._exit = opened.pop_all()
@@ -141,6 +151,9 @@ class Embedded:
 
     def _find(self, question: Repeats) -> pa.Table:
         self._repeat(question)
+        members = self._at_positions(question)
+        if members is not None:
+            return members
         if not question.handle or question.over is None:
             return self.query(hashed.members(question))
         found = render(hashed.candidates(question, self.table), self.dialect)
@@ -148,11 +161,25 @@ class Embedded:
         candidates = _candidates(self.table)
         return self.query(hashed.members(question.over(candidates)))
 
+    def _at_positions(self, question: Repeats) -> pa.Table | None:
+        """The members, read without reading all records again; None where that cannot be, or found something else."""
+        if not isinstance(self._records, Readable) or question.over is None:
+            return None
+        found = render(hashed.positions(question), self.dialect)
+        self._db.execute(f"create or replace temp table {hashed.POSITIONS} as {found}")
+        wanted = np.asarray(self._db.execute(f"select position from {hashed.POSITIONS}").fetchnumpy()["position"])
+        read = self._records.at(self._columns, wanted, self._number(hashed.marked()), hashed.POSITIONS)
+        if read is None:
+            return None
+        self._db.execute(f"create or replace temp table {hashed.CANDIDATES} as {read}")
+        members = self.query(hashed.members(question.over(_candidates(self.table))))
+        return members if len(members) == len(wanted) else None
+
     def _repeat(self, question: Repeats) -> None:
         """Fill the table of repeated hashes."""
         into = "create or replace temp table repeated as "
-        for hashes in self._sorted("key_hash"):
-            self._db.register("hashes", pa.table({"key_hash": hashed.repeating(hashes, question.minimum)}))
+        for hashes in self._repeating("key_hash", question.minimum):
+            self._db.register("hashes", pa.table({"key_hash": hashes}))
             try:
                 self._db.execute(into + render(hashed.repeated(question), self.dialect))
             finally:
@@ -160,28 +187,36 @@ class Embedded:
             into = "insert into repeated "
 
     def _identity(self, ids: sa.Select[Any], inside: int) -> IdentityProblem:
-        named = different = 0
-        for hashes in self._sorted("handle"):
-            named += len(hashes)
-            different += hashed.different(hashes)
-        if different == named:
-            return IdentityProblem(nulls=inside - named)
+        if not any(len(hashes) for hashes in self._repeating("handle", 2)):
+            return IdentityProblem(nulls=inside - self._number(hashed.named()))
         # Two ids may share a hash, so equal hashes only raise the suspicion: the ids themselves decide.
         rows = functools.partial(self._rows, windowed.identity(ids))
         [(_, named, different)] = self._first_that_fits([rows, functools.partial(self._on_one_thread, rows)])
         return IdentityProblem(inside - named, named - different)
 
-    def _sorted(self, column: str) -> Iterator[hashed.Hashes]:
-        """The marks' hashes in that column, sorted inside each slice; equal ones are in one slice."""
+    def _repeating(self, column: str, minimum: int) -> Iterator[hashed.Hashes]:
+        """A few slices at a time, the hashes that at least so many marks have in that column: equal ones together."""
         slices = _SORTERS * (1 + self._number(hashed.marked()) // (_SORTERS * SLICE))
         with ThreadPoolExecutor(_SORTERS) as sorters:
             for first in range(0, slices, _SORTERS):
-                some = [self._slice(column, slices, first + n) for n in range(_SORTERS)]
-                yield from sorters.map(hashed.one_array, some)
+                numbers = range(first, first + _SORTERS)
+                arrays = [self._arrays(hashed.halves(column, slices, number)) for number in numbers]
+                halves = [hashed.repeating(one, minimum) for one in sorters.map(hashed.one_array, arrays)]
+                yield hashed.repeating(self._alike(column, slices, numbers, np.concatenate(halves)), minimum)
 
-    def _slice(self, column: str, slices: int, number: int) -> list[hashed.Hashes]:
-        statement = render(hashed.slice_of(column, slices, number), self.dialect)
-        return [batch.column(0).to_numpy() for batch in self._db.sql(statement).to_arrow_reader(_BATCH)]
+    def _alike(self, column: str, slices: int, numbers: Sequence[int], halves: hashed.Halves) -> hashed.Hashes:
+        """The whole hashes in those slices with these upper halves, sorted."""
+        self._db.register("halves", pa.table({"half": halves}))
+        try:
+            whole = np.concatenate([np.empty(0, np.uint64), *self._arrays(hashed.alike(column, slices, numbers))])
+        finally:
+            self._db.unregister("halves")
+        whole.sort()
+        return whole
+
+    def _arrays(self, statement: sa.Select[Any]) -> list[hashed.Hashes]:
+        answer = self._db.sql(render(statement, self.dialect)).to_arrow_reader(_BATCH)
+        return [batch.column(0).to_numpy() for batch in answer]
 
     def _first_that_fits(self, ways: Sequence[Callable[[], T]]) -> T:
         """The answer of the first way that does not run out of memory; DuckDB stays usable after one that did."""
@@ -218,7 +253,9 @@ def statements(question: Repeats, table: sa.FromClause) -> tuple[str, ...]:
     }
     if question.handle and question.over is not None:
         candidates = _text(hashed.candidates(question, table))
-        texts["candidates"] = f"create temp table {hashed.CANDIDATES} as\n{candidates}"
+        texts["candidates, unless their places in the files are known"] = (
+            f"create temp table {hashed.CANDIDATES} as\n{candidates}"
+        )
         question = question.over(_candidates(table))
     texts["members"] = _text(hashed.members(question))
     return tuple(f"-- {name}\n{text}" for name, text in texts.items())

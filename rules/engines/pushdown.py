@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from rules.engines import windowed
 from rules.engines.base import IdentityProblem, Pushed, Repeats, Tally
 from rules.engines.embedded import Embedded
+from rules.engines.marked import MOST, OLDEST, Marked, alike, constant, every_record, judged, prepare, repeating
 from rules.functions import exact, render
 
 _CHUNK = 400  # values in one IN list; SQLite takes 999 parameters in a statement
@@ -30,35 +31,66 @@ class Pushdown:
     def table(self) -> sa.FromClause:
         return self._records.table
 
-    def query(self, statement: sa.Select[Any]) -> pa.Table:
-        return self._records.query(statement).read_all()
-
     def stream(self, statement: sa.Select[Any]) -> pa.RecordBatchReader:
         return self._records.query(statement)
 
-    def tally(self, question: Repeats) -> Tally:
-        return Tally(self.states(question), self.identity(question))
-
-    def states(self, question: Repeats) -> dict[int, int]:
-        rows = self.query(windowed.states(question)).to_pylist()
-        return {int(row["state"]): int(row["records"]) for row in rows}
+    def ask(self, question: Repeats, marked: Marked | None) -> Found:
+        """Counts and members; by marks, where there are any and the server is made for them."""
+        if marked is None or self._version() < OLDEST:
+            return Found(self._states(question), self._whole(windowed.repeated(question)))
+        seen = self._whole(repeating(marked, question.minimum)).to_pydict()
+        every = self._row(every_record(marked))["records"]
+        found = judged(zip(seen["mark"], seen["records"], strict=True), every)
+        many = found.marks is None
+        members = windowed.repeated(question) if many else alike(marked, question, constant(found.marks or ()))
+        return Found(found.states, self._whole(members), found.others)
 
     def identity(self, question: Repeats) -> IdentityProblem:
-        if question.ids is None:
+        """How many ids are null or repeat; not looked for where the database itself keeps them from it."""
+        if question.ids is None or self._records.unique(question.id):
             return IdentityProblem()
-        [row] = self.query(windowed.identity(question.ids)).to_pylist()
-        records, named, different = (int(row[name]) for name in ("records", "named", "different"))
-        return IdentityProblem(records - named, named - different)
+        row = self._row(windowed.identity(question.ids))
+        return IdentityProblem(row["records"] - row["named"], row["named"] - row["different"])
 
-    def members(self, question: Repeats) -> pa.Table:
-        return self.query(windowed.repeated(question))
+    def _version(self) -> int:
+        return int(self._whole(prepare()).column("version")[0].as_py())
+
+    def _states(self, question: Repeats) -> dict[int, int]:
+        rows = self._whole(windowed.states(question)).to_pylist()
+        return {int(row["state"]): int(row["records"]) for row in rows}
+
+    def _row(self, statement: sa.Select[Any]) -> dict[str, int]:
+        [row] = self._whole(statement).to_pylist()
+        return {name: int(value) for name, value in row.items()}
+
+    def _whole(self, statement: sa.Select[Any]) -> pa.Table:
+        return self._records.whole(statement)
 
 
-def statements(question: Repeats, dialect: str) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Found:
+    """What the source answered: records by state, the members, and how many records were left out for not being ASCII.
+
+    `others` is None where these were not counted.
+    """
+
+    states: Mapping[int, int]
+    members: pa.Table
+    others: int | None = None
+
+
+def statements(question: Repeats, marked: Marked | None, dialect: str) -> tuple[str, ...]:
     """The SQL for people to read, each statement under its name."""
     texts = {"states": windowed.states(question), "members": windowed.repeated(question)}
+    if marked is not None:
+        texts = {
+            "marks: a hash for every record that takes part, others by reason": repeating(marked, question.minimum),
+            "records": every_record(marked),
+            f"members, for up to {MOST:,} marks": alike(marked, question, sa.literal_column("'{the marks}'::bigint[]")),
+            "members, for more marks": windowed.repeated(question),
+        }
     if question.ids is not None:
-        texts["identity"] = windowed.identity(question.ids)
+        texts["identity, unless an index of the table keeps it unique"] = windowed.identity(question.ids)
     return tuple(f"-- {name}\n{render(text, dialect)}" for name, text in texts.items())
 
 
@@ -77,6 +109,7 @@ class Guard:
     everything: Repeats
     here: Callable[[sa.FromClause], Repeats]
     lookups: tuple[int, ...]
+    marked: Marked | None = None
 
     def others(self) -> sa.Select[Any]:
         """The records that are not ASCII."""
@@ -98,16 +131,17 @@ class Guard:
 
     def statements(self, dialect: str) -> tuple[str, ...]:
         """The SQL for people to read; the joining records depend on what the others hold."""
-        others = f"-- others: records that are not ASCII, compared here\n{render(self.others(), dialect)}"
-        return (*statements(self.source, dialect), others)
+        others = render(self.others(), dialect)
+        name = "others, where there are any: records that are not ASCII, compared here"
+        return (*statements(self.source, self.marked, dialect), f"-- {name}\n{others}")
 
 
-def guarded(source: Pushdown, here: Embedded, guard: Guard) -> tuple[Tally, pa.Table, pa.Table]:
-    """Counts, the members among the ASCII records, and the members that share a key with a record that is not ASCII.
+def guarded(source: Pushdown, here: Embedded, guard: Guard, found: Found) -> tuple[Tally, pa.Table]:
+    """Counts, and the members that share a key with a record that is not ASCII, beside those `found` in the source.
 
     `here` holds the records that are not ASCII. Folding can give such a record an ASCII key (the Kelvin sign is a k),
-    so the ASCII records with these keys join them. Every key in the second table is whole there, and takes the place
-    of the same key in the first.
+    so the ASCII records with these keys join them. Every key in the table is whole there, and takes the place of the
+    same key among those found.
     """
     question = guard.here(here.table)
     counted = here.tally(question)
@@ -115,8 +149,8 @@ def guarded(source: Pushdown, here: Embedded, guard: Guard) -> tuple[Tally, pa.T
         part, values = _most_selective(here, question, guard.lookups)
         for statement in _lookups(guard, part, values):
             here.append(source.stream(statement))
-    states = (Tally(source.states(guard.source)) + Tally(counted.states)).states
-    return Tally(states, source.identity(guard.everything)), source.members(guard.source), here.members(question)
+    states = (Tally(found.states) + Tally(counted.states)).states
+    return Tally(states, source.identity(guard.everything)), here.members(question)
 
 
 def _most_selective(here: Embedded, question: Repeats, lookups: Sequence[int]) -> tuple[int | None, list[Any]]:

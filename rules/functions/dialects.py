@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect, PGTypeCompiler
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -88,8 +87,12 @@ def dialect(name: str) -> Dialect:
     if name == "postgresql":
         return _PostgresText(paramstyle="named")  # type: ignore[no-untyped-call]
     if name in ("mysql", "mariadb"):
+        from sqlalchemy.dialects import mysql  # noqa: PLC0415 - only who asks such a database waits for its dialect
+
         return mysql.dialect(paramstyle="named")
     if name == "sqlite":
+        from sqlalchemy.dialects import sqlite  # noqa: PLC0415 - see above
+
         return sqlite.dialect(paramstyle="named")
     raise ValueError(f"{name!r} is not a dialect rules compile to; use one of {', '.join(DIALECTS)}")
 

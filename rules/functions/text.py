@@ -153,9 +153,9 @@ def _duck_is_ascii(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 
 @compiles(is_ascii, "postgresql")
 def _pg_is_ascii(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
-    # Through UTF-8: in a LATIN1 database é is one byte as well.
+    # In UTF-8, that is: texts of databases in other encodings are not pushed down.
     [x] = arguments(element, compiler, **kw)
-    return f"(octet_length(convert_to(CAST({x} AS TEXT), 'UTF8')) = char_length(CAST({x} AS TEXT)))"
+    return f"(octet_length(CAST({x} AS TEXT)) = char_length(CAST({x} AS TEXT)))"
 
 
 @compiles(is_ascii, "mysql", "mariadb")
@@ -214,7 +214,22 @@ def _strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 
 @compiles(strip, "postgresql")
 def _pg_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"btrim({arguments(element, compiler, **kw)[0]}, {_white(compiler, **kw)})"
+    [x] = arguments(element, compiler, **kw)
+    trimmed = f"btrim({x}, {_white(compiler, **kw)})"
+    if not _is_column(element):
+        return trimmed
+    # Trimming many characters takes longer than looking at both ends, and most texts need no trimming.
+    begin = f"({x}) COLLATE \"C\" >= '!' AND ({x}) COLLATE \"C\" < '~'"
+    end = f"abs(ascii(reverse({x})) - 80) <= 46"  # " to ~, asked without reversing the text twice
+    return f"CASE WHEN ({begin} AND {end}) THEN {x} ELSE {trimmed} END"
+
+
+def _is_column(element: Any) -> bool:
+    """Whether the function is over a column as it is, so that it costs nothing to name it again."""
+    [inner] = element.clauses
+    while isinstance(inner, (plain, exact)):
+        [inner] = inner.clauses
+    return isinstance(inner, sa.ColumnClause)
 
 
 @compiles(strip, "mysql", "mariadb")

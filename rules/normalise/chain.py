@@ -58,6 +58,17 @@ def normalise(value: Value, steps: Sequence[Step], timezone: str = "UTC") -> Val
     return chain_function(steps, timezone)(value)
 
 
+_STRIPS = {"trim", "squeeze", "alnum", "digits", "letters", "docno"}
+_STAYS_STRIPPED = {*_STRIPS, "lower", "casefold", "unaccent", "strip_zeros", "prefix"}
+
+
+def never_blank(steps: Sequence[Step]) -> bool:
+    """Whether a text that is left after these steps cannot be white space only; False where that is not known."""
+    names = [step.name for step in steps]
+    begin = next((n for n, name in enumerate(names) if name in _STRIPS), len(names))
+    return begin < len(names) and all(name in _STAYS_STRIPPED for name in names[begin:])
+
+
 def chain_sql(
     column: sa.ColumnElement[Any], column_type: Type, steps: Sequence[Step], dialect: str, timezone: str = "UTC"
 ) -> tuple[sa.ColumnElement[Any], Exactness] | None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from rules.functions import exact, plain, replaced, squeezed, strip, zeros_stripped
@@ -136,6 +135,8 @@ def _check_regex(argument: Any) -> None:
 
 def _regex(value: str, argument: tuple[str, str], _timezone: str) -> Value:
     """All matches replaced, by RE2: linear time whatever the pattern, and the engine inside DuckDB too."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - makes hundreds of functions, and nothing else here needs one
+
     pattern, replacement = argument
     replaced_text = pc.replace_substring_regex(pa.scalar(value, pa.string()), pattern, replacement)
     return str(replaced_text.as_py())

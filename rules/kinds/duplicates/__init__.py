@@ -1,8 +1,14 @@
 """Records of one dataset with the same key, more than one of them."""
 
-from rules.kinds.duplicates.detection import detect, explain, guarded, needed_columns, pushdown_obstacle
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from rules.kinds.duplicates.fitted import check
 from rules.kinds.duplicates.model import DuplicatesRule, Span
+
+if TYPE_CHECKING:
+    from rules.kinds.duplicates.detection import detect, explain, guarded, needed_columns, pushdown_obstacle
 
 __all__ = [
     "DuplicatesRule",
@@ -14,3 +20,12 @@ __all__ = [
     "needed_columns",
     "pushdown_obstacle",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What detects is loaded when asked for: reading a configuration must not wait for the engines."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from rules.kinds.duplicates import detection  # noqa: PLC0415 - see above
+
+    return getattr(detection, name)

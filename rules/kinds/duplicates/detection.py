@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,21 @@ import sqlalchemy as sa
 
 from rules.compile import Compiler
 from rules.engines import embedded, pushdown
-from rules.engines.base import Detection, Pushed, Records, Relation, Streamed, Tally
+from rules.engines.base import Detection, Pushed, Records, Relation, Stop, Streamed, Tally
 from rules.engines.embedded import Embedded
 from rules.errors import RuleError
 from rules.kinds.duplicates.fitted import Fitted, fit
 from rules.kinds.duplicates.groups import Grouping
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.kinds.duplicates.question import EXCLUDED, EXCLUDED_UNKNOWN, OUTSIDE, OUTSIDE_UNKNOWN, question, skipped
+from rules.kinds.duplicates.question import (
+    EXCLUDED,
+    EXCLUDED_UNKNOWN,
+    OUTSIDE,
+    OUTSIDE_UNKNOWN,
+    marked,
+    question,
+    skipped,
+)
 
 
 def needed_columns(rule: DuplicatesRule, relation: Relation) -> tuple[str, ...]:
@@ -52,7 +61,7 @@ def explain(rule: DuplicatesRule, relation: Relation, records: Records | str, sl
     everything = question(fitted, table, dialect, slot)
     guard = fitted.uses.guard(dialect)
     if not guard:
-        return list(pushdown.statements(everything, dialect))
+        return list(pushdown.statements(everything, marked(fitted, table, dialect, slot, guard), dialect))
     return list(_guard(fitted, table, dialect, slot, guard).statements(dialect))
 
 
@@ -63,18 +72,19 @@ def detect(
     slot: dt.datetime,
     memory: str | None = None,
     temp: Path | None = None,
+    stop: Stop | None = None,
 ) -> Detection:
     """The rule's groups, the same on every engine: in DuckDB, or inside the database for `Pushed` records.
 
-    `memory` bounds DuckDB (`2GB` when None); `temp` is where it may spill. Raises RuleError when the rule does not
-    fit the relation, or for pushed records when there is an obstacle; OutOfMemory when nothing fits.
+    `memory` bounds DuckDB (`2GB` when None); `temp` is where it may spill; `stop` interrupts it. Raises RuleError when
+    the rule does not fit the relation, or for pushed records when there is an obstacle; OutOfMemory when nothing fits.
     """
     fitted = fit(rule, relation)
     grouping_ = Grouping(fitted, slot)
     if isinstance(records, Pushed):
-        answer = _ask_source(fitted, records, slot, memory, temp)
+        answer = _ask_source(fitted, records, slot, memory, temp, stop)
     else:
-        with Embedded(fitted.table, records, memory, temp) as engine:
+        with Embedded(fitted.table, records, memory, temp, stop) as engine:
             asked = question(fitted, engine.table, engine.dialect, slot)
             answer = _Answer(
                 engine.name,
@@ -109,20 +119,28 @@ class _Answer:
     statements: tuple[str, ...]
 
 
-def _ask_source(fitted: Fitted, records: Pushed, slot: dt.datetime, memory: str | None, temp: Path | None) -> _Answer:
+def _ask_source(
+    fitted: Fitted, records: Pushed, slot: dt.datetime, memory: str | None, temp: Path | None, stop: Stop | None
+) -> _Answer:
     _refuse_obstacle(fitted, records.dialect)
+    if not set(fitted.relation.id).isdisjoint(fitted.relation.derived):  # the database knows of its own columns only
+        records = dataclasses.replace(records, unique=lambda _: False)
     source = pushdown.Pushdown(records)
     everything = question(fitted, source.table, source.dialect, slot)
     guard = fitted.uses.guard(source.dialect)
     if not guard:
-        members = source.members(everything)
-        return _Answer(
-            source.name, source.tally(everything), members, None, pushdown.statements(everything, source.dialect)
-        )
+        marks = marked(fitted, source.table, source.dialect, slot, guard)
+        found = source.ask(everything, marks)
+        texts = pushdown.statements(everything, marks, source.dialect)
+        return _Answer(source.name, Tally(found.states, source.identity(everything)), found.members, None, texts)
     asked = _guard(fitted, source.table, source.dialect, slot, guard)
-    with Embedded(fitted.table, Streamed(lambda _: source.stream(asked.others())), memory, temp) as here:
-        tally, ascii_members, members = pushdown.guarded(source, here, asked)
-    return _Answer(source.name, tally, members, ascii_members, asked.statements(source.dialect))
+    texts = asked.statements(source.dialect)
+    found = source.ask(asked.source, asked.marked)
+    if found.others == 0:
+        return _Answer(source.name, Tally(found.states, source.identity(everything)), found.members, None, texts)
+    with Embedded(fitted.table, Streamed(lambda _: source.stream(asked.others())), memory, temp, stop) as here:
+        tally, members = pushdown.guarded(source, here, asked, found)
+    return _Answer(source.name, tally, members, found.members, texts)
 
 
 def _refuse_obstacle(fitted: Fitted, dialect: str) -> None:
@@ -145,4 +163,5 @@ def _guard(
         everything=question(fitted, table, dialect, slot),
         here=lambda local: question(fitted, local, "duckdb", slot),
         lookups=fitted.lookups,
+        marked=marked(fitted, table, dialect, slot, columns),
     )

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from rules.compile import Compiler, unused
 from rules.engines.base import Near, Repeats, Skipped, Tally
+from rules.engines.marked import Marked, mark
 from rules.kinds.duplicates.fitted import Fitted
 from rules.values import Type
 
@@ -22,16 +23,7 @@ def question(
     """The rule as a question in one dialect; with `ascii_only`, about the records whose columns there are ASCII."""
     rule, relation = fitted.rule, fitted.relation
     compiler = Compiler(fitted.columns, table, dialect, slot, relation.timezone)
-    computed: dict[str, sa.ColumnElement[Any]] = {}
-    for n, part in enumerate(fitted.parts):
-        if part.column not in fitted.needed:
-            computed[f"given_{n}"] = compiler.column(part.column)
-        computed[f"key_{n}"] = compiler.key(part)
-    for name, text in (("in_dataset", relation.where), ("in_rule", rule.where)):
-        if text is not None:
-            computed[name] = compiler.condition(fitted.bound(text))
-    if rule.span:
-        computed["place"] = compiler.place(rule.span.column)
+    computed = _computed(fitted, compiler)
     if rule.distinct and fitted.columns.schema[rule.distinct].type not in (Type.BOOLEAN, Type.BYTES):
         computed["differing"] = compiler.whole(rule.distinct)
     names = unused(computed, fitted.needed)
@@ -60,6 +52,52 @@ def question(
         over=lambda narrowed: question(fitted, narrowed, dialect, slot, ascii_only),
         python=compiler.python,
     )
+
+
+def marked(
+    fitted: Fitted, table: sa.FromClause, dialect: str, slot: dt.datetime, guard: tuple[str, ...]
+) -> Marked | None:
+    """The rule's records as marks, of those alone that are ASCII where `guard` says; None where there are no marks."""
+    if dialect != "postgresql":
+        return None
+    compiler = Compiler(fitted.columns, table, dialect, slot, fitted.relation.timezone)
+    hashes = [_hash(fitted, compiler, n) for n in range(len(fitted.parts))]
+    if not hashes or any(one is None for one in hashes):
+        return None
+    # No step in between, as `_keyed` is one: PostgreSQL would keep to one processor, or compute what it names twice.
+    c = _computed(fitted, compiler)
+    for n, part in enumerate(fitted.parts):
+        c.setdefault(f"given_{n}", table.c.get(part.column, c[f"key_{n}"]))
+        c[f"key_{n}"] = compiler.comparable(part, c[f"key_{n}"], blank_is_null=fitted.rule.key != "all")
+    takes_part = sa.and_(sa.true(), *(c[name] for name in ("in_dataset", "in_rule") if name in c))
+    if "place" in c:
+        takes_part = sa.and_(takes_part, c["place"].is_not(None))
+    others = sa.not_(compiler.ascii_only(guard)) if guard else sa.false()
+    reasons = _reasons(fitted, c)
+    state = sa.case(*reasons, else_=_number(0)) if reasons else _number(0)
+    return Marked(table, mark(takes_part, [one for one in hashes if one is not None], others, state))
+
+
+def _hash(fitted: Fitted, compiler: Compiler, n: int) -> sa.ColumnElement[int] | None:
+    """A hash of one part of the key, null where that keeps a record out; seeded, so that like parts do not cancel."""
+    part = fitted.parts[n]
+    hashed = compiler.hashed(part, n + 1, blank_is_null=fitted.rule.key != "all")
+    return hashed if hashed is None or not fitted.matches_null(part) else sa.func.coalesce(hashed, _number(n))
+
+
+def _computed(fitted: Fitted, compiler: Compiler) -> dict[str, sa.ColumnElement[Any]]:
+    """What every record is asked for: its key, whether the conditions let it through, and its place."""
+    computed: dict[str, sa.ColumnElement[Any]] = {}
+    for n, part in enumerate(fitted.parts):
+        if part.column not in fitted.needed:
+            computed[f"given_{n}"] = compiler.column(part.column)
+        computed[f"key_{n}"] = compiler.key(part)
+    for name, text in (("in_dataset", fitted.relation.where), ("in_rule", fitted.rule.where)):
+        if text is not None:
+            computed[name] = compiler.condition(fitted.bound(text))
+    if fitted.rule.span:
+        computed["place"] = compiler.place(fitted.rule.span.column)
+    return computed
 
 
 def _keyed(
@@ -99,7 +137,15 @@ def _takes_part(fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.Co
 
 def _state(fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
     """0, or the first reason that a record takes no part: each record counts once."""
-    whens: list[tuple[sa.ColumnElement[bool], int]] = [(_takes_part(fitted, c), 0)]  # spares nearly all the rest
+    taking_part = (_takes_part(fitted, c), _number(0))  # spares nearly all the rest
+    return sa.case(taking_part, *_reasons(fitted, c), else_=_number(0))
+
+
+def _reasons(
+    fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]
+) -> list[tuple[sa.ColumnElement[bool], sa.ColumnElement[int]]]:
+    """Why a record takes no part, first reason first."""
+    whens: list[tuple[sa.ColumnElement[bool], int]] = []
     for name, unknown, outside in (
         ("in_dataset", OUTSIDE_UNKNOWN, OUTSIDE),
         ("in_rule", EXCLUDED_UNKNOWN, EXCLUDED),
@@ -112,7 +158,11 @@ def _state(fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnE
             whens.append((c[f"key_{n}"].is_(None), _FIRST_PART + 2 * n + 1))
     if "place" in c:
         whens.append((c["place"].is_(None), _FIRST_PART + 2 * len(fitted.parts)))
-    return sa.case(*((when, sa.literal_column(str(n), sa.Integer)) for when, n in whens), else_=sa.literal_column("0"))
+    return [(when, _number(n)) for when, n in whens]
+
+
+def _number(value: int) -> sa.ColumnElement[int]:
+    return sa.literal_column(str(value), sa.Integer())
 
 
 def skipped(fitted: Fitted, tally: Tally) -> tuple[Skipped, ...]:

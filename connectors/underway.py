@@ -1,0 +1,109 @@
+"""The reads of a source that are under way, and how another thread ends them: asked first, then cut off."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+
+CANCEL_SECONDS = 1.0
+LET_GO_SECONDS = 0.5
+
+
+def _nothing() -> None:
+    """There is nothing to cancel."""
+
+
+class Line:
+    """A second handle on the socket of a connection, by which it can be cut whatever its driver is at."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = os.dup(descriptor)
+        self._close = weakref.finalize(self, os.close, self._descriptor)
+
+    def cut(self) -> None:
+        """Whoever reads or writes there finds the connection closed, at once."""
+        if not self._close.alive:
+            return
+        handle = socket.socket(fileno=self._descriptor)
+        with suppress(OSError):  # the other side was faster
+            handle.shutdown(socket.SHUT_RDWR)
+        handle.detach()
+
+    def close(self) -> None:
+        """Give the handle back, which alone would keep the connection open. Safe to call twice."""
+        self._close()
+
+
+class Read:
+    """One connection in use. `cancel` asks the database to stop and may block; `line` is None where there is none."""
+
+    def __init__(self, cancel: Callable[[], object], line: Line | None) -> None:
+        self._cancel, self._line = cancel, line
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._asking: threading.Thread | None = None
+        self._asked = False
+        self.ended = False
+        """Set before anything else: a driver that calls us back can look at it."""
+
+    def end(self) -> None:
+        """Cancel, and where that is not enough within about a second, cut. Only the first call does anything."""
+        with self._lock:
+            if self._over.is_set() or self.ended:
+                return
+            self.ended = True
+            self._asking = threading.Thread(target=self._ask, name="cancel a read", daemon=True)
+            self._asking.start()
+        self._asking.join(CANCEL_SECONDS)
+        if self._asked:
+            self._over.wait(LET_GO_SECONDS)
+        with self._lock:
+            if self._line is not None and not self._over.is_set():
+                self._line.cut()
+
+    def over(self) -> None:
+        """The connection is about to be closed; from now on nobody touches it from here. Safe to call twice."""
+        with self._lock:
+            self._over.set()
+        if self._asking is not None:
+            self._asking.join(CANCEL_SECONDS)  # it must not meet a driver that frees its connection
+        self._cancel = _nothing  # which lets go of the connection
+        if self._line is not None:
+            self._line.close()
+
+    def _ask(self) -> None:
+        with suppress(Exception):  # a database that does not even take this is cut off
+            self._cancel()
+            self._asked = True
+
+
+class Underway:
+    """The reads of one source. A read is under way until it is over or nobody holds it any more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._reads: weakref.WeakSet[Read] = weakref.WeakSet()
+        self.stops = 0
+        """How often they were ended: a read that began at another number than this has to end."""
+
+    def begin(self, cancel: Callable[[], object], line: Line | None = None) -> Read:
+        """Keep what comes back as long as the connection is open, and tell it when that is over."""
+        read = Read(cancel, line)
+        with self._lock:
+            self._reads.add(read)
+        return read
+
+    def stop(self) -> None:
+        """End them all, side by side; returns within a few seconds."""
+        with self._lock:
+            self.stops += 1
+            reads = list(self._reads)
+        ending = [threading.Thread(target=read.end, name="end a read", daemon=True) for read in reads]
+        for one in ending:
+            one.start()
+        for one in ending:
+            one.join(CANCEL_SECONDS + 2 * LET_GO_SECONDS)

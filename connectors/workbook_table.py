@@ -1,0 +1,149 @@
+"""The typed columns of a sheet, block by block, into an Arrow file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connectors.headers import stable_names
+from connectors.workbook_blocks import Block
+from connectors.workbook_cells import EXACT, ColumnOfCells, Wish
+from connectors.workbook_ods import ERROR, ErrorCell
+
+BLANK = ("", None)
+BATCH = 40_000
+
+
+class HeaderMissing(Exception):
+    """There is no filled row, or the header row asked for is below the last one."""
+
+
+def write(order: Mapping[str, Any], arriving: Iterator[Block]) -> dict[str, Any]:
+    """Write `_row`, =NAME columns and !NAME columns where cells hold errors; returns the names, and what was rounded.
+
+    Raises HeaderMissing.
+    """
+    header, below = _header(order["header_row"], arriving)
+    table = _Table(header, {name: Wish(**wish) for name, wish in order["wishes"].items()})
+    for block in below:
+        table.add(block)
+    schema, arrays = table.finished()
+    with pa.OSFile(order["target"], "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        writer.write_table(pa.Table.from_arrays(arrays, schema=schema), BATCH)
+    return {"columns": table.names, "rounded": table.rounded}
+
+
+def _header(wanted: int | None, arriving: Iterator[Block]) -> tuple[list[Any], Iterator[Block]]:
+    """The cells of the header, and the blocks of what stands below it."""
+    for block in arriving:
+        for at, cells in enumerate(block.rows):
+            row = block.first + at
+            if row == wanted or (wanted is None and _filled(cells)):
+                return cells, chain([_below(block, at + 1)], arriving)
+            if wanted is not None and row > wanted:  # the block before ended above it: it is empty
+                return [], chain([_below(block, at)], arriving)
+    raise HeaderMissing
+
+
+def _below(block: Block, at: int) -> Block:
+    first = block.first + at
+    return Block(first, block.rows[at:], block.errors)
+
+
+def _filled(cells: list[Any]) -> bool:
+    return bool(cells) and (cells[0] not in BLANK or any(one not in BLANK for one in cells))
+
+
+class _Table:
+    def __init__(self, header: list[Any], wishes: dict[str, Wish]) -> None:
+        self._header = ["" if one is None or one is ERROR else str(one) for one in header]
+        self._wishes = wishes
+        self._touched: dict[int, list[int]] = {}
+        self._columns: list[ColumnOfCells] = []
+        self._wrong: dict[int, set[int]] = {}
+        self._rows: list[int] = []
+        self._named: list[str] = []
+        self.names: list[str] = []
+        self.rounded: dict[str, tuple[int, int]] = {}
+
+    def add(self, block: Block) -> None:
+        for row, place in block.errors:
+            self._touched.setdefault(row, []).append(place)
+        start, numbers, rows = len(self._rows), *self._kept(block)
+        if not rows:
+            return
+        widths = set(map(len, rows))
+        width = max(len(self._header), *widths)
+        if len(widths) > 1:
+            rows = [[*cells, *[None] * (width - len(cells))] for cells in rows]
+        self._grow(width, start)
+        for place, cells in enumerate(zip(*rows, strict=True)):
+            self._columns[place].add(self._without_errors(place, cells, start))
+        for column in self._columns[len(rows[0]) :]:
+            column.add([None] * len(rows))
+        self._rows += numbers
+        if self._touched:
+            for position, n in enumerate(numbers, start):
+                for place in self._touched.get(n, ()):
+                    self._wrong.setdefault(place, set()).add(position)
+
+    def _kept(self, block: Block) -> tuple[Sequence[int], list[list[Any]]]:
+        """The rows that are not empty, with their numbers."""
+        numbers = range(block.first, block.first + len(block.rows))
+        if all(map(_filled, block.rows)):
+            return numbers, block.rows
+        kept = [(n, row) for n, row in zip(numbers, block.rows, strict=True) if _filled(row) or n in self._touched]
+        return [n for n, _ in kept], [row for _, row in kept]
+
+    def _without_errors(self, place: int, cells: tuple[Any, ...], start: int) -> Sequence[Any]:
+        if ErrorCell not in set(map(type, cells)):
+            return cells
+        self._wrong.setdefault(place, set()).update(i for i, one in enumerate(cells, start) if one is ERROR)
+        return [None if one is ERROR else one for one in cells]
+
+    def _grow(self, width: int, before: int) -> None:
+        self._header += [""] * (width - len(self._header))
+        self._named = list(stable_names(self._header))
+        for name in self._named[len(self._columns) :]:
+            column = ColumnOfCells(self._wishes.get(name, Wish()))
+            if before:
+                column.add([None] * before)
+            self._columns.append(column)
+
+    def finished(self) -> tuple[pa.Schema, list[Any]]:
+        self._grow(len(self._header), len(self._rows))
+        fields: list[tuple[str, pa.DataType]] = [("_row", pa.int64())]
+        arrays: list[Any] = [pa.array(self._rows, pa.int64())]
+        for place, (name, column) in enumerate(zip(self._named, self._columns, strict=True)):
+            wrong = self._wrong.get(place, set())
+            if not self._header[place].strip() and not column.kinds and not wrong:
+                continue  # formatted, never filled
+            self.names.append(name)
+            self._round(name, column)
+            fields += [(f"={name}", (cells := column.finished()).type)]
+            arrays.append(cells)
+            if wrong:
+                fields.append((f"!{name}", pa.bool_()))
+                arrays.append(pa.array([i in wrong for i in range(len(self._rows))], pa.bool_()))
+        return pa.schema(fields), arrays
+
+    def _round(self, name: str, column: ColumnOfCells) -> None:
+        count, first, start = 0, 0, 0
+        for kind, part in column.parts:
+            size = part if kind == "" else len(part)
+            if kind in ("number", "mixed"):
+                for i, one in enumerate(part if isinstance(part, list) else _large(part), start):
+                    if isinstance(one, float) and abs(one) >= EXACT:
+                        count, first = count + 1, first or self._rows[i]
+            start += size
+        if count:
+            self.rounded[name] = (count, first)
+
+
+def _large(part: Any) -> list[float | None]:
+    highest = pc.max(pc.abs(part)).as_py()
+    return part.to_pylist() if highest is not None and highest >= EXACT else []
