@@ -11,6 +11,7 @@ there, an owner from before the last boot is dead too.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import functools
 import os
@@ -25,6 +26,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.store import Store, StoreError, Transaction
+from reconcile.store.errors import StoreReplaced
 from reconcile.store.tables import leases
 
 
@@ -54,7 +56,7 @@ class Owner:
         started = _process_started(os.getpid())
         assert started is not None, "this process is running"  # noqa: S101 - a fact, not a check of input
         deadline = boot_time() + round(ttl.total_seconds() * 1e9)
-        return cls(socket.gethostname(), _boot_id(), _pid_namespace(), os.getpid(), started, deadline)
+        return cls(socket.gethostname(), boot_id(), _pid_namespace(), os.getpid(), started, deadline)
 
     @classmethod
     def from_json(cls, value: Any) -> Owner:
@@ -127,6 +129,12 @@ def release(store: Store, lease: Lease) -> None:
         _update(tx, lease, owner=None, lease_until=tx.now)
 
 
+def give_back(store: Store, lease: Lease) -> None:
+    """Release it on the way out, whoever has it by now: somebody who took over goes on, and our writes were refused."""
+    with contextlib.suppress(LeaseLost):
+        release(store, lease)
+
+
 def check(tx: Transaction, lease: Lease) -> None:
     """Raise LeaseLost unless the lease is ours, and keep others from taking it until this transaction ends.
 
@@ -141,13 +149,23 @@ def check(tx: Transaction, lease: Lease) -> None:
         raise LeaseLost(lease.name)
 
 
+def holder(tx: Transaction, name: str) -> Owner | None:
+    """Who has the lease; None where nobody has, or whoever had it is dead."""
+    query = sa.select(leases.c.owner, leases.c.lease_until).where(leases.c.name == name)
+    row = tx.connection.execute(query).one_or_none()
+    if row is None or row.owner is None:
+        return None
+    owner = Owner.from_json(row.owner)
+    return None if is_dead(tx, owner, row.lease_until) else owner
+
+
 def is_dead(tx: Transaction, owner: Owner, until: dt.datetime) -> bool:
     """Whether this owner of a claim that runs `until` can no longer act on it; see the module's text."""
-    if owner.boot == _boot_id() and owner.pids == _pid_namespace() and _is_gone(owner):
+    if owner.boot == boot_id() and owner.pids == _pid_namespace() and _is_gone(owner):
         return True
     if tx.store.is_shared:
         return until < tx.now
-    return owner.boot != _boot_id() or owner.boot_deadline < boot_time()
+    return owner.boot != boot_id() or owner.boot_deadline < boot_time()
 
 
 def _ensure_row(tx: Transaction, name: str) -> None:
@@ -173,7 +191,8 @@ def boot_time() -> int:
 
 
 @functools.cache
-def _boot_id() -> str:
+def boot_id() -> str:
+    """Another one after each start of this host."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
@@ -245,7 +264,7 @@ class Heartbeat:
         try:
             self._lease = renew(self._store, self._lease)
             self.problem = None
-        except LeaseLost:
+        except (LeaseLost, StoreReplaced):
             self.lost = True
         except StoreError as error:
             self.problem = error

@@ -120,7 +120,21 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a job without rules": f"{READ}{RULE}jobs: {{nightly: {{}}, hourly: {{rules: []}}}}\n",
     "misspelt names in a job": f"{READ}{RULE}jobs: {{nightly: {{rules: [twic], notify: [ops], existing: sumary}}}}\n"
     "channels: {opps: {type: pager, token: t0p-s3cret}}\n",
-    "a schedule, which comes later": f"{READ}{RULE}jobs: {{nightly: {{rules: all, schedule: {{cron: daily}}}}}}\n",
+    "schedules that name no time": f"{READ}{RULE}jobs:\n  a: {{rules: all, schedule: {{cron: daily}}}}\n"
+    "  b: {rules: all, schedule: 61 6 * * *}\n  c: {rules: all, schedule: 0 6 31 2 *}\n"
+    "  d: {rules: all, schedule: {cron: 0 6 * * *, timezone: Europe/Berln, jitter: 2, catch_up: lates, max: 0}}\n"
+    "  e: {rules: all, schedule: {corn: 0 6 * * *}}\n  f: {rules: all, schedule: '@reboot'}\n",
+    "jobs that wait for what is not there or for each other": f"{READ}{RULE}jobs:\n"
+    "  a: {rules: all, after: [b, lod], watch: chrges}\n  b: {rules: all, after: a}\n"
+    "  c: {rules: all, after: c, time_limit: 0s, stall: soon, priority: high}\n",
+    "a watched table and watchdogs that cannot be called": "sources: {shop: {type: sql, url: 'sqlite:///a.db'}}\n"
+    f"datasets: {{charges: {{source: shop, table: charges, id: id}}}}\n{RULE}jobs:\n"
+    "  w: {rules: all, watch: [charges]}\n  a: {rules: all, heartbeat: 'ping', heartbeat_allow: intranet}\n"
+    "  b: {rules: all, heartbeat: 'https://me:t0p-s3cret@ping.example.com/', heartbeat_allow: [10.0.0.1/8]}\n"
+    "  c: {rules: all, heartbeat: 'https://ping.example.com:http/t0p-s3cret', success_within: 0s}\n",
+    "settings of serve that make no sense": f"{READ}{RULE}listen: 8321\nmax_parallel: 0\ngrace_stop: 2h\n"
+    "alerts: [opps]\ntraces: localhost\nretention: {runs: 1h, details: 9w, rows: 3d}\n"
+    "channels: {ops: {type: pager, token: t0p-s3cret}}\n",
     "a channel of a later version": f"{READ}{RULE}channels: {{ops: {{type: email}}}}\n",
     "a name that is none": f"{READ}rules:\n  twice charged!: {{kind: duplicates, dataset: charges, key: [a]}}\n",
     "a rule called all": f"{READ}rules:\n  all: {{kind: duplicates, dataset: charges, key: [a]}}\n",

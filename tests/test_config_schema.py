@@ -118,7 +118,7 @@ INVALID = {
     "a dataset without source": READ.replace("source: shop, ", "") + RULE,
     "a misspelt setting of a dataset": READ.replace("path:", "pth:") + RULE,
     "a column of no type": READ.replace("id: id", "columns: {a: decmal}") + RULE,
-    "a schedule": READ + RULE + "jobs: {n: {rules: all, schedule: x}}\n",
+    "a misspelt setting of a schedule": READ + RULE + "jobs: {n: {rules: all, schedule: {corn: x}}}\n",
 }
 
 

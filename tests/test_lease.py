@@ -31,7 +31,7 @@ with Store.open(url, root) as store:
     try:
         with store.begin() as tx:
             lease.check(tx, mine)
-            tx.connection.execute(sa.update(tables.meta).values(epoch=99))
+            tx.connection.execute(sa.update(tables.audit_head).values(seq=99))
         print("wrote")
     except lease.LeaseLost:
         print("lost")
@@ -78,9 +78,9 @@ def rewrite_owner(store: Store, **changes: object) -> None:
         tx.connection.execute(sa.update(tables.leases).values(owner=owner | changes))
 
 
-def epoch(store: Store) -> int:
+def number(store: Store) -> int:
     with store.read() as tx:
-        return int(tx.connection.execute(sa.select(tables.meta.c.epoch)).scalar_one())
+        return int(tx.connection.execute(sa.select(tables.audit_head.c.seq)).scalar_one())
 
 
 def test_a_lease_is_held_by_one_until_it_is_given_back_and_each_owner_has_a_higher_fence(store: Store) -> None:
@@ -162,7 +162,7 @@ def test_a_stopped_owner_that_wakes_up_after_a_take_over_writes_nothing(url: str
     zombie.signal(signal.SIGCONT)
 
     assert zombie.end() == "lost"
-    assert epoch(store) == 1
+    assert number(store) == 0
     assert mine.fence == 2
 
 
@@ -374,14 +374,14 @@ def test_processes_under_one_lease_never_write_at_once(url: str, store: Store, t
             if isinstance(mine, lease.Held):
                 continue
             with store.read() as tx:
-                epoch = tx.connection.execute(sa.select(tables.meta.c.epoch)).scalar_one()
+                number = tx.connection.execute(sa.select(tables.audit_head.c.seq)).scalar_one()
             with store.begin() as tx:
                 lease.check(tx, mine)
-                tx.connection.execute(sa.update(tables.meta).values(epoch=epoch + 1))
+                tx.connection.execute(sa.update(tables.audit_head).values(seq=number + 1))
             lease.release(store, mine)
             done += 1
     """
 
     in_parallel(4, code, url, tmp_path)
 
-    assert epoch(store) == 1 + 4 * 5
+    assert number(store) == 4 * 5

@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 from store_support import in_parallel
 
-from reconcile.store import Store, errors, migrations, tables
+from reconcile.store import Store, creation, errors, migrations, tables
 
 ROOT = Path(__file__).resolve().parents[1]
 SQLITE = "sqlite:///reconcile.db"
@@ -48,19 +48,33 @@ def test_a_new_store_has_an_identity_that_stays(url: str, tmp_path: Path) -> Non
     assert len(first.key) == 32
 
 
-def test_the_migrations_build_exactly_the_tables_the_program_uses(engine: sa.Engine) -> None:
+@pytest.fixture
+def migrated(url: str, tmp_path: Path) -> Iterator[sa.Connection]:
+    """A database that the migrations alone have built, one after the other."""
+    if url == SQLITE:
+        engine = sa.create_engine(f"sqlite:///{tmp_path}/migrated.db")
+    else:
+        engine = sa.create_engine(url, connect_args={"options": "-c search_path=migrated"})
+    with engine.begin() as connection:
+        if url != SQLITE:
+            connection.execute(sa.text("CREATE SCHEMA migrated"))
+        migrations.upgrade(connection, tables.REVISION)
+        yield connection
+    engine.dispose()
+
+
+def test_the_migrations_build_exactly_the_tables_the_program_uses(migrated: sa.Connection) -> None:
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415 - not needed to open a store
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
-    with engine.connect() as connection:
-        options = {"compare_type": True, "compare_server_default": True, "include_object": _but_alembics_own}
-        context = MigrationContext.configure(connection, opts=options)
-        differences = compare_metadata(context, tables.metadata)
-        checks = {
-            (table, found["name"], found["sqltext"].strip("()").replace("::text", ""))
-            for table in tables.metadata.tables
-            for found in sa.inspect(connection).get_check_constraints(table)
-        }
+    options = {"compare_type": True, "compare_server_default": True, "include_object": _but_alembics_own}
+    context = MigrationContext.configure(migrated, opts=options)
+    differences = compare_metadata(context, tables.metadata)
+    checks = {
+        (table, found["name"], found["sqltext"].strip("()").replace("::text", ""))
+        for table in tables.metadata.tables
+        for found in sa.inspect(migrated).get_check_constraints(table)
+    }
 
     assert differences == []
     assert checks == {
@@ -69,6 +83,38 @@ def test_the_migrations_build_exactly_the_tables_the_program_uses(engine: sa.Eng
         for check in table.constraints
         if isinstance(check, sa.CheckConstraint)
     }
+
+
+def test_a_new_store_is_what_the_migrations_build(engine: sa.Engine, migrated: sa.Connection) -> None:
+    with engine.connect() as created:
+        assert _shape(created) == _shape(migrated)
+
+
+def _shape(connection: sa.Connection) -> dict[str, list[str]]:
+    """Every table with its columns (whose order migrations may change), constraints and indexes, as text."""
+    seen = sa.inspect(connection)
+    return {
+        table: sorted(
+            [
+                *(f"{one | {'type': repr(one['type'])}}" for one in seen.get_columns(table)),
+                *map(str, seen.get_foreign_keys(table)),
+                *map(str, seen.get_unique_constraints(table)),
+                *map(str, seen.get_check_constraints(table)),
+                *map(str, seen.get_indexes(table)),
+                str(seen.get_pk_constraint(table)),
+            ]
+        )
+        for table in seen.get_table_names()
+    }
+
+
+def test_a_new_store_can_be_migrated_as_one_that_was_migrated_before(engine: sa.Engine) -> None:
+    with engine.begin() as connection:
+        before = _shape(connection)
+
+        migrations.upgrade(connection, "head")
+
+        assert _shape(connection) == before
 
 
 def _but_alembics_own(_item: object, name: str | None, _kind: str, _reflected: object, _other: object) -> bool:
@@ -83,8 +129,12 @@ def test_the_program_and_its_migrations_agree_on_the_newest_schema(engine: sa.En
     assert migrations.newest() == tables.REVISION == alembic_says == meta_says
 
 
-def test_opening_a_current_store_does_not_even_import_alembic(url: str, tmp_path: Path) -> None:
-    Store.open(url, tmp_path).close()
+@pytest.mark.parametrize("new", [True, False], ids=["new", "current"])
+def test_opening_a_store_that_needs_no_upgrade_does_not_even_import_alembic(
+    url: str, tmp_path: Path, *, new: bool
+) -> None:
+    if not new:
+        Store.open(url, tmp_path).close()
     program = (
         "import sys; from pathlib import Path; from reconcile.store import Store;"
         f"Store.open({url!r}, Path({str(tmp_path)!r})).close(); print('alembic' in sys.modules)"
@@ -104,13 +154,13 @@ def test_processes_that_open_a_new_store_at_once_all_succeed_and_see_one_store(u
 def test_a_creation_that_fails_leaves_an_empty_database(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upgrade = migrations.upgrade
+    create = creation.create
 
-    def fail(connection: sa.Connection, revision: str) -> None:
-        upgrade(connection, revision)
+    def fail(connection: sa.Connection) -> None:
+        create(connection)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(migrations, "upgrade", fail)
+    monkeypatch.setattr(creation, "create", fail)
     with pytest.raises(KeyboardInterrupt):
         Store.open(url, tmp_path)
     monkeypatch.undo()
@@ -125,7 +175,7 @@ def test_a_store_upgraded_by_a_newer_version_is_refused_and_left_alone(
     with engine.begin() as connection:
         connection.execute(sa.update(tables.meta).values(revision="0999"))
 
-    with pytest.raises(errors.StoreNewer, match="schema 0999; this one knows 0001"):
+    with pytest.raises(errors.StoreNewer, match="schema 0999; this one knows 0002"):
         Store.open(url, tmp_path)
 
 

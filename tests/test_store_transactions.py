@@ -57,6 +57,18 @@ def _add_twice(store: Store) -> None:
         add_release(tx, "a")
 
 
+def test_a_file_that_is_not_the_one_that_was_opened_takes_nothing_more(tmp_path: Path) -> None:
+    with Store.open(SQLITE, tmp_path) as store:
+        file = tmp_path / "reconcile.db"
+        file.rename(tmp_path / "moved.db")
+        with pytest.raises(errors.StoreGone, match="put it back"):
+            releases(store)
+        assert not file.exists()
+
+        with Store.open(SQLITE, tmp_path, key=store.key), pytest.raises(errors.StoreGone), store.begin() as tx:
+            add_release(tx, "a")
+
+
 def test_the_clock_is_the_stores_and_stands_still_inside_a_transaction(store: Store) -> None:
     before = dt.datetime.now(dt.UTC)
 
@@ -164,14 +176,14 @@ def test_processes_that_count_together_lose_no_count(url: str, store: Store, tmp
     with Store.open(url, root, patience=dt.timedelta(seconds=30)) as store:
         for _ in range(25):
             with store.begin() as tx:
-                epoch = tx.connection.execute(sa.select(tables.meta.c.epoch).with_for_update()).scalar_one()
-                tx.connection.execute(sa.update(tables.meta).values(epoch=epoch + 1))
+                number = tx.connection.execute(sa.select(tables.audit_head.c.seq).with_for_update()).scalar_one()
+                tx.connection.execute(sa.update(tables.audit_head).values(seq=number + 1))
     """
 
     in_parallel(4, code, url, tmp_path)
 
     with store.read() as tx:
-        assert tx.connection.execute(sa.select(tables.meta.c.epoch)).scalar_one() == 101
+        assert tx.connection.execute(sa.select(tables.audit_head.c.seq)).scalar_one() == 100
 
 
 @pytest.mark.server

@@ -13,7 +13,7 @@ from pydantic import BaseModel, SecretStr
 
 from reconcile.config.release import canonical
 from reconcile.config.secrets import hide_in_addresses
-from reconcile.config.sections import Sections, gather
+from reconcile.config.sections import Sections, gather, gather_kept
 from reconcile.config.settings import (
     ChannelConfig,
     DatasetConfig,
@@ -24,6 +24,7 @@ from reconcile.config.settings import (
     SourceConfig,
     TopSettings,
 )
+from reconcile.config.written import texts
 from reconcile.plugins import Kinds, PluginBroken
 from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
 from rules.expressions import parse
@@ -38,9 +39,10 @@ DEFAULT_JOB = "default"
 _LATER = {
     "sources": ("replica",),
     "datasets": ("incremental",),
-    "jobs": ("schedule", "approval", "limits", "retry", "quiet", "quiet_hours", "digest"),
+    "jobs": ("approval", "limits", "retry", "quiet", "quiet_hours", "digest"),
     "channels": ("throttle", "quiet", "quiet_hours", "digest", "escalate", "template", "templates", "on_unknown"),
 }
+_SAID_OF_A_JOB = ("existing", "priority", "time_limit", "stall", "success_within", "heartbeat", "heartbeat_allow")
 _LATER_TYPES = {
     "sources": ("http_api", "google_sheets", "airtable", "stripe"),
     "channels": ("email", "apprise", "console"),
@@ -60,6 +62,14 @@ def load(path: str | os.PathLike[str] = FILE_NAME, environ: Mapping[str, str] | 
     return _Loading(gather(Path(path), os.environ if environ is None else environ)).project()
 
 
+def load_kept(kept: Mapping[str, str], path: Path, environ: Mapping[str, str], called: str) -> Project:
+    """Read texts that were kept (Project.files) as the configuration at `path`; see `load`.
+
+    `called` is how sentences name them.
+    """
+    return _Loading(gather_kept(kept, path, environ, called)).project()
+
+
 @dataclass
 class _Loading:
     """The steps of one `load` after its files were read. Whatever is wrong is told to `sections`.
@@ -77,8 +87,12 @@ class _Loading:
         sources = self._all("sources", self._source)
         datasets = self._all("datasets", lambda name, entry: self._dataset(name, entry, top))
         rules = self._all("rules", self._rule)
-        jobs = self._all("jobs", self._job)
+        jobs = self._all("jobs", lambda name, entry: self._job(name, entry, top))
         channels = self._all("channels", self._channel)
+        self._check_alerts()
+        self._check_after(jobs)
+        if any(job.watch for job in jobs.values()):
+            self._check_watched(jobs, datasets)
         self._check_something_is_checked()
         self._check_former_names(rules)
         if self.sections.problems:
@@ -101,6 +115,13 @@ class _Loading:
             release=hashlib.sha256(text.encode()).hexdigest(),
             version=top.version,
             warnings=tuple(sorted(self.warnings)),
+            max_parallel=top.max_parallel,
+            grace_stop=top.grace_stop,
+            alerts=tuple(dict.fromkeys(top.alerts)),
+            retention=top.retention,
+            listen=None if top.listen == "none" else top.listen,
+            traces=top.traces,
+            files=texts(self.sections),
         )
 
     def _all(self, section: str, make: Callable[[str, Entry], Any]) -> dict[str, Any]:
@@ -160,12 +181,15 @@ class _Loading:
     def _settings(self, section: str, what: str, entry: Entry, typed: Any) -> Any:
         if typed is None:
             return None
-        for path, node in walk(entry.node):
-            if isinstance(node, ScalarNode) and node.sealed_as and not wants_secret(typed.Settings, path):
-                why = "this setting is shown and stored, so it takes no secret; use ${NAME}"
-                self.sections.tell(node.at, f"`{short(node.sealed_as)}`: {why}")
+        self._refuse_secrets(typed.Settings, entry.node)
         reader = Reader(typed.Settings, what, later=_LATER[section], hide=hide_in_addresses)
         return self._read(reader, entry.node, entry.key_at)
+
+    def _refuse_secrets(self, model: type[BaseModel], node: Node) -> None:
+        for path, one in walk(node):
+            if isinstance(one, ScalarNode) and one.sealed_as and not wants_secret(model, path):
+                why = "this setting is shown and stored, so it takes no secret; use ${NAME}"
+                self.sections.tell(one.at, f"`{short(one.sealed_as)}`: {why}")
 
     def _dataset(self, name: str, entry: Entry, top: TopSettings | None) -> DatasetConfig | None:
         what = f"dataset `{short(name)}`"
@@ -203,23 +227,60 @@ class _Loading:
         self._check_reference(entry, "dataset", "datasets")
         return rule
 
-    def _job(self, name: str, entry: Entry) -> JobConfig | None:
-        reader = Reader(JobEntry, f"job `{short(name)}`", later=_LATER["jobs"])
-        job: JobEntry | None = self._read(reader, entry.node, entry.key_at)
-        for key, section in (("rules", "rules"), ("notify", "channels")):
+    def _job(self, name: str, entry: Entry, top: TopSettings | None) -> JobConfig | None:
+        what = f"job `{short(name)}`"
+        self._refuse_secrets(JobEntry, entry.node)
+        job: JobEntry | None = self._read(Reader(JobEntry, what, later=_LATER["jobs"]), entry.node, entry.key_at)
+        self._check_names_of_job(entry)
+        if job is None:
+            return None
+        if not job.rules:
+            self.sections.tell(entry.key_at, f"{what} names no rule, so it checks nothing; write `rules: all`")
+        said = {key: getattr(job, key) for key in _SAID_OF_A_JOB}
+        said |= {key: tuple(dict.fromkeys(getattr(job, key))) for key in ("notify", "after", "watch")}
+        every = "all" in job.rules
+        rules = tuple(self.sections["rules"]) if every else tuple(dict.fromkeys(job.rules))
+        schedule = job.schedule.in_zone(top.timezone if top else "UTC") if job.schedule else None
+        return JobConfig(name, rules, schedule=schedule, **said)
+
+    def _check_names_of_job(self, entry: Entry) -> None:
+        places = {"rules": "rules", "notify": "channels", "after": "jobs", "watch": "datasets"}
+        for key, section in places.items():
             written = entry.node.entries.get(key) if isinstance(entry.node, MapNode) else None
             for at, one in _names_in(written.node) if written else ():
                 if one not in self.sections[section] and (key, one) != ("rules", "all"):
                     self._tell_unknown(at, section[:-1], one, self.sections[section])
-        if job is None:
-            return None
-        if not job.rules:
-            self.sections.tell(
-                entry.key_at, f"job `{short(name)}` names no rule, so it checks nothing; write `rules: all`"
-            )
-        every = "all" in job.rules
-        rules = tuple(self.sections["rules"]) if every else tuple(dict.fromkeys(job.rules))
-        return JobConfig(name, rules, tuple(dict.fromkeys(job.notify)), job.existing)
+
+    def _check_alerts(self) -> None:
+        written = self.sections.top.entries.get("alerts")
+        for at, one in _names_in(written.node) if written else ():
+            if one not in self.sections["channels"]:
+                self._tell_unknown(at, "channel", one, self.sections["channels"])
+
+    def _check_after(self, jobs: Mapping[str, JobConfig]) -> None:
+        """Jobs that wait for each other in a circle would never run."""
+        for name, job in jobs.items():
+            waits_for, seen = set(job.after), set[str]()
+            while waits_for - seen:
+                one = (waits_for - seen).pop()
+                seen.add(one)
+                waits_for |= set(jobs[one].after) if one in jobs else set()
+            if name in seen:
+                at = locate(self.sections["jobs"][name].node, ("after",)).node.at
+                self.sections.tell(at, f"job `{short(name)}` would wait for itself; break the circle of `after`")
+
+    def _check_watched(self, jobs: Mapping[str, JobConfig], datasets: Mapping[str, DatasetConfig]) -> None:
+        """Only a source that can tell cheaply that a dataset changed can start a job by it."""
+        from connectors.base import Watchable  # noqa: PLC0415 - loaded with the connectors already
+
+        for name, job in jobs.items():
+            for one in job.watch:
+                source = datasets[one].source if one in datasets else None
+                if source in self.connectors and not issubclass(self.connectors[source], Watchable):
+                    written = locate(self.sections["jobs"][name].node, ("watch",)).node
+                    at = next((at for at, said in _names_in(written) if said == one), written.at)
+                    why = f"source `{short(source)}` cannot say when it changes; use a `schedule`, or watch files"
+                    self.sections.tell(at, f"dataset `{short(one)}` cannot be watched: {why}")
 
     def _check_reference(self, entry: Entry, key: str, section: str) -> str | None:
         """The name that a key gives, told as wrong where the section has no such name."""

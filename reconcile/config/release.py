@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from reconcile.config.secrets import hide_in_addresses
 from reconcile.config.sections import Sections
-from reconcile.config.settings import TopSettings
+from reconcile.config.settings import JobEntry, TopSettings
 from reconcile.plugins import Kinds
 from rules.document import Data, Entry, ListNode, MapNode, Node, ScalarNode, locate
 from rules.reading import wants_secret
@@ -18,7 +18,7 @@ from rules.reading import wants_secret
 def canonical(sections: Sections) -> str:
     """One line of JSON: resolved values without secrets, comments, order of keys or division into files."""
     said: dict[str, Any] = {
-        section: {name: _shown(entry.node, _model(section, entry)) for name, entry in entries.items()}
+        section: {name: _shown(entry.node, model_of(section, entry)) for name, entry in entries.items()}
         for section, entries in sections.named.items()
         if entries
     }
@@ -26,8 +26,10 @@ def canonical(sections: Sections) -> str:
     return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def _model(section: str, entry: Entry) -> type[BaseModel] | None:
+def model_of(section: str, entry: Entry) -> type[BaseModel] | None:
     """The model that knows which settings of an entry are secret, where there is one."""
+    if section == "jobs":
+        return JobEntry
     group = {"sources": "connectors", "channels": "channels"}.get(section)
     named = locate(entry.node, ("type",)).node
     if group is None or not isinstance(named, ScalarNode) or named.text is None:
@@ -45,15 +47,15 @@ def _shown(node: Node, model: type[BaseModel] | None, path: tuple[str | int, ...
     text = node.sealed_as or node.text
     if text is None:
         return None
-    if node.sealed_as is None and model is not None and wants_secret(model, path) and not _names_a_database(text):
+    if node.sealed_as is None and model is not None and wants_secret(model, path) and not names_a_database(text):
         return "***"
     return hide_in_addresses(text)
 
 
-def _names_a_database(text: str) -> bool:
+def names_a_database(text: str) -> bool:
     """Which database is read is part of a release, though its address is kept like a secret for its password.
 
     The address of a web hook is a secret from end to end.
     """
     scheme, separator, _ = text.partition("://")
-    return bool(separator) and scheme.lower() not in ("http", "https")
+    return bool(separator and scheme) and scheme.lower() not in ("http", "https")

@@ -32,6 +32,21 @@ def hide_in_addresses(text: str) -> str:
     return _URL_PARAMETER.sub(r"\g<before>***", _URL_PASSWORD.sub(r"\g<before>:***@", text))
 
 
+def refers_to_secret(text: str) -> bool:
+    """Whether a part of the text is filled in from `secret:` or `file:`."""
+    return any((found["inside"] or "").startswith(("file:", "secret:")) for found in _REFERENCE.finditer(text))
+
+
+def without_references(text: str) -> str:
+    """What an author wrote out: the text without its references, but with the defaults of its variables."""
+    return _REFERENCE.sub(_written_out, text)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    variable = _VARIABLE.fullmatch(found["inside"] or "")
+    return (variable["default"] or "") if variable else "${" if found[0] == "$${" else ""
+
+
 class _Unresolved(Exception):
     """A reference that cannot be filled in; the message is the sentence."""
 
@@ -94,7 +109,9 @@ class Resolver:
         """The text of one reference and whether it is secret."""
         inside = found["inside"]
         if inside and inside.startswith(("file:", "secret:")) and not secrets_allowed:
-            raise _Unresolved("a secret has no place here; use one in `sources`, `channels` or `state` only")
+            raise _Unresolved(
+                "a secret has no place here; use one in `sources`, `channels`, `state` or a job's `heartbeat` only"
+            )
         if found[0] == "$${":
             return "${", False
         if inside is None:

@@ -8,16 +8,17 @@ from pathlib import Path
 
 from reconcile.config.secrets import Resolver, hide_in_addresses
 from reconcile.config.settings import TopSettings
-from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, read
+from rules.document import Document, Entry, ListNode, MapNode, Node, ScalarNode, parse, read
 from rules.mistakes import Position, Problem, short
 from rules.reading import known_keys, not_yet, unknown_key
 
 SECTIONS = ("sources", "datasets", "rules", "jobs", "channels")
 
 _TOP_KEYS = (*known_keys(TopSettings), "include", *SECTIONS)
+MAX_KEPT = 50_000_000  # bytes: a text that was written anew can be longer than the one that was read
 LONG = 8  # a shorter secret is hidden where it stands; hidden everywhere it would tear words apart
-_LATER = ("maintenance", "retry", "limits", "encryption_key", "users", "console", "undo_window", "grace_stop")
-_SECRETS_IN = ("sources", "channels", "state")
+_LATER = ("maintenance", "retry", "limits", "encryption_key", "users", "console", "undo_window")
+_SECRETS_IN = ("sources", "jobs", "channels", "state")
 
 
 @dataclass
@@ -27,6 +28,7 @@ class Sections:
     `doubtful` are the places of values that could not be read or filled in: what else is wrong with them is no news.
     `secrets` are the texts no sentence may hold, whoever writes it.
     `whole` is false when a file could not be read: a name that is not here may stand in it.
+    `written` is what each file says before variables are filled in, by its path from the folder, the main file first.
     """
 
     path: Path
@@ -36,6 +38,7 @@ class Sections:
     whole: bool = True
     secrets: set[str] = field(default_factory=set)
     named: dict[str, dict[str, Entry]] = field(default_factory=lambda: {name: {} for name in SECTIONS})
+    written: dict[str, MapNode] = field(default_factory=dict)
 
     def __getitem__(self, section: str) -> dict[str, Entry]:
         return self.named[section]
@@ -46,21 +49,44 @@ class Sections:
 
 def gather(path: Path, environ: Mapping[str, str]) -> Sections:
     """Read a configuration and what it includes; never raises for what the files say."""
-    gathered = Sections(path, MapNode(Position(str(path), 1, 1), {}))
-    resolver = Resolver(environ, path.parent)
+    gathered, resolver = Sections(path, MapNode(Position(str(path), 1, 1), {})), Resolver(environ, path.parent)
     main = _file(path, str(path), gathered, resolver)
     if main is not None:
-        own = {key: entry for key, entry in main.entries.items() if key in known_keys(TopSettings)}
-        gathered.top = MapNode(main.at, own)
-        _add(main, gathered, included=False)
+        _add_main(main, gathered)
         for file, shown in _included(main, gathered):
             node = _file(file, shown, gathered, resolver)
             if node is not None:
                 _add(node, gathered, included=True)
+    return _filled_in(gathered, resolver)
+
+
+def gather_kept(kept: Mapping[str, str], path: Path, environ: Mapping[str, str], called: str) -> Sections:
+    """The same of texts that were kept, the main one first, as if they stood beside `path`.
+
+    `called` stands before their names in sentences. What `include:` names is among them already.
+    """
+    gathered, resolver = Sections(path, MapNode(Position(called, 1, 1), {})), Resolver(environ, path.parent)
+    for place, (name, text) in enumerate(kept.items()):
+        shown = f"{called} {name}"
+        node = _tree(name, parse(text, shown, largest=MAX_KEPT), Position(shown, 1, 1), gathered, resolver)
+        if node is not None and place == 0:
+            _add_main(node, gathered)
+        elif node is not None:
+            _add(node, gathered, included=True)
+    return _filled_in(gathered, resolver)
+
+
+def _filled_in(gathered: Sections, resolver: Resolver) -> Sections:
     gathered.problems += resolver.problems
     gathered.doubtful |= resolver.unresolved
     gathered.secrets = {secret for secret in resolver.secrets if len(secret) >= LONG}
     return gathered
+
+
+def _add_main(main: MapNode, gathered: Sections) -> None:
+    own = {key: entry for key, entry in main.entries.items() if key in known_keys(TopSettings)}
+    gathered.top = MapNode(main.at, own)
+    _add(main, gathered, included=False)
 
 
 def _file(file: Path, shown: str, gathered: Sections, resolver: Resolver) -> MapNode | None:
@@ -77,10 +103,17 @@ def _file(file: Path, shown: str, gathered: Sections, resolver: Resolver) -> Map
         gathered.tell(start, f"this file cannot be read: {reason}; correct the path or its rights")
         gathered.whole = False
         return None
+    name = file.relative_to(gathered.path.parent.resolve()).as_posix() if gathered.written else file.name
+    return _tree(name, document, start, gathered, resolver)
+
+
+def _tree(name: str, document: Document, start: Position, gathered: Sections, resolver: Resolver) -> MapNode | None:
+    """What a text says with its variables filled in; None, with the mistakes told, when it is no configuration."""
     gathered.problems += document.problems
     gathered.doubtful |= {Position(p.file, p.line, p.column) for p in document.problems}
     gathered.whole = gathered.whole and document.root is not None
     if isinstance(document.root, MapNode):
+        gathered.written[name] = document.root
         entries = {
             key: Entry(entry.key_at, resolver.resolve(entry.node, secrets_allowed=key in _SECRETS_IN))
             for key, entry in document.root.entries.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import ipaddress
 import re
 import zoneinfo
 from collections.abc import Collection, Mapping
@@ -9,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJsonSchema, model_validator
 
+from reconcile.schedule import Schedule
 from rules.mistakes import Problem, short, suggestion
-from rules.models import Rule, Strict
+from rules.models import Duration, Rule, Strict, parse_duration
 
 if TYPE_CHECKING:
     from connectors.base import DatasetSettings, SourceSettings
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_STATE = "sqlite:///reconcile.db"
 DEFAULT_MEMORY = 2_000_000_000
 MIN_MEMORY = 64_000_000
+DEFAULT_LISTEN = "127.0.0.1:8321"
 COLUMN_TYPES = ("text", "integer", "decimal", "float", "boolean", "date", "instant")
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]i?B|B)", re.IGNORECASE)
@@ -82,6 +86,55 @@ def parse_state(value: Any) -> Any:
     return value
 
 
+def parse_kept(value: dt.timedelta) -> dt.timedelta:
+    """How long something is kept: a day or more, so that a slip of the pen does not empty the store."""
+    if value < dt.timedelta(days=1):
+        raise ValueError("is too short; keep it for 1d or more")
+    return value
+
+
+def parse_grace(value: dt.timedelta) -> dt.timedelta:
+    if value > dt.timedelta(hours=1):
+        raise ValueError("is too long to wait at a stop; write 1h or less")
+    return value
+
+
+def parse_limit(value: dt.timedelta) -> dt.timedelta:
+    """A limit on time that leaves room to do anything."""
+    if value < dt.timedelta(seconds=1):
+        raise ValueError("is too short; give it 1s or more")
+    return value
+
+
+def parse_listen(value: Any) -> Any:
+    """`host:port`, or `none`; raises ValueError."""
+    if str(value) != "none":
+        host, separator, port = str(value).rpartition(":")
+        if not separator or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+            raise ValueError(f"`{short(str(value))}` is not an address; write it like {DEFAULT_LISTEN}, or none")
+    return value
+
+
+def parse_traces(value: Any) -> Any:
+    if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", str(value)):
+        raise ValueError("is not an address; write it like http://localhost:4318/v1/traces")
+    return value
+
+
+def parse_heartbeat(value: SecretStr) -> SecretStr:
+    """An address that can be called; raises ValueError without repeating it."""
+    from notifications.http import web_address  # noqa: PLC0415 - only who has a watchdog pays for it
+
+    web_address("heartbeat", value.get_secret_value(), "a watchdog's address has its secret in its path")
+    return value
+
+
+def parse_networks(value: Any) -> Any:
+    from notifications.http import networks  # noqa: PLC0415 - see above
+
+    return networks(value)
+
+
 def _listed(value: Any) -> Any:
     return value if isinstance(value, (list, tuple)) else [value]
 
@@ -90,6 +143,29 @@ _NAMES_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)]
 Size = Annotated[int, BeforeValidator(parse_memory), WithJsonSchema({"type": "string", "examples": ["512MB", "2GB"]})]
 Zone = Annotated[str, BeforeValidator(parse_timezone)]
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Networks = Annotated[tuple[Network, ...], BeforeValidator(parse_networks), WithJsonSchema(_NAMES_SCHEMA)]
+
+
+class Retention(Strict):
+    """How long what is over is kept. The audit log keeps its entries for ever."""
+
+    details: Annotated[Duration, AfterValidator(parse_kept)] = Field(
+        default=parse_duration("90d"),
+        json_schema_extra={"default": "90d"},
+        description="What each run reported, and the text of delivered messages.",
+    )
+    runs: Annotated[Duration, AfterValidator(parse_kept)] = Field(
+        default=parse_duration("400d"),
+        json_schema_extra={"default": "400d"},
+        description="Runs and due times that no finding points at.",
+    )
+
+    @model_validator(mode="after")
+    def _details_first(self) -> Retention:
+        if self.details > self.runs:
+            raise ValueError("`details` cannot be kept longer than their `runs`")
+        return self
 
 
 class TopSettings(Strict):
@@ -103,6 +179,25 @@ class TopSettings(Strict):
     )
     timezone: Zone = Field(default="UTC", description="The time zone of times that do not say theirs.")
     memory: Size = Field(default=DEFAULT_MEMORY, description="How much memory detection may use.")
+    max_parallel: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=4, description="How many runs `reconcile serve` carries out at once."
+    )
+    grace_stop: Annotated[Duration, AfterValidator(parse_grace)] = Field(
+        default=parse_duration("30s"),
+        json_schema_extra={"default": "30s"},
+        description="How long runs under way may go on when `serve` is stopped.",
+    )
+    alerts: Names = Field(
+        default=(), description="Channels told of trouble with Reconcile itself; without any, those of the jobs."
+    )
+    retention: Retention = Field(default_factory=Retention, description="How long what is over is kept.")
+    listen: Annotated[str, BeforeValidator(parse_listen)] = Field(
+        default=DEFAULT_LISTEN, description="Where `serve` answers /healthz, /readyz and /metrics; none: nowhere."
+    )
+    traces: Annotated[str, BeforeValidator(parse_traces)] | None = Field(
+        default=None,
+        description="Where OpenTelemetry traces go (OTLP over HTTP), e.g. http://localhost:4318/v1/traces.",
+    )
 
 
 class Money(Strict):
@@ -165,6 +260,47 @@ class DatasetEntry(Strict):
     timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default the project's.")
 
 
+def _schedule(value: Any) -> Any:
+    return {"cron": value} if isinstance(value, str) else value
+
+
+class ScheduleEntry(Strict):
+    """When a job is due."""
+
+    cron: str = Field(description="Minute, hour, day of month, month, day of week, like 15 6 * * mon-fri.")
+    timezone: Zone | None = Field(default=None, description="The zone of these times; default the project's.")
+    jitter: Duration = Field(
+        default=parse_duration("0s"),
+        json_schema_extra={"default": "0s"},
+        description="Start up to so much later, by an amount that the slot decides.",
+    )
+    catch_up: Literal["latest", "skip", "all"] = Field(
+        default="latest", description="What to do with due times that passed while nothing ran."
+    )
+    max: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=10, description="How many due times `catch_up: all` makes up for, the latest ones."
+    )
+
+    @model_validator(mode="after")
+    def _comes_due(self) -> ScheduleEntry:
+        self.in_zone("UTC")
+        return self
+
+    def in_zone(self, default: str) -> Schedule:
+        """Raises ScheduleRefused, a ValueError."""
+        return Schedule(self.cron, self.timezone or default, self.jitter, self.catch_up, self.max)
+
+
+_SCHEDULE_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "examples": ["15 6 * * mon-fri"]},
+        ScheduleEntry.model_json_schema(),
+    ]
+}
+ScheduleField = Annotated[ScheduleEntry, BeforeValidator(_schedule), WithJsonSchema(_SCHEDULE_SCHEMA)]
+TimeLimit = Annotated[Duration, AfterValidator(parse_limit)]
+
+
 class JobEntry(Strict):
     """Rules that run together."""
 
@@ -174,6 +310,29 @@ class JobEntry(Strict):
     notify: Names = Field(default=(), description="Channels that are told.")
     existing: Literal["summary", "report", "ignore"] = Field(
         default="summary", description="What a rule's first run tells of findings that were there before."
+    )
+    schedule: ScheduleField | None = Field(default=None, description="When `reconcile serve` runs it.")
+    after: Names = Field(default=(), description="Run when these jobs have all succeeded anew.")
+    watch: Names = Field(default=(), description="Run when a file of these datasets arrives or changes.")
+    priority: Annotated[int, Field(ge=-100, le=100)] = Field(
+        default=0, description="Which of several due jobs starts first: the higher one."
+    )
+    time_limit: TimeLimit = Field(
+        default=parse_duration("1h"), json_schema_extra={"default": "1h"}, description="How long one rule may take."
+    )
+    stall: TimeLimit = Field(
+        default=parse_duration("15m"),
+        json_schema_extra={"default": "15m"},
+        description="How long a source may send nothing before the rule is ended.",
+    )
+    success_within: TimeLimit | None = Field(
+        default=None, description="Tell people when the job has not succeeded for so long."
+    )
+    heartbeat: Annotated[SecretStr, AfterValidator(parse_heartbeat)] | None = Field(
+        default=None, description="An address called after each success, for a watchdog outside."
+    )
+    heartbeat_allow: Networks = Field(
+        default=(), description="Networks besides public ones that `heartbeat` may be in, e.g. 10.0.0.0/8."
     )
 
 
@@ -207,12 +366,21 @@ class DatasetConfig:
 
 @dataclass(frozen=True)
 class JobConfig:
-    """Rules that run together, who is told, and what a rule's first run tells of what already exists."""
+    """Rules that run together, who is told, what makes them due, and what they may take."""
 
     name: str
     rules: tuple[str, ...]
     notify: tuple[str, ...] = ()
     existing: Literal["summary", "report", "ignore"] = "summary"
+    schedule: Schedule | None = None
+    after: tuple[str, ...] = ()
+    watch: tuple[str, ...] = ()
+    priority: int = 0
+    time_limit: dt.timedelta = dt.timedelta(hours=1)
+    stall: dt.timedelta = dt.timedelta(minutes=15)
+    success_within: dt.timedelta | None = None
+    heartbeat: SecretStr | None = None
+    heartbeat_allow: tuple[Network, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -230,7 +398,9 @@ class Project:
 
     `state` is an absolute address. `memory` is in bytes. `canonical` is the resolved configuration as one line of JSON
     with every secret left out, and `release` its sha256: two configurations that mean the same texts have the same.
-    `warnings` are mistakes that stop nothing, such as a dataset no rule reads.
+    `warnings` are mistakes that stop nothing, such as a dataset no rule reads. `alerts` are channels; `listen` is
+    host:port or None. `files` say the same as what was read, variables not filled in and comments left out, by path
+    from the folder of `path`, the main one first; None where a secret stands in them in clear and must not be kept.
     """
 
     path: Path
@@ -246,6 +416,13 @@ class Project:
     release: str
     version: int = 1
     warnings: tuple[Problem, ...] = ()
+    max_parallel: int = 4
+    grace_stop: dt.timedelta = dt.timedelta(seconds=30)
+    alerts: tuple[str, ...] = ()
+    retention: Retention = field(default_factory=Retention)
+    listen: str | None = None
+    traces: str | None = None
+    files: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def directory(self) -> Path:

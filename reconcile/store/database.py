@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import hmac
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,15 +11,24 @@ from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from reconcile.store import errors, key, tables, told
-from reconcile.store.engine import APPLICATION_ID, SCHEMA, Place, create_file, locate
+from reconcile.store import creation, errors, key, tables, told
+from reconcile.store.engine import (
+    APPLICATION_ID,
+    SCHEMA,
+    Place,
+    create_file,
+    frozen,
+    locate,
+    look_up_references,
+    standing,
+)
 
 Clock = Callable[[], dt.datetime]
 
 _LOCK = 0x7265636F6E63696C  # "reconcil": the advisory lock under which a PostgreSQL store is created or upgraded
 _META = sa.select(tables.meta.c.store_id, tables.meta.c.epoch, tables.meta.c.revision, tables.meta.c.key_check)
-_REVISION = sa.select(tables.meta.c.revision)
-_REVISION_AND_TIME = sa.select(tables.meta.c.revision, sa.func.clock_timestamp())
+_ADMITTED = sa.select(tables.meta.c.revision, tables.meta.c.epoch)
+_ADMITTED_AT = _ADMITTED.add_columns(sa.func.clock_timestamp())
 
 
 class Finisher(Protocol):
@@ -61,8 +69,10 @@ class Store:
         self._engine = place.engine
         self._patience = patience
         self._clock = clock
+        self._opened = standing(place)
         self.id = ""
         self.epoch = 0
+        self.revision = ""
         self.key = b""
         """The store's secret (32 bytes). It is for HMACs only and never leaves the process."""
 
@@ -89,6 +99,33 @@ class Store:
             raise
         return store
 
+    @classmethod
+    def examine(cls, file: Path) -> Store:
+        """The store in an SQLite file that nobody uses, for reading only, as it is: not upgraded, no file made beside.
+
+        Its key is in the key file beside it. Raises a StoreError; an older schema shows in `revision`.
+        """
+        store = cls(frozen(file), dt.timedelta(0), None)
+        try:
+            store._examine()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def schema_at(cls, url: str, root: Path) -> str | None:
+        """The schema of the store at a `state:` URL, which is left as it is; None where there is none yet."""
+        place = locate(url, root, dt.timedelta(seconds=10))
+        if place.file is not None and not place.file.exists():
+            return None
+        store = cls(place, dt.timedelta(seconds=10), None)
+        try:
+            with store._looking() as found:
+                return None if found is None else str(found.revision)
+        finally:
+            store.close()
+
     @property
     def where(self) -> str:
         """The store's place as errors name it: no password in it."""
@@ -98,6 +135,17 @@ class Store:
     def is_shared(self) -> bool:
         """True where other hosts can use it too (PostgreSQL), so that deadlines go by its clock."""
         return self._place.file is None
+
+    @property
+    def key_file(self) -> Path:
+        """Where the key stands, or will stand."""
+        return self._place.key_file
+
+    def heir(self, store_id: str, secret: bytes, epoch: int) -> Store:
+        """The store as it will be once a transaction that gives it this identity is kept; it shares our connections."""
+        one = Store(self._place, self._patience, self._clock)
+        one.id, one.key, one.epoch, one.revision = store_id, secret, epoch, self.revision
+        return one
 
     def close(self) -> None:
         self._engine.dispose()
@@ -109,15 +157,17 @@ class Store:
         self.close()
 
     @contextmanager
-    def begin(self) -> Iterator[Transaction]:
+    def begin(self, *, unchecked: bool = False) -> Iterator[Transaction]:
         """One read-write transaction: kept whole at the end of the block, or not at all when it raises.
 
         On SQLite writers queue at its start; on PostgreSQL it is READ COMMITTED. Raises a StoreError: StoreInDoubt
-        when the connection broke in COMMIT, else nothing was kept.
+        when the connection broke in COMMIT, else nothing was kept. `unchecked`: the caller sees to it that nothing
+        points at what it deletes; SQLite would look through whole tables for each row.
         """
         committing = False
+        self._refuse_another_file()
         try:
-            with self._engine.connect() as connection, connection.begin() as work:
+            with self._writing(unchecked=unchecked) as connection, connection.begin() as work:
                 tx = Transaction(self, connection, self._admit(connection))
                 yield tx
                 tx.finish()
@@ -130,6 +180,7 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[Transaction]:
         """One consistent, read-only view; it neither waits for writers nor holds them up."""
+        self._refuse_another_file()
         try:
             with self._reading() as connection, connection.begin():
                 yield Transaction(self, connection, self._admit(connection))
@@ -137,10 +188,27 @@ class Store:
             self._tell(error)
             raise
 
+    @contextmanager
+    def _writing(self, *, unchecked: bool) -> Iterator[sa.Connection]:
+        with self._engine.connect() as connection:
+            if self.is_shared or not unchecked:
+                yield connection
+                return
+            look_up_references(connection, wanted=False)
+            try:
+                yield connection
+            finally:
+                look_up_references(connection, wanted=True)
+
     def _reading(self) -> sa.Connection:
         if self.is_shared:
             return self._engine.connect().execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         return self._engine.connect().execution_options(reconcile_reading=True)
+
+    def _refuse_another_file(self) -> None:
+        """An open file that was moved or deleted still takes what is written, and a second process sees none of it."""
+        if standing(self._place) != self._opened:
+            raise errors.StoreGone(self.where)
 
     def _tell(self, error: sa.exc.DBAPIError, *, committing: bool = False) -> None:
         sentence = told.in_words(error, self.where, self._patience, committing=committing)
@@ -148,12 +216,17 @@ class Store:
             raise sentence from error
 
     def _admit(self, connection: sa.Connection) -> dt.datetime:
-        """The time, and the check that nobody upgraded the store under us."""
-        if self.is_shared:
-            revision, now = connection.execute(_REVISION_AND_TIME).one()
-        else:
-            revision, now = connection.execute(_REVISION).scalar_one(), dt.datetime.now(dt.UTC)
-        self._refuse_newer(revision)
+        """The time, and the check that nobody upgraded or restored the store under us.
+
+        Without a row: a restore emptied the table after our snapshot, for which we waited (PostgreSQL).
+        """
+        found = connection.execute(_ADMITTED_AT if self.is_shared else _ADMITTED).one_or_none()
+        if found is None:
+            raise errors.StoreReplaced(self.where)
+        self._refuse_newer(found[0])
+        if found[1] != self.epoch:
+            raise errors.StoreReplaced(self.where)
+        now = found[2] if self.is_shared else dt.datetime.now(dt.UTC)
         return self._clock() if self._clock else now.astimezone(dt.UTC)
 
     def _refuse_newer(self, revision: str) -> None:
@@ -164,19 +237,34 @@ class Store:
 
     def _prepare(self, given: bytes | None) -> None:
         create_file(self._place)
+        self._opened = standing(self._place)
+        with self._looking() as there:
+            ready = there is not None and there.revision >= tables.REVISION
+            found = there if there is not None and ready else self._create_or_upgrade(given)
+        self._take(found)
+        self.key = key.fitting(self._place.key_file, self.where, self.id, found.key_check, given)
+
+    def _examine(self) -> None:
+        with self._looking() as found:
+            if found is None:
+                raise errors.StoreUnreadable(self.where, "it is empty")
+        self._take(found)
+        self.key = key.fitting(self._place.key_file, self.where, self.id, found.key_check)
+
+    @contextmanager
+    def _looking(self) -> Iterator[sa.Row[str, int, str, str] | None]:
+        """The meta row, and a driver's errors in our words until the end of the block."""
         try:
             with self._reading() as connection, connection.begin():
                 found = self._identity(connection)
-            if found is None or found.revision < tables.REVISION:
-                found = self._create_or_upgrade(given)
+            yield found
         except sa.exc.DBAPIError as error:
             self._tell(error)
             raise
+
+    def _take(self, found: sa.Row[str, int, str, str]) -> None:
         self._refuse_newer(found.revision)
-        self.id, self.epoch = found.store_id, found.epoch
-        self.key = given or key.read(self._place.key_file, self.where)
-        if not hmac.compare_digest(key.check(self.key, self.id), found.key_check):
-            raise errors.StoreKeyMissing(self.where, str(self._place.key_file), "belongs to another store")
+        self.id, self.epoch, self.revision = found.store_id, found.epoch, found.revision
 
     def _identity(self, connection: sa.Connection) -> sa.Row[str, int, str, str] | None:
         """The meta row; None for an empty database. Raises StoreForeign for one that is not ours."""
@@ -189,7 +277,10 @@ class Store:
         if not ours or "audit_head" not in names:
             shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
             raise errors.StoreForeign(self.where, f"the tables {shown}" if len(names) > 1 else f"the table {shown}")
-        return connection.execute(_META).one()
+        found = connection.execute(_META).one_or_none()
+        if found is None:
+            raise errors.StoreReplaced(self.where)
+        return found
 
     def _tables(self, connection: sa.Connection) -> list[str]:
         if self.is_shared:
@@ -200,8 +291,6 @@ class Store:
 
     def _create_or_upgrade(self, given: bytes | None) -> sa.Row[str, int, str, str]:
         """Under a lock that lets one process do it; the others find it done."""
-        from reconcile.store import migrations  # noqa: PLC0415 - Alembic costs 0.2 s, and is needed once a release
-
         with self._engine.begin() as connection:
             if self.is_shared:
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
@@ -212,12 +301,18 @@ class Store:
                 connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
             else:
                 connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-            migrations.upgrade(connection, tables.REVISION)
             if found is None:
+                creation.create(connection)
                 self._christen(connection, given)
             else:
-                connection.execute(sa.update(tables.meta).values(revision=tables.REVISION))
+                self._upgrade(connection)
             return connection.execute(_META).one()
+
+    def _upgrade(self, connection: sa.Connection) -> None:
+        from reconcile.store import migrations  # noqa: PLC0415 - Alembic costs 0.2 s, and is needed once a release
+
+        migrations.upgrade(connection, tables.REVISION)
+        connection.execute(sa.update(tables.meta).values(revision=tables.REVISION))
 
     def _christen(self, connection: sa.Connection, given: bytes | None) -> None:
         store_id = f"st_{secrets.token_hex(16)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import sqlite3
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +89,24 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
+def look_up_references(connection: sa.Connection, *, wanted: bool) -> None:
+    """Whether SQLite checks foreign keys in the next transactions of this connection; call it between two of them."""
+    driver: Any = connection.connection.driver_connection
+    driver.execute(f"PRAGMA foreign_keys = {'ON' if wanted else 'OFF'}")
+
+
+def frozen(file: Path) -> Place:
+    """An SQLite file that nobody changes, for reading: without locks, and without files of SQLite's own beside it."""
+    address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool, hide_parameters=True)
+    sa.event.listen(engine, "begin", _begin_sqlite)
+    return Place(engine, str(file), file.with_name(file.name + ".key"), file)
+
+
 def create_file(place: Place) -> None:
     """An empty SQLite file readable by its owner only (findings hold personal data), unless something is there."""
     file = place.file
@@ -101,6 +120,15 @@ def create_file(place: Place) -> None:
         raise errors.StoreNotWritable(place.where, error.strerror or str(error)) from error
     if not file.is_file():
         raise errors.StoreUrlRefused(f"{place.where}: it is not a file")
+
+
+def standing(place: Place) -> tuple[int, int] | None:
+    """Which file stands at the place of an SQLite store (device, inode); None for none, and for a server."""
+    try:
+        found = os.stat(place.file) if place.file is not None else None
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found is not None else None
 
 
 def _postgresql(url: sa.URL, root: Path, patience: dt.timedelta) -> Place:

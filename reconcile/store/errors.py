@@ -100,7 +100,17 @@ class StoreUnreadable(StoreError):
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(
             f"The state database {where} cannot be read: {reason}. It was left as it is; "
-            "name another file in `state:`, or restore this one from a backup"
+            "move it away, and `reconcile restore` a backup in its place"
+        )
+
+
+class StoreGone(StoreError):
+    """The file that was opened does not stand at its place any more; what is written to it now, nobody would find."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"The state database {where} is not the file that was opened: it was moved, deleted or replaced meanwhile. "
+            "Nothing more was written; put it back, and start again what used it"
         )
 
 
@@ -128,7 +138,20 @@ class StoreKeyMissing(StoreError):
     """The store exists but its key file is gone or is another store's."""
 
     def __init__(self, where: str, path: str, problem: str) -> None:
+        self.path, self.problem = path, problem
         super().__init__(
             f"The key file {path} of the state database {where} {problem}. Copy back the file that was made with "
             "this database: without it the subjects of the audit log cannot be named"
+        )
+
+
+class StoreReplaced(StoreError):
+    """The state was restored from a backup while this process had it open."""
+
+    reaction = Reaction.RETRY
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"The state database {where} was restored from a backup under this process; nothing of its last step was "
+            "kept. Run it again, which goes on from what the backup holds"
         )

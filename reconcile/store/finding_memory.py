@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,13 +35,23 @@ class Memory:
     members: Mapping[str, Mapping[str, Row]]
 
 
+_TURN = dt.timedelta(minutes=1)
+"""More than a transaction waits for its turn. What stands as recorded later than that was so before the clock was set
+back."""
+
+
 @dataclass(frozen=True)
 class Entered:
-    """A rule at the start of a run: whether it never ran before, and whether what it matches changed since."""
+    """A rule at the start of a run: whether it never ran before, and whether what it matches changed since.
+
+    `overtaken`: another run brought the rule's findings up to date after this one began to read, so it may know of
+    records that this one did not see.
+    """
 
     first: bool
     edited: bool
     renamed: int = 0
+    overtaken: bool = False
 
 
 def insert_for(tx: Transaction, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
@@ -76,26 +86,31 @@ def standing(tx: Transaction, rule: RuleIdentity) -> Entered:
     return Entered(first=definition is None, edited=definition not in (None, rule.definition))
 
 
-def enter(tx: Transaction, rule: RuleIdentity, run: str) -> Entered:
-    """Take the rule for this transaction (runs of one rule queue here), bring findings over from its former name."""
+def enter(tx: Transaction, rule: RuleIdentity, run: str, read_at: dt.datetime) -> Entered:
+    """Take the rule for this transaction (runs of one rule queue here), bring findings over from its former name.
+
+    The run began to read at `read_at`.
+    """
     begun = insert_for(tx, rule_state).on_conflict_do_nothing()
     was = former_name(tx, rule)
     locked = _DEFINITIONS.order_by(rule_state.c.rule).with_for_update()
-    there = {row.rule: row.definition for row in tx.connection.execute(locked, {"names": [rule.name, was or ""]})}
+    there = {row.rule: row for row in tx.connection.execute(locked, {"names": [rule.name, was or ""]})}
     renamed = _rename(tx, was, rule.name, there) if was in there else 0
-    definition = there.get(rule.name, there.get(was or ""))
-    if definition is None:
+    known = there.get(rule.name, there.get(was or ""))
+    if known is None:
         row = {"rule": rule.name, "definition": rule.definition, "first_run": run, "first_run_at": tx.now}
-        inserted = tx.connection.execute(begun.values(row | {"last_run": run, "last_run_at": tx.now}))
-        if inserted.rowcount:
+        mine = begun.values(row | {"last_run": run, "last_run_at": tx.now}).returning(rule_state.c.rule)
+        if tx.connection.execute(mine).one_or_none() is not None:  # psycopg counts no rows of such an insert
             return Entered(first=True, edited=False)
-        definition = tx.connection.execute(locked, {"names": [rule.name]}).one().definition
+        known = tx.connection.execute(locked, {"names": [rule.name]}).one()
+    overtaken = known.last_run != run and read_at < known.last_run_at < tx.now + _TURN
     update = {"definition": rule.definition, "last_run": run, "last_run_at": tx.now}
     tx.connection.execute(sa.update(rule_state).where(rule_state.c.rule == rule.name).values(update))
-    return Entered(first=False, edited=definition != rule.definition, renamed=renamed)
+    edited = known.definition != rule.definition
+    return Entered(first=False, edited=edited, renamed=renamed, overtaken=overtaken)
 
 
-def _rename(tx: Transaction, old: str | None, new: str, there: Mapping[str, str]) -> int:
+def _rename(tx: Transaction, old: str | None, new: str, there: Collection[str]) -> int:
     run = tx.connection.execute
     if new in there:
         run(sa.delete(rule_state).where(rule_state.c.rule == old))
@@ -216,7 +231,9 @@ def settle(tx: Transaction, finding: str, at: dt.datetime | None) -> None:
 _ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 _names: sa.BindParameter[Any] = sa.bindparam("names", expanding=True)
 _RENAMED_FROM = sa.select(rule_state.c.renamed_from).where(rule_state.c.rule == sa.bindparam("name"))
-_DEFINITIONS = sa.select(rule_state.c.rule, rule_state.c.definition).where(rule_state.c.rule.in_(_names))
+_DEFINITIONS = sa.select(
+    rule_state.c.rule, rule_state.c.definition, rule_state.c.last_run, rule_state.c.last_run_at
+).where(rule_state.c.rule.in_(_names))
 _MEMBERS = (
     sa.select(finding_members)
     .join(findings, findings.c.id == finding_members.c.finding)

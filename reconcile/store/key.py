@@ -28,6 +28,12 @@ def make(path: Path, where: str) -> bytes:
     if path.exists():
         return read(path, where)
     key = secrets.token_bytes(SIZE)
+    write(path, key, where)
+    return key
+
+
+def write(path: Path, key: bytes, where: str) -> None:
+    """The key file, whole or not at all; raises StoreNotWritable."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         handle = os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
@@ -36,13 +42,47 @@ def make(path: Path, where: str) -> bytes:
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise StoreNotWritable(where, f"its key file {path}: {error.strerror}") from error
+
+
+def next_of(path: Path) -> Path:
+    """Where the key of a state waits that is being restored; it takes the key file's place once that is kept."""
+    return path.with_name(f"{path.name}.next")
+
+
+def take_next(path: Path, where: str) -> None:
+    """Put the key that waits, if one does, into its place; another process may do so at the same time."""
+    try:
+        next_of(path).replace(path)
+        sync_folder(path.parent)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreNotWritable(where, f"its key file {path}: {error.strerror}") from error
+
+
+def fitting(path: Path, where: str, store_id: str, key_check: str, given: bytes | None = None) -> bytes:
+    """The key of this store: the one given, or that in the file. Raises StoreKeyMissing.
+
+    A restore that was killed at its end left the key in `next_of`; it is put in its place now.
+    """
+    waiting = next_of(path)
+    if given is None and waiting.exists() and _fits(read(waiting, where), store_id, key_check):
+        take_next(path, where)
+    key = given or read(path, where)
+    if not _fits(key, store_id, key_check):
+        raise StoreKeyMissing(where, str(path), "belongs to another store")
     return key
 
 
-def _sync_folder(folder: Path) -> None:
+def _fits(key: bytes, store_id: str, key_check: str) -> bool:
+    return hmac.compare_digest(check(key, store_id), key_check)
+
+
+def sync_folder(folder: Path) -> None:
+    """What was renamed in the folder stays so after a loss of power."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

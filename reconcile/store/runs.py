@@ -39,10 +39,16 @@ class Seen:
     groups: int
 
 
-def keep_release(tx: Transaction, release: str, config: Any) -> None:
-    """Remember a configuration by its hash; it is kept once."""
-    statement = insert_for(tx, releases).on_conflict_do_nothing()
-    tx.connection.execute(statement, {"hash": release, "config": config, "first_seen": tx.now})
+def keep_release(tx: Transaction, release: str, config: Any, files: Mapping[str, str] | None = None) -> None:
+    """Remember a configuration by its hash, once; texts that were not kept before are added, in their order."""
+    known = tx.connection.execute(_KNOWN_RELEASE, {"release": release}).one_or_none()
+    if known is not None and (known.has_files or files is None):
+        return
+    insert = insert_for(tx, releases)
+    statement = insert.on_conflict_do_update(index_elements=["hash"], set_={"files": insert.excluded.files})
+    pairs = None if files is None else [[path, text] for path, text in files.items()]
+    row = {"hash": release, "config": config, "first_seen": tx.now, "files": pairs}
+    tx.connection.execute(statement, row)
 
 
 def get(tx: Transaction, run: str) -> RunRow | None:
@@ -154,4 +160,9 @@ def end_failure(tx: Transaction, job: str, subject: str) -> None:
 _RUN = tuple(
     runs.c[name]
     for name in ("id", "job", "slot", "release", "trigger", "status", "attempt", "started", "finished", "summary")
+)
+_KNOWN_RELEASE = (
+    sa.select(releases.c.files.is_not(None).label("has_files"))
+    .where(releases.c.hash == sa.bindparam("release"))
+    .with_for_update(read=True, key_share=True)  # it is not thrown away before the run that needs it is there
 )

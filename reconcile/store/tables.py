@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Document, Instant, Json, Word
 
-REVISION = "0001"
+REVISION = "0002"
 """The schema this program reads and writes. Revisions are counted, so that newer and older compare as text."""
 
 metadata = sa.MetaData(
@@ -41,8 +41,26 @@ releases = sa.Table(
     sa.Column("hash", Word, primary_key=True),
     sa.Column("config", Json, nullable=False),
     sa.Column("first_seen", Instant, nullable=False),
+    sa.Column("files", Json),
 )
-"""Every configuration that ever ran, secrets redacted, by its content hash."""
+"""Every configuration that ever ran, secrets redacted, by its content hash.
+
+`files` are its texts with variables not filled in, pairs of path and text, the main one first; null where a secret
+stands in one in clear.
+"""
+
+promotion = sa.Table(
+    "promotion",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.CheckConstraint("id = 1", name="one_row"),
+    sa.Column("release", Word, sa.ForeignKey("releases.hash"), nullable=False),
+    sa.Column("held", sa.Boolean, nullable=False),
+    sa.Column("since", Instant, nullable=False),
+    sa.Column("by", Word, nullable=False),
+    sa.Column("note", sa.Text),
+)
+"""One row: the release that new runs take. `held`: only a person's promotion changes it."""
 
 runs = sa.Table(
     "runs",
@@ -51,7 +69,7 @@ runs = sa.Table(
     sa.Column("job", Word, nullable=False),
     sa.Column("slot", Instant, nullable=False),
     sa.Column("release", Word, sa.ForeignKey("releases.hash"), nullable=False),
-    sa.Column("trigger", Word, nullable=False),  # manual | slot | schedule
+    sa.Column("trigger", Word, nullable=False),  # manual | rules | slot | schedule | after | file | request
     sa.Column("status", Word, nullable=False),  # running | succeeded | failed
     sa.Column("attempt", sa.Integer, nullable=False),
     sa.Column("fence", sa.BigInteger, nullable=False),
@@ -59,8 +77,124 @@ runs = sa.Table(
     sa.Column("finished", Instant),
     sa.Column("summary", Json),
     sa.UniqueConstraint("job", "slot"),
+    sa.Index(None, "job", "status", "fence"),
 )
-"""One row a job and slot; `attempt` counts how often it was taken up, `fence` is the lease it runs under."""
+"""One row a job and slot; `attempt` counts how often it was taken up, `fence` is the lease it runs under.
+
+Fences of a job's lease only rise, so they tell which of its runs is the later one even where the clock was set back.
+"""
+
+schedules = sa.Table(
+    "schedules",
+    metadata,
+    sa.Column("job", Word, primary_key=True),
+    sa.Column("revision", Word, nullable=False),  # hash of what decides its due times
+    sa.Column("since", Instant, nullable=False),
+    sa.Column("watermark", Instant, nullable=False),
+)
+"""A job's schedule as it was last seen: no slot is due before `since`, all up to `watermark` stand in `slots`."""
+
+slots = sa.Table(
+    "slots",
+    metadata,
+    sa.Column("job", Word, primary_key=True),
+    sa.Column("slot", Instant, primary_key=True),
+    sa.Column("cause", Word, nullable=False),  # schedule:2026-11-21T06:15/0 | after:run1_… | file:… | request:…
+    sa.Column("tzdata", Word),  # which time zone data made an instant of the local time
+    sa.Column("status", Word, nullable=False),  # due | running | succeeded | failed | missed
+    sa.Column("reason", sa.Text),
+    sa.Column("priority", sa.Integer, nullable=False),
+    sa.Column("start_at", Instant, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("sources", Json, nullable=False),
+    sa.Column("owner", Json),
+    sa.Column("fence", sa.BigInteger, nullable=False),
+    sa.Column("lease_until", Instant, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("ended_at", Instant),
+    sa.UniqueConstraint("job", "cause"),
+    sa.Index(None, "status", "start_at"),
+    sa.Index(None, "job", "status", "slot"),
+)
+"""Every due time of every job, run or not. `cause` is what made it due, at most once a job; `start_at` is when it may
+start: with its jitter, or its next attempt. `owner` and `fence` are those of the process that has its run carried out.
+"""
+
+awaited = sa.Table(
+    "awaited",
+    metadata,
+    sa.Column("job", Word, primary_key=True),
+    sa.Column("other", Word, primary_key=True),
+    sa.Column("fence", sa.BigInteger, nullable=False),
+)
+"""For a job that runs `after` others: the fence of each other's success that it has answered; only later ones count."""
+
+watches = sa.Table(
+    "watches",
+    metadata,
+    sa.Column("job", Word, primary_key=True),
+    sa.Column("dataset", Word, primary_key=True),
+    sa.Column("digest", Word),
+    sa.Column("seen_at", Instant, nullable=False),
+    sa.Column("pending", Word),
+    sa.Column("pending_since", Instant),
+)
+"""The files of a watched dataset (names, sizes, times) as they were when a run was last made due for them.
+
+`digest` is null until there was a file. `pending` is how they look since `pending_since`: perhaps being written still.
+"""
+
+pauses = sa.Table(
+    "pauses",
+    metadata,
+    sa.Column("subject", Word, primary_key=True),  # everything | job:nightly
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("by", Word, nullable=False),
+    sa.Column("since", Instant, nullable=False),
+    sa.Column("until", Instant),
+)
+"""What a person stopped; it starts again at `until`, or when a person says so."""
+
+troubles = sa.Table(
+    "troubles",
+    metadata,
+    sa.Column("subject", Word, primary_key=True),  # configuration | clock | job:nightly | late:nightly
+    sa.Column("job", Word),
+    sa.Column("sentence", sa.Text, nullable=False),
+    sa.Column("since", Instant, nullable=False),
+    sa.Column("channels", Json, nullable=False),
+)
+"""What is wrong with Reconcile itself: told once when it begins (the row) and once when it ends (its delete).
+
+`channels` were told that it began, and will be told that it ended.
+"""
+
+expectations = sa.Table(
+    "expectations",
+    metadata,
+    sa.Column("job", Word, primary_key=True),
+    sa.Column("since", Instant),
+)
+"""Jobs that have to succeed within a time, counted from their last success or `since`, whichever is later.
+
+`since` is null while the job is paused.
+"""
+
+clock = sa.Table(
+    "clock",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.CheckConstraint("id = 1", name="one_row"),
+    sa.Column("wall", Instant, nullable=False),
+    sa.Column("boot", Word, nullable=False),
+    sa.Column("boot_ns", sa.BigInteger, nullable=False),
+    sa.Column("held_since", Instant),
+    sa.Column("held_from", Instant),
+)
+"""One row: the time at the scheduler's last tick, by the store's clock and by the host's that nobody sets.
+
+`held_since`: the two disagreed then, and what goes by dates waits for a person; `held_from` is the time before it.
+"""
 
 run_rules = sa.Table(
     "run_rules",
@@ -148,7 +282,7 @@ findings = sa.Table(
     sa.Column("decided_by", Word),
     sa.Column("note", sa.Text),
     sa.Column("merged_into", Word, sa.ForeignKey("findings.id")),
-    sa.Index(None, "rule", "state"),
+    sa.Index(None, "rule", "state", "severity"),
 )
 """One group of records over its whole life. `version` rises with every change worth telling."""
 

@@ -1,0 +1,95 @@
+"""Whether the clock can be believed: at every tick the store's time is compared with the host's time since boot.
+
+A clock that jumped forward would let what goes by dates go too far: a month of missed slots run at once, what is kept
+for thirty days thrown away, approvals run out. So after a jump of more than ten minutes, either way, that waits until
+a person says that the new time is right. Slots that come due after the jump are run as ever.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from reconcile import audit, lease
+from reconcile.store import Transaction
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import clock
+from rules.values import canonical_instant
+
+JUMP = dt.timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class HostTime:
+    """Nanoseconds since boot, sleep included, and which boot that was: a time nobody sets."""
+
+    boot: str
+    ns: int
+
+
+def this_host() -> HostTime:
+    return HostTime(lease.boot_id(), lease.boot_time())
+
+
+@dataclass(frozen=True)
+class Held:
+    """What goes by dates waits: the clock jumped when it should have said `since`, give or take, from `before` on."""
+
+    since: dt.datetime
+    before: dt.datetime
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The clock jumped from about {_minute(self.before)} to {_minute(self.since)}. Slots in between are not "
+            "caught up and nothing old is thrown away until a person has looked: set the clock right, then "
+            "`reconcile resume --clock`"
+        )
+
+
+def look(tx: Transaction, host: HostTime) -> Held | None:
+    """Compare the clocks and remember them; what is held, now or from before. Call it at every tick."""
+    row = tx.connection.execute(sa.select(clock)).one_or_none()
+    values = {"wall": tx.now, "boot": host.boot, "boot_ns": host.ns}
+    if row is None:
+        tx.connection.execute(insert_for(tx, clock).values(id=1, **values))
+        return None
+    held = Held(row.held_since, row.held_from) if row.held_since else None
+    if _jumped(tx.now - row.wall, host, row):
+        held = Held(tx.now, min(row.wall, held.before) if held else row.wall)
+        values |= {"held_since": held.since, "held_from": held.before}
+        body = {"from": canonical_instant(row.wall), "to": canonical_instant(tx.now)}
+        audit.append(tx, "reconcile", "clock.jumped", "clock", body)
+    tx.connection.execute(sa.update(clock).values(values))
+    return held
+
+
+def held(tx: Transaction) -> Held | None:
+    row = tx.connection.execute(sa.select(clock.c.held_since, clock.c.held_from)).one_or_none()
+    return None if row is None or row.held_since is None else Held(*row)
+
+
+def confirm(tx: Transaction, actor: str) -> Held | None:
+    """A person says that the time is right; what was held, None when nothing was."""
+    was = held(tx)
+    if was is not None:
+        tx.connection.execute(sa.update(clock).values(held_since=None, held_from=None))
+        body = {"from": canonical_instant(was.before), "to": canonical_instant(was.since)}
+        audit.append(tx, actor, "clock.confirmed", "clock", body)
+    return was
+
+
+def _jumped(went: dt.timedelta, host: HostTime, row: sa.Row[object]) -> bool:
+    """Across a boot only a step back can be told from time that passed."""
+    really = (
+        dt.timedelta(microseconds=(host.ns - row.boot_ns) / 1000)
+        if host.boot == row.boot
+        else max(went, dt.timedelta(0))
+    )
+    return abs(went - really) > JUMP
+
+
+def _minute(time: dt.datetime) -> str:
+    return f"{time:%d %b %Y %H:%M} UTC"

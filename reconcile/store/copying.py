@@ -1,0 +1,90 @@
+"""A whole store as rows, from one database to another: what stands in them is copied as it is, not understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.store.columns import Document, Instant, Json, Word
+from reconcile.store.tables import metadata
+
+BATCH = 1_000
+"""Rows in memory at once."""
+
+_OURS = (Document, Instant, Json, Word)
+
+IN_ORDER: tuple[sa.Table, ...] = tuple(metadata.sorted_tables)
+"""Every table, behind those it points at."""
+
+
+def _as_stored(table: sa.Table) -> sa.TableClause:
+    return sa.table(
+        table.name, *(sa.column(c.name, sa.Text() if isinstance(c.type, _OURS) else c.type) for c in table.c)
+    )
+
+
+_RAW = {table.name: _as_stored(table) for table in IN_ORDER}
+_PLAIN = {table.name: [c.name for c in table.c if isinstance(c.type, sa.Text)] for table in IN_ORDER}
+_WITHIN = {
+    table.name: [one.parent.name for one in table.foreign_keys if one.column.table is table] for table in IN_ORDER
+}
+"""Columns that point at another row of their own table, which may come later."""
+
+
+def counts(connection: sa.Connection) -> dict[str, int]:
+    """How many rows each table holds."""
+    return {
+        table.name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in IN_ORDER
+    }
+
+
+def rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[dict[str, Any]]]:
+    """All rows of a table in batches, as they are stored."""
+    query = sa.select(*_RAW[table.name].c)
+    found = connection.execute(query, execution_options={"yield_per": BATCH}).mappings()
+    for some in found.partitions():
+        yield [dict(row) for row in some]
+
+
+def copy(old: sa.Connection, new: sa.Connection) -> dict[str, int]:
+    """Every row of one store into another one whose tables are there and empty; how many rows of each table."""
+    return {table.name: _copy(old, new, table) for table in IN_ORDER}
+
+
+def _copy(old: sa.Connection, new: sa.Connection, table: sa.Table) -> int:
+    raw, copied = _RAW[table.name], 0
+    later: dict[str, list[dict[str, Any]]] = {name: [] for name in _WITHIN[table.name]}
+    [key, *_] = table.primary_key.columns.keys()
+    for batch in rows(old, table):
+        for row in batch:
+            _fit(row, table.name, new)
+            for name, pointing in later.items():
+                if row[name] is not None:
+                    pointing.append({"of": row[key], "to": row[name]})
+                    row[name] = None
+        new.execute(sa.insert(raw), batch)
+        copied += len(batch)
+    for name, pointing in later.items():
+        if pointing:
+            point = sa.update(raw).where(raw.c[key] == sa.bindparam("of")).values({name: sa.bindparam("to")})
+            new.execute(point, pointing)
+    return copied
+
+
+def _fit(row: dict[str, Any], table: str, new: sa.Connection) -> None:
+    """PostgreSQL's text holds no NUL; in sentences for people, where one could stand, it gives way to a sign for it."""
+    if new.dialect.name == "postgresql":
+        for name in _PLAIN[table]:
+            if row[name] is not None:
+                row[name] = row[name].replace("\0", "␀")
+
+
+def clear(connection: sa.Connection) -> None:
+    """Empty every table. On SQLite the caller's connection must not look up references."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.text(f"TRUNCATE {', '.join(table.name for table in IN_ORDER)}"))
+        return
+    for table in reversed(IN_ORDER):
+        connection.execute(sa.delete(table))

@@ -1,0 +1,208 @@
+"""What the store knows of due times: each job's schedule as last seen, and every slot with what became of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import schedules, slots
+
+_CLAIMS = 0x7265636F6E636C6D  # the advisory lock that puts those who take slots in a row, so that shares are counted
+
+
+@dataclass(frozen=True)
+class ScheduleRow:
+    """A job's schedule as it was last seen."""
+
+    job: str
+    revision: str
+    since: dt.datetime
+    watermark: dt.datetime
+
+
+@dataclass(frozen=True)
+class NewSlot:
+    """A slot to be written down: due, or `missed` with its reason. `cause` makes it due once a job."""
+
+    job: str
+    slot: dt.datetime
+    cause: str
+    start_at: dt.datetime
+    priority: int = 0
+    sources: tuple[str, ...] = ()
+    tzdata: str | None = None
+    missed: str | None = None
+
+
+@dataclass(frozen=True)
+class SlotRow:
+    """One slot as it stands."""
+
+    job: str
+    slot: dt.datetime
+    cause: str
+    status: str
+    reason: str | None
+    priority: int
+    start_at: dt.datetime
+    attempts: int
+    sources: tuple[str, ...]
+    owner: Any
+    fence: int
+    lease_until: dt.datetime
+    created_at: dt.datetime
+    ended_at: dt.datetime | None
+
+    @property
+    def trigger(self) -> str:
+        """What made it due, as a run's row says it: schedule, after, file or request."""
+        return self.cause.partition(":")[0]
+
+
+_COLUMNS = tuple(slots.c[name] for name in SlotRow.__dataclass_fields__)
+
+
+def _row(row: sa.Row[Any]) -> SlotRow:
+    found = SlotRow(**row._asdict())
+    return replace(found, sources=tuple(found.sources))
+
+
+# Schedules
+
+
+def schedule_rows(tx: Transaction) -> dict[str, ScheduleRow]:
+    query = sa.select(schedules.c.job, schedules.c.revision, schedules.c.since, schedules.c.watermark)
+    return {row.job: ScheduleRow(*row) for row in tx.connection.execute(query)}
+
+
+def keep_schedule(tx: Transaction, row: ScheduleRow) -> None:
+    insert = insert_for(tx, schedules)
+    newer = {name: insert.excluded[name] for name in ("revision", "since", "watermark")}
+    tx.connection.execute(insert.on_conflict_do_update(index_elements=["job"], set_=newer), asdict(row))
+
+
+def forget_schedules(tx: Transaction, jobs: Iterable[str]) -> None:
+    tx.connection.execute(sa.delete(schedules).where(schedules.c.job.in_(list(jobs))))
+
+
+# Slots
+
+
+def write_down(tx: Transaction, new: Sequence[NewSlot]) -> None:
+    """Keep slots; one that is there already, by its time or by its cause, stays as it is."""
+    rows = [
+        {
+            "job": one.job,
+            "slot": one.slot,
+            "cause": one.cause,
+            "tzdata": one.tzdata,
+            "status": "due" if one.missed is None else "missed",
+            "reason": one.missed,
+            "priority": one.priority,
+            "start_at": one.start_at,
+            "attempts": 0,
+            "sources": list(one.sources),
+            "fence": 0,
+            "lease_until": tx.now,
+            "created_at": tx.now,
+            "ended_at": None if one.missed is None else tx.now,
+        }
+        for one in new
+    ]
+    if rows:
+        tx.connection.execute(insert_for(tx, slots).on_conflict_do_nothing(), rows)
+
+
+def get(tx: Transaction, job: str, slot: dt.datetime) -> SlotRow | None:
+    found = tx.connection.execute(sa.select(*_COLUMNS).where(slots.c.job == job, slots.c.slot == slot)).one_or_none()
+    return None if found is None else _row(found)
+
+
+def listed(
+    tx: Transaction, *, job: str | None = None, statuses: Sequence[str] = (), limit: int | None = None
+) -> list[SlotRow]:
+    """Slots, the newest first."""
+    query = sa.select(*_COLUMNS).order_by(slots.c.slot.desc(), slots.c.job).limit(limit)
+    if job is not None:
+        query = query.where(slots.c.job == job)
+    if statuses:
+        query = query.where(slots.c.status.in_(statuses))
+    return [_row(row) for row in tx.connection.execute(query)]
+
+
+def waiting(tx: Transaction, job: str) -> list[SlotRow]:
+    """The due slots of a job, oldest first."""
+    mine = sa.select(*_COLUMNS).where(slots.c.job == job, slots.c.status == "due").order_by(slots.c.slot)
+    return [_row(row) for row in tx.connection.execute(mine)]
+
+
+def anything_to_do(tx: Transaction) -> bool:
+    """Whether a slot may start now, or one is marked as running."""
+    ready = sa.or_(sa.and_(slots.c.status == "due", slots.c.start_at <= tx.now), slots.c.status == "running")
+    return bool(tx.connection.execute(sa.select(sa.exists().where(ready))).scalar())
+
+
+def take_turns(tx: Transaction) -> None:
+    """Whoever takes slots does so one after another until its transaction ends."""
+    if tx.store.is_shared:
+        tx.connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _CLAIMS})
+
+
+def running(tx: Transaction) -> list[SlotRow]:
+    return [_row(row) for row in tx.connection.execute(sa.select(*_COLUMNS).where(slots.c.status == "running"))]
+
+
+def ready(tx: Transaction) -> list[SlotRow]:
+    """Due slots that may start, the most urgent first."""
+    query = (
+        sa.select(*_COLUMNS)
+        .where(slots.c.status == "due", slots.c.start_at <= tx.now)
+        .order_by(slots.c.priority.desc(), slots.c.start_at, slots.c.slot, slots.c.job)
+    )
+    return [_row(row) for row in tx.connection.execute(query)]
+
+
+def take(tx: Transaction, row: SlotRow, owner: Mapping[str, Any], until: dt.datetime) -> SlotRow | None:
+    """Make a due slot this process's; None when it is not as it was."""
+    values = {
+        "status": "running",
+        "owner": dict(owner),
+        "lease_until": until,
+        "attempts": slots.c.attempts + 1,
+        "fence": slots.c.fence + 1,
+        "reason": None,
+    }
+    taken = tx.connection.execute(_as_it_was(row).values(values).returning(*_COLUMNS)).one_or_none()
+    return None if taken is None else _row(taken)
+
+
+def renew(tx: Transaction, row: SlotRow, owner: Mapping[str, Any], until: dt.datetime) -> bool:
+    """False when the slot is not this process's any more."""
+    return _changed(tx, row, owner=dict(owner), lease_until=until)
+
+
+def end(tx: Transaction, row: SlotRow, status: str, reason: str | None = None) -> bool:
+    """Nothing more is to be done for a slot; False when it is not as it was."""
+    return _changed(tx, row, status=status, reason=reason, owner=None, ended_at=tx.now)
+
+
+def again(tx: Transaction, row: SlotRow, start_at: dt.datetime, reason: str | None, *, count: bool = True) -> bool:
+    """A slot that is to be run again, from `start_at` on; without `count` this attempt was none."""
+    attempts = row.attempts if count else row.attempts - 1
+    return _changed(tx, row, status="due", reason=reason, owner=None, start_at=start_at, attempts=attempts)
+
+
+def _as_it_was(row: SlotRow) -> Any:
+    return sa.update(slots).where(
+        slots.c.job == row.job, slots.c.slot == row.slot, slots.c.fence == row.fence, slots.c.status == row.status
+    )
+
+
+def _changed(tx: Transaction, row: SlotRow, **values: Any) -> bool:
+    return tx.connection.execute(_as_it_was(row).values(values)).rowcount == 1

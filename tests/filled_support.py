@@ -1,0 +1,290 @@
+"""A store of any released schema with something in every table, in every state: for upgrades, backups and compaction.
+
+A new migration adds its rows to ROWS under its revision, as they are stored; the tests run over all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+from alembic.script import ScriptDirectory
+from runs_support import START
+
+from reconcile.slots import parse_slot, run_id
+from reconcile.store import creation, key, migrations, tables
+
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+
+KEY = bytes(range(32))
+STORE = "st_" + "5" * 32
+SQLITE = "sqlite:///state.db"
+
+AT = "2020-11-20T12:00:00.000000Z"
+LATER = "2020-11-20T12:05:00.000000Z"
+RUNNING = run_id("nightly", parse_slot(START, ZoneInfo("UTC")))
+RELEASE = "ab" * 32
+OWNER = json.dumps(
+    {"boot": "a-former-boot", "boot_deadline": 1, "host": "h", "pid": 1, "pids": "pid:[1]", "started": 1}
+)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _outcome(**more: Any) -> Row:
+    counts = dict.fromkeys(("grown", "known", "merged", "new", "reopened", "resolved", "settled"), 0)
+    said = {"rule": "old-rule", "dataset": "charges", "severity": "high", "engine": "embedded", "reason": "because"}
+    said |= {"read": 4, "scanned": 4, "groups": 1, "groups_before": [1], "money": {"EUR": "20.00"}, "seconds": 0.1}
+    said |= {"skipped": [{"column": "order_id", "reason": "null", "records": 1, "first": "row 7"}]}
+    return said | {"findings": counts, "first_run": False, "edited": False} | more
+
+
+def summary(run: str, slot: str, status: str = "succeeded", **more: Any) -> str:
+    """A run's report as it is stored."""
+    said: Row = {"run": run, "job": "nightly", "slot": slot, "release": RELEASE, "status": status, "attempt": 1}
+    return _json(said | {"rules": [_outcome(**more)], "messages": [], "checked": ["old-rule"]})
+
+
+def run_row(run: str, slot: str, status: str, *, job: str = "nightly", fence: int = 1, ended: str = LATER) -> Row:
+    over = status != "running"
+    report = summary(run, slot, status) if status in ("succeeded", "failed") else None
+    row = {"id": run, "job": job, "slot": slot, "release": RELEASE, "trigger": "slot", "status": status, "attempt": 1}
+    return row | {"fence": fence, "started": AT, "finished": ended if over else None, "summary": report}
+
+
+def finding_row(name: str, state: str, *, run: str = "run1_good", into: str | None = None) -> Row:
+    payload = {"change": "new", "reason": None, "span": None, "summary": False}
+    row = {"id": name, "fingerprint": f"mark-{name}", "rule": "old-rule", "kind": "duplicates", "dataset": "charges"}
+    row |= {"state": state, "severity": 3, "version": 1, "key": _json([["order_id", ["t", name]]])}
+    row |= {"payload": _json(payload), "money": _json({"EUR": "20.00"}), "records": 2, "first_run": run}
+    row |= {"first_seen": AT, "last_run": run, "last_seen": LATER, "state_since": AT, "merged_into": into}
+    row |= {"snoozed_until": "2025-12-24T00:00:00.000000Z" if state == "snoozed" else None, "assigned_to": "eve"}
+    return row | {"decided_by": "eve" if state in ("dismissed", "snoozed") else None, "note": "she said so"}
+
+
+def _members(finding: str) -> list[Row]:
+    row = {"finding": finding, "values": _json([["order_id", ["t", finding]]]), "first_seen": AT}
+    keeper = row | {"record": _json([["t", f"{finding}-1"]]), "position": 0, "role": "keeper", "settled_at": None}
+    surplus = {"record": _json([["t", f"{finding}-2"]]), "position": 1, "role": "surplus", "settled_at": LATER}
+    return [keeper, row | surplus]
+
+
+def message_row(name: str, status: str, *, at: str = LATER, **more: Any) -> Row:
+    notice = {"id": name, "job": "nightly", "run": "run1_good", "slot": "2020-11-20T11:00:00Z", "timezone": "UTC"}
+    row = {"message": name, "channel": "team", "job": "nightly", "run": "run1_good", "notice": json.dumps(notice)}
+    row |= {"version": 1, "status": status, "attempts": 1, "queued_at": AT, "next_at": at}
+    row |= {"give_up_at": "2099-01-01T00:00:00.000000Z", "fence": 3, "owner": None, "lease_until": AT}
+    row |= {"in_doubt": False, "problem": None, "receipt": None, "sent_at": None}
+    if status == "sent":
+        row |= {"receipt": _json({"details": {"ts": "1"}, "where": "file"}), "sent_at": at}
+    return row | more
+
+
+def slot_row(slot: str, status: str, **more: Any) -> Row:
+    row = {"job": "nightly", "slot": slot, "cause": f"schedule:{slot}", "tzdata": "2025.2", "status": status}
+    row |= {"reason": "because" if status == "missed" else None, "priority": 1, "start_at": slot, "attempts": 1}
+    row |= {"sources": '["shop"]', "owner": OWNER if status == "running" else None, "fence": 5, "lease_until": AT}
+    return row | {"created_at": AT, "ended_at": None if status in ("due", "running") else LATER} | more
+
+
+def chain(bodies: list[Row]) -> Rows:
+    """Entries of the audit log, computed as its first version is described."""
+    head = hashlib.sha256(b"reconcile/audit/1/genesis\0" + STORE.encode()).hexdigest()
+    rows: Rows = {"audit": [], "audit_bodies": [], "audit_head": []}
+    for seq, said in enumerate(bodies, 1):
+        body, salt = _json(said), f"{seq:064x}"
+        proof = hashlib.sha256(b"reconcile/audit/1/body\0" + salt.encode() + b"\0" + body.encode()).hexdigest()
+        fields = {"seq": seq, "at": AT, "actor": "eve", "event": "run.started", "subject": "aa" * 32}
+        fields["body_commitment"] = proof
+        leaf = hashlib.sha256(b"reconcile/audit/1/leaf\0" + _json(fields).encode()).digest()
+        before, head = head, hashlib.sha256(b"reconcile/audit/1/head\0" + head.encode() + b"\0" + leaf).hexdigest()
+        rows["audit"].append(fields | {"prev": before, "head": head})
+        named = {"finding": said.get("finding"), "run": said.get("run")}
+        rows["audit_bodies"].append({"seq": seq, "salt": salt, "body": body} | named)
+    rows["audit_head"].append({"id": 1, "seq": len(bodies), "head": head})
+    return rows
+
+
+STATES = {"F-OPEN": "open", "F-SNOOZED": "snoozed", "F-DISMISSED": "dismissed", "F-RESOLVED": "resolved"}
+
+ROWS: Mapping[str, Rows] = {
+    "0001": {
+        "releases": [{"hash": RELEASE, "config": '{"jobs":{}}', "first_seen": AT}],
+        "runs": [
+            run_row("run1_good", "2020-11-20T11:00:00.000000Z", "succeeded"),
+            run_row("run1_bad", "2020-11-20T11:10:00.000000Z", "failed", fence=2),
+            run_row("run1_left", "2020-11-20T11:20:00.000000Z", "interrupted", fence=3),
+            run_row(RUNNING, "2026-11-21T05:15:00.000000Z", "running", fence=4),
+        ],
+        "run_rules": [
+            {"run": "run1_good", "rule": "old-rule", "status": "done", "outcome": _json(_outcome()), "finished": AT},
+            {"run": RUNNING, "rule": "old-rule", "status": "done", "outcome": _json(_outcome()), "finished": AT},
+            {
+                "run": "run1_bad",
+                "rule": "old-rule",
+                "status": "failed",
+                "outcome": _json(
+                    {"rule": "old-rule", "dataset": "charges", "failed": "no answer", "subject": "source x"}
+                ),
+                "finished": AT,
+            },
+        ],
+        "leases": [
+            {"name": "job:nightly", "owner": OWNER, "fence": 7, "lease_until": AT, "taken_at": AT},
+            {"name": "job:other", "owner": None, "fence": 9, "lease_until": AT, "taken_at": AT},
+        ],
+        "rule_state": [
+            {
+                "rule": "old-rule",
+                "definition": "d",
+                "first_run": "run1_good",
+                "first_run_at": AT,
+                "last_run": "run1_bad",
+                "last_run_at": AT,
+                "renamed_from": "older-rule",
+            }
+        ],
+        "dataset_stats": [
+            {"dataset": "charges", "rule": "old-rule", "run": run, "at": AT, "read": 4, "scanned": 4, "groups": 1}
+            for run in ("run1_good", RUNNING)
+        ],
+        "failures": [
+            {
+                "job": "other",
+                "subject": "source x",
+                "sentence": "no answer",
+                "since": AT,
+                "first_run": "run1_bad",
+                "last_run": "run1_bad",
+            }
+        ],
+        "findings": [
+            finding_row("F-MERGED", "merged_into", into="F-OPEN"),
+            *(finding_row(name, state) for name, state in STATES.items()),
+        ],
+        "finding_aliases": [{"fingerprint": f"mark-{name}", "finding": name, "since": AT} for name in STATES],
+        "finding_members": [row for name in STATES for row in _members(name)],
+        "not_same": [
+            {
+                "rule": "old-rule",
+                "record_a": "a",
+                "record_b": "b",
+                "values_a": "[]",
+                "values_b": "[]",
+                "finding": "F-DISMISSED",
+                "decided_by": "eve",
+                "decided_at": AT,
+                "note": None,
+            }
+        ],
+        "outbox": [
+            message_row("m-queued", "queued"),
+            message_row("m-sending", "sending", owner=OWNER),
+            message_row("m-sent", "sent"),
+            message_row("m-failed", "failed", in_doubt=True, problem="no answer"),
+        ],
+        "told": [{"finding": "F-OPEN", "channel": "team", "version": 1, "message": "m-sent", "at": AT}],
+        **chain([{"run": "run1_good", "job": "nightly"}, {"finding": "F-OPEN"}, {"run": RUNNING}]),
+    },
+    "0002": {
+        "releases": [
+            {"hash": "cd" * 32, "config": "{}", "first_seen": LATER, "files": '{"reconcile.yaml":"version: 1"}'}
+        ],
+        "promotion": [{"id": 1, "release": RELEASE, "held": True, "since": AT, "by": "eve", "note": "after the audit"}],
+        "schedules": [{"job": "nightly", "revision": "r", "since": AT, "watermark": LATER}],
+        "slots": [
+            slot_row(f"2020-11-20T11:0{n}:00.000000Z", status)
+            for n, status in enumerate(("due", "running", "succeeded", "failed", "missed"))
+        ],
+        "awaited": [{"job": "after", "other": "nightly", "fence": 4}],
+        "watches": [
+            {
+                "job": "nightly",
+                "dataset": "charges",
+                "digest": "d",
+                "seen_at": AT,
+                "pending": "p",
+                "pending_since": AT,
+            }
+        ],
+        "pauses": [{"subject": "job:other", "reason": "a move", "by": "eve", "since": AT, "until": None}],
+        "troubles": [
+            {"subject": "late:nightly", "job": "nightly", "sentence": "late", "since": AT, "channels": '["team"]'}
+        ],
+        "expectations": [{"job": "nightly", "since": AT}, {"job": "other", "since": None}],
+        "clock": [{"id": 1, "wall": AT, "boot": "a-former-boot", "boot_ns": 5, "held_since": None, "held_from": None}],
+    },
+}
+
+REVISIONS = tuple(
+    one.revision for one in reversed(list(ScriptDirectory.from_config(migrations._config()).walk_revisions()))
+)
+
+
+def build(url: str, root: Path, revision: str = tables.REVISION) -> None:
+    """A store of that schema at the URL, as its migrations made it, with every row that schema could hold."""
+    with connected(url, root) as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.text("CREATE SCHEMA reconcile"))
+        else:
+            connection.exec_driver_sql(f"PRAGMA application_id = {0x52434E4C}")
+        if revision == tables.REVISION:
+            creation.create(connection)  # the same tables, sooner
+        else:
+            migrations.upgrade(connection, revision)
+        found = _reflected(connection)
+        row = {"id": 1, "store_id": STORE, "epoch": 1, "revision": revision, "created_at": AT}
+        connection.execute(sa.insert(found["meta"]).values(row | {"key_check": key.check(KEY, STORE)}))
+        for name in sorted(found, key=[t.name for t in tables.metadata.sorted_tables if t.name in found].index):
+            for known in (one for one in REVISIONS if one <= revision):
+                if rows := ROWS[known].get(name):
+                    fill(connection, name, rows)
+    name = "reconcile.key" if url.startswith("postgresql") else f"{url.rsplit('/', 1)[1]}.key"
+    key.write(root / name, KEY, "here")
+
+
+def fill(connection: sa.Connection, table: str, rows: list[Row]) -> None:
+    """Rows as they are stored; one that points at another of its own table comes after it."""
+    into = sa.Table(table, sa.MetaData(), autoload_with=connection)
+    for row in sorted(rows, key=lambda one: one.get("merged_into") is not None):
+        connection.execute(sa.insert(into).values(row))
+
+
+@contextmanager
+def connected(url: str, root: Path) -> Iterator[sa.Connection]:
+    """A connection to a store's tables from outside, in one transaction."""
+    if url.startswith("postgresql"):
+        engine = sa.create_engine(url, connect_args={"options": "-c search_path=reconcile"})
+    else:
+        engine = sa.create_engine(f"sqlite:///{root / url.rsplit('/', 1)[1]}")
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
+
+
+def _reflected(connection: sa.Connection) -> dict[str, sa.Table]:
+    found = sa.MetaData()
+    found.reflect(connection)
+    return {name: table for name, table in found.tables.items() if name != "alembic_version"}
+
+
+def stored(url: str, root: Path) -> Rows:
+    """Every row of every table, as it is stored."""
+    with connected(url, root) as connection:
+        return {
+            name: sorted((dict(row) for row in connection.execute(sa.select(table)).mappings()), key=_by_its_values)
+            for name, table in _reflected(connection).items()
+        }
+
+
+def _by_its_values(row: Row) -> str:
+    return json.dumps(row, sort_keys=True, default=str)

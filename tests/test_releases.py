@@ -1,0 +1,544 @@
+"""Which configuration new runs take: the file's by itself, and what a person holds whatever the file says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from runs_support import NEXT, START, Shop, twice
+from store_support import in_parallel
+
+from reconcile import audit, releases
+from reconcile.app import Application, load
+from reconcile.config import ConfigProblems
+from reconcile.run_report import RunReport
+from reconcile.store import Transaction, tables
+from reconcile.store import releases as stored
+
+CANARY = "canary-8c1f"
+TEXT = """\
+version: 1
+state: ${STATE}
+sources: {lists: {type: files, root: "${ROOT:-.}"}}
+datasets: {people: {source: lists, path: people.csv, id: id}}
+rules: {twin: {kind: duplicates, dataset: people, key: KEY}}
+jobs:
+  JOB: {rules: all}
+"""
+TOLD = "channels: {told: {type: webhook, url: HOOK}}\n"
+
+
+@dataclass
+class Office:
+    """A folder with a list of people and a configuration whose rule compares names, until it is changed."""
+
+    folder: Path
+    environ: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "reconcile.yaml"
+
+    def write(self, key: str = "name", job: str = "nightly", more: str = "") -> Office:
+        self.file.write_text(TEXT.replace("KEY", key).replace("JOB", job) + more)
+        return self
+
+    def open(self, **environ: str) -> Application:
+        return load(self.file, self.environ | environ)
+
+    def adopt(self) -> str:
+        """What `serve` does with the file when it starts; the release that new runs then take."""
+        with self.open() as application, application.store.begin() as tx:
+            return releases.adopt(tx, application.project, "reconcile").release
+
+    def hold(self, asked: str | None = None, note: str | None = None) -> str:
+        with self.open() as application, application.store.begin() as tx:
+            return releases.hold(tx, application.project, asked, by="ann", note=note).release
+
+    def promote(self, asked: str | None = None, note: str | None = None) -> str:
+        with self.open() as application, application.store.begin() as tx:
+            return releases.promote(tx, application.project, asked, by="ben", note=note).release
+
+    def free(self) -> None:
+        with self.open() as application, application.store.begin() as tx:
+            releases.free(tx, by="cem", note=None)
+
+    def run(self, **given: Any) -> RunReport:
+        with self.open() as application:
+            return application.run(**given)
+
+    def look(self, what: Any) -> Any:
+        with self.open() as application, application.store.read() as tx:
+            return what(tx)
+
+    def current(self) -> releases.Current | None:
+        return self.look(releases.current)  # type: ignore[no-any-return]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def office(request: pytest.FixtureRequest, tmp_path: Path) -> Office:
+    is_file = request.param == "sqlite"
+    state = "sqlite:///state.db" if is_file else str(request.getfixturevalue("postgres_url"))
+    (tmp_path / "people.csv").write_text("id,name,town\n1,Ann,Bonn\n2,Ann,Köln\n3,Ben,Bonn\n4,Cem,Bonn\n")
+    return Office(tmp_path, {"STATE": state}).write()
+
+
+def surplus(report: RunReport) -> list[str]:
+    return sorted(record[0] for one in report.findings for record in one["surplus"])
+
+
+def events(office: Office) -> list[tuple[str, str, Any]]:
+    """The audit entries on releases: who, what, with which note."""
+    found = office.look(lambda tx: list(audit.entries(tx, event="release")))
+    return [(one.actor, one.event, one.body["note"]) for one in found]
+
+
+# By itself
+
+
+def test_who_starts_last_makes_its_release_the_current_one(office: Office) -> None:
+    first = office.adopt()
+    again = office.adopt()
+    second = office.write(key="town").adopt()
+
+    now = office.current()
+
+    assert first == again != second
+    assert now is not None
+    assert (now.release, now.held, now.by) == (second, False, "reconcile")
+    assert events(office) == [("reconcile", "release.adopted", None)] * 2
+
+
+def test_a_run_by_hand_uses_its_file_and_does_not_change_what_serves(office: Office) -> None:
+    served = office.adopt()
+
+    report = office.write(key="town").run()
+
+    now = office.current()
+    assert surplus(report) == ["3", "4"]
+    assert report.release != served
+    assert now is not None
+    assert now.release == served
+
+
+def test_runs_alone_make_no_release_current(office: Office) -> None:
+    office.run()
+
+    assert office.current() is None
+    assert events(office) == []
+
+
+# Held
+
+
+def test_a_held_release_is_run_whatever_the_file_says(office: Office) -> None:
+    held = office.hold(note="end of the year")
+    office.write(key="town")
+
+    with office.open() as application:
+        report = application.run()
+        remark = application.held
+
+    assert (report.release, surplus(report)) == (held, ["2"])
+    assert remark is not None
+    assert remark.startswith(f"Release {held[:12]} is held by ann since ")
+    assert "(end of the year): that one was run, not " in remark
+
+
+def test_a_started_configuration_does_not_replace_a_held_one_but_can_be_promoted(office: Office) -> None:
+    held = office.hold()
+    office.write(key="town")
+
+    adopted = office.adopt()
+    with office.open() as application:
+        other = application.project.release
+    promoted = office.promote(other[:8], note="reviewed")
+
+    now = office.current()
+    assert (adopted, promoted) == (held, other)
+    assert now is not None
+    assert (now.release, now.held, now.note) == (other, True, "reviewed")
+    assert events(office) == [("ann", "release.held", None), ("ben", "release.promoted", "reviewed")]
+
+
+def test_let_go_the_next_start_decides_again(office: Office) -> None:
+    held = office.hold()
+    office.free()
+    after = office.current()
+
+    started = office.write(key="town").adopt()
+
+    assert after is not None
+    assert (after.release, after.held) == (held, False)
+    assert started != held
+    assert [event for _, event, _ in events(office)] == ["release.held", "release.freed", "release.adopted"]
+
+
+def test_saying_the_same_again_changes_nothing(office: Office) -> None:
+    office.free()
+    office.hold()
+    before = office.current()
+
+    office.hold()
+    office.promote()
+
+    assert office.current() == before
+    assert len(events(office)) == 1
+
+
+def test_what_to_hold_is_asked_where_the_file_is_not_what_serves(office: Office) -> None:
+    served = office.adopt()
+    office.write(key="town")
+
+    with pytest.raises(releases.WhichRelease, match=f"reconcile hold {served[:12]}, or reconcile hold "):
+        office.hold()
+
+    assert office.hold(served[:12]) == served
+
+
+def test_promoting_while_nothing_is_held_leaves_the_next_start_free(office: Office) -> None:
+    first = office.adopt()
+    second = office.write(key="town").adopt()
+
+    promoted = office.promote(first)
+
+    now = office.current()
+    assert promoted == first
+    assert now is not None
+    assert not now.held
+    assert office.adopt() == second
+
+
+def test_a_job_that_only_the_held_release_has_runs_and_one_of_the_file_alone_does_not(office: Office) -> None:
+    held = office.hold()
+    office.write(key="town", job="weekly")
+
+    assert office.run(job="nightly").release == held
+    with pytest.raises(Exception, match=f"no job 'weekly' in release {held[:12]}, which is held; ") as unknown:
+        office.run(job="weekly")
+    with office.open() as application:
+        [report] = application.run_all()
+
+    assert type(unknown.value).__name__ == "NameUnknown"
+    assert (report.job, report.release) == ("nightly", held)
+
+
+def test_a_dry_run_tries_the_file(office: Office) -> None:
+    office.hold()
+    office.write(key="town")
+
+    assert surplus(office.run(dry_run=True)) == ["3", "4"]
+
+
+def test_a_promotion_between_two_jobs_of_one_command_counts_for_the_second(office: Office) -> None:
+    held = office.write(more="  weekly: {rules: all}\n").hold()
+    office.free()
+    office.write(key="town", more="  weekly: {rules: all}\n")
+    promoted: list[str] = []
+
+    def watch(_rule: str, _read: int) -> None:
+        if not promoted:
+            promoted.append(office.hold(held))
+
+    with office.open() as application:
+        file = application.project.release
+        reports = application.run_all(watch=watch)
+
+    assert [(one.job, one.release) for one in reports] == [("nightly", file), ("weekly", held)]
+
+
+def test_a_slot_that_was_run_before_a_promotion_stays_as_it_was(office: Office) -> None:
+    office.hold()
+    held = office.run(slot=START).release
+    office.write(key="town")
+    promoted = office.promote()
+
+    again, following = office.run(slot=START), office.run(slot=NEXT)
+
+    assert (again.release, again.repeated) == (held, True)
+    assert following.release == promoted
+
+
+# Kept texts
+
+
+def test_a_held_release_survives_its_file_and_reads_its_variables_from_the_environment_of_now(office: Office) -> None:
+    more = "include: [more/*.yaml]\n"
+    (office.folder / "more").mkdir()
+    included = office.folder / "more" / "a.yaml"
+    included.write_text("rules: {same-town: {kind: duplicates, dataset: people, key: town}}\n")
+    held = office.write(more=more).hold()
+    office.write(key="[name, town]")
+    included.unlink()
+
+    report = office.run()
+
+    assert report.release == held
+    assert [rule["rule"] for rule in report.rules] == ["twin", "same-town"]
+
+
+def test_a_variable_with_another_value_is_another_release_and_is_refused(office: Office) -> None:
+    office.hold()
+    office.write(key="town")
+
+    with pytest.raises(releases.ReleaseDiffers, match=r"say something else at `sources.lists.root`: a variable"):
+        _ran(office, ROOT="elsewhere")
+
+    assert _runs(office) == 0
+
+
+def test_a_variable_that_is_gone_is_named(office: Office) -> None:
+    held = office.write(more='channels: {told: {type: webhook, url: "${secret:HOOK}"}}\n')
+    office.environ["HOOK"] = "https://hooks.example.com/x"
+    release = held.hold()
+    office.write(key="town")
+    del office.environ["HOOK"]
+
+    with pytest.raises(ConfigProblems, match=rf"^release {release[:12]} reconcile.yaml:\d+:\d+: .* `HOOK` is not set"):
+        office.run()
+
+
+def test_a_secret_that_was_renewed_is_still_the_same_release(office: Office) -> None:
+    office.environ["HOOK"] = "https://hooks.example.com/x"
+    held = office.write(more='channels: {told: {type: webhook, url: "${secret:HOOK}"}}\n').hold()
+    office.write(key="town")
+
+    assert _ran(office, HOOK="https://hooks.example.com/y").release == held
+
+
+def test_a_release_with_a_secret_in_clear_runs_only_where_its_file_is(office: Office) -> None:
+    hook = f"https://hooks.example.com/{CANARY}"
+    held = office.write(more=TOLD.replace("HOOK", hook)).hold()
+    same = office.run()
+    office.write(key="town")
+
+    with pytest.raises(releases.ReleaseNotKept, match="a secret stands in them in clear"):
+        office.run()
+
+    assert same.release == held
+    assert CANARY not in office.look(_everything)
+
+
+def test_texts_of_a_release_that_was_first_seen_without_them_are_added(office: Office) -> None:
+    office.run()
+    with office.open() as application, application.store.begin() as tx:
+        tx.connection.execute(sa.update(tables.releases).values(files=None))
+    before = office.look(lambda tx: [one.files for one in stored.listed(tx, 9)])
+
+    office.run()
+
+    after = office.look(lambda tx: [one.files for one in stored.listed(tx, 9)])
+    assert before == [None]
+    assert [list(files) for files in after] == [["reconcile.yaml"]]
+
+
+def test_what_a_release_keeps_holds_no_secret_and_no_comment(office: Office) -> None:
+    comment = f"# once: postgresql://ada:{CANARY}@db/x\n"
+    office.environ["HOOK"] = f"https://hooks.example.com/{CANARY}"
+    office.write(more=comment + TOLD.replace("HOOK", '"${secret:HOOK}"'))
+
+    office.hold()
+    office.run()
+
+    assert CANARY not in office.look(_everything)
+
+
+def _everything(tx: Transaction) -> str:
+    names = (tables.releases, tables.promotion, tables.audit_bodies, tables.runs)
+    return str([list(tx.connection.execute(sa.select(table))) for table in names])
+
+
+def _ran(office: Office, **environ: str) -> RunReport:
+    with office.open(**environ) as application:
+        return application.run()
+
+
+def _runs(office: Office) -> int:
+    return office.look(  # type: ignore[no-any-return]
+        lambda tx: tx.connection.execute(sa.select(sa.func.count()).select_from(tables.runs)).scalar()
+    )
+
+
+def test_who_serves_follows_the_current_release_with_the_state_of_its_own_file(office: Office) -> None:
+    served = office.adopt()
+    state = office.environ["STATE"]
+    with office.write(key="town").open() as other, other.store.begin() as tx:
+        same = releases.to_run(tx, other.project, office.environ)
+        releases.hold(tx, other.project, served, by="ann", note=None)
+
+        chosen = releases.to_run(tx, other.project, office.environ)
+
+    assert (same.release, same.files) == (served, chosen.files)
+    assert chosen.release == served
+    assert chosen.state == other.project.state
+    assert state.removeprefix("sqlite:///") in chosen.state.get_secret_value()
+
+
+# Names
+
+
+def test_a_release_is_named_by_its_beginning(office: Office) -> None:
+    first = office.adopt()
+    second = office.write(key="town").adopt()
+    with office.open() as application:
+        project = application.project
+
+    def name(asked: str) -> str:
+        return office.look(lambda tx: releases.named(tx, asked, project))  # type: ignore[no-any-return]
+
+    assert (name(first), name(second[:10]), name(first[:12].upper())) == (first, second, first)
+    with pytest.raises(releases.ReleaseUnknown, match=f"did you mean `{first[:12]}`"):
+        name(first[:10] + "zz")
+    with pytest.raises(releases.ReleaseUnknown, match="`reconcile releases` lists them"):
+        name("nothing-like-it")
+    with pytest.raises(releases.ReleaseUnknown):
+        name("")
+
+
+def test_a_beginning_of_several_releases_names_none(office: Office) -> None:
+    office.adopt()
+    with office.open() as application, application.store.begin() as tx:
+        for end in "ab":
+            tx.connection.execute(sa.insert(tables.releases).values(hash="f" * 63 + end, config={}, first_seen=tx.now))
+
+        with pytest.raises(releases.ReleaseAmbiguous, match="Several releases begin with 'ffff'"):
+            releases.named(tx, "ffff", application.project)
+
+
+def test_processes_that_start_at_once_agree_on_the_current_release(office: Office) -> None:
+    office.run()
+    code = """
+        from reconcile import config, releases
+        project = config.load(root / "reconcile.yaml", {"STATE": url})
+        with Store.open(url, root) as store, store.begin() as tx:
+            print(releases.adopt(tx, project, "reconcile").release)
+        """
+
+    said = in_parallel(4, code, office.environ["STATE"], office.folder)
+
+    now = office.current()
+    assert now is not None
+    assert said == [now.release] * 4
+    assert len(events(office)) == 1
+
+
+# The command line
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-17"))
+    yield shop
+    assert shop.intact()
+
+
+def edited(shop: Shop, **rule: Any) -> Shop:
+    shop.config["rules"] = {"double-charge": shop.config["rules"]["double-charge"] | rule}
+    return shop.write()
+
+
+def test_a_person_holds_promotes_and_lets_go_at_the_command_line(shop: Shop) -> None:
+    first = shop.run("nightly", "--slot", START).json["release"]
+    held = shop.cli("hold", "--note", "audit week", "--json").json
+    edited(shop, severity="low")
+    while_held = shop.cli("run", "nightly", "--slot", NEXT)
+    listed = shop.cli("releases", "--json").json
+    text = shop.cli("releases").out
+    promoted = shop.cli("promote", "--json").json
+    run = shop.run("nightly").json["release"]
+    off = shop.cli("hold", "--off", "--json").json
+
+    assert held == {"release": first, "held": True, "changed": True, "before": None, "kept": True}
+    assert while_held.code == 0
+    assert f"Release {first[:12]} is held by " in while_held.err
+    assert "(audit week): that one was run, not " in while_held.err
+    assert [(one["release"], one["current"], one["held"], one["file"], one["kept"]) for one in listed] == [
+        (first, True, True, False, True)
+    ]
+    assert (listed[0]["jobs"], listed[0]["rules"]) == (1, 1)
+    assert listed[0]["last_run"] > listed[0]["first_seen"]
+    assert "held" in text
+    assert (promoted["before"], promoted["held"], promoted["release"]) == (first, True, run)
+    assert run != first
+    assert off == {"release": run, "held": False, "changed": True, "before": run, "kept": True}
+
+
+def test_a_quiet_run_of_a_held_release_says_in_its_json_which_one(shop: Shop) -> None:
+    held = shop.cli("hold", "--json").json["release"]
+    edited(shop, severity="low")
+
+    ended = shop.run("nightly")
+
+    assert ended.json["release"] == held
+    assert ended.err == ""
+
+
+def test_releases_are_shown_and_compared(shop: Shop) -> None:
+    first = shop.run("nightly").json["release"]
+    second = edited(shop, severity="low").run("nightly").json["release"]
+
+    shown = shop.cli("releases", "show", first[:12])
+    between = shop.cli("releases", "diff", first, second)
+    with_file = shop.cli("releases", "diff", first, "--json").json
+    same = shop.cli("releases", "diff", second)
+
+    assert "    severity: critical\n" in shown.out
+    assert "url: sqlite:///shop.sqlite" in shown.out
+    assert [line for line in between.out.splitlines() if line[0] in "+-"] == [
+        f"--- {first[:12]}",
+        f"+++ {second[:12]}",
+        "-    severity: critical",
+        "+    severity: low",
+    ]
+    assert (with_file["from"], with_file["to"]) == (first, second)
+    assert "+    severity: low" in with_file["diff"]
+    assert (same.out, same.err) == ("", "They say the same.\n")
+
+
+def test_a_shown_release_can_be_put_back(shop: Shop) -> None:
+    first = shop.run("nightly").json["release"]
+    edited(shop, severity="low")
+
+    (shop.folder / "again.yaml").write_text(shop.cli("releases", "show", first).out)
+
+    assert shop.cli("run", "-c", "again.yaml", "--json").json["release"] == first
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["promote", "zzzz"], 2, "There is no release 'zzzz'; `reconcile releases` lists them"),
+        (["hold", "zzzz"], 2, "There is no release 'zzzz'; `reconcile releases` lists them"),
+        (["releases", "show", "zzzz"], 2, "There is no release 'zzzz'; `reconcile releases` lists them"),
+        (["releases", "diff", "zzzz"], 2, "There is no release 'zzzz'; `reconcile releases` lists them"),
+        (["hold", "abc", "--off"], 2, "it stands without a release"),
+        (["hold", "--off"], 0, "No release was held; nothing was changed"),
+    ],
+)
+def test_what_cannot_be_done_is_said(words: list[str], code: int, says: str, shop: Shop) -> None:
+    shop.run("nightly")
+
+    ended = shop.cli(*words)
+
+    assert ended.code == code
+    assert says in ended.err
+
+
+def test_a_held_release_that_cannot_run_here_ends_with_4_and_says_what_to_do(shop: Shop) -> None:
+    shop.config["channels"]["hook"] = {"type": "webhook", "url": f"https://hooks.example.com/{CANARY}"}
+    shop.write()
+    warned = shop.cli("hold")
+    edited(shop, severity="low")
+
+    ended = shop.cli("run", "nightly")
+
+    assert "Its texts are not kept, because a secret stands in them in clear" in warned.err
+    assert ended.code == 4
+    assert "Put its configuration file back, or make another one current: reconcile promote" in ended.err
+    assert shop.cli("runs", "--json").json == []
+    for path in shop.folder.glob("state.db*"):
+        assert CANARY.encode() not in path.read_bytes()
