@@ -103,16 +103,33 @@ class FailureNotice:
 
 
 @dataclass(frozen=True)
+class TroubleNotice:
+    """Something wrong with Reconcile itself, or that it is over; it is about no run.
+
+    `sentence` says what, its first sentence alone is the headline; `end` says how it ended, once it has.
+    """
+
+    subject: str
+    sentence: str
+    since: dt.datetime
+    ended: bool = False
+    end: str | None = None
+
+
+@dataclass(frozen=True)
 class Notice:
-    """One message about one run to one channel. `id` is stable over retries: it is the message's idempotency key.
+    """One message to one channel, about one run. `id` is stable over retries: it is the message's idempotency key.
 
     `since` is the slot of the run before, `created` when the notice was written (a catch-up run is later than its
     slot), `timezone` the zone its times are shown in. All times know their zone.
+
+    With `trouble` it is about Reconcile itself: there is no `run`, `job` is the job in trouble if it is one job's, and
+    `slot` is when the trouble began or ended.
     """
 
     id: str
-    job: str
-    run: str
+    job: str | None
+    run: str | None
     slot: dt.datetime
     rules: tuple[RuleNotice, ...] = ()
     failures: tuple[FailureNotice, ...] = ()
@@ -121,6 +138,7 @@ class Notice:
     since: dt.datetime | None = None
     created: dt.datetime | None = None
     timezone: str = "UTC"
+    trouble: TroubleNotice | None = None
 
 
 @dataclass(frozen=True)

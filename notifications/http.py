@@ -1,4 +1,4 @@
-"""One HTTP POST to an address of the user's: resolved once, to a public address only, in bounded time, no redirects."""
+"""One HTTP call to an address of the user's: resolved once, to a public address only, in bounded time, no redirects."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import datetime as dt
 import email.utils
 import http.client
 import ipaddress
+import re
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from notifications.errors import AddressRefused, ChannelUnreachable, DeliveryUnknown
@@ -43,8 +45,46 @@ class Answer:
     body: bytes
 
 
+def networks(said: Any) -> tuple[Network, ...]:
+    """What `allow` names, one network or a list of them; raises ValueError."""
+    found = []
+    for one in [said] if isinstance(said, str) else said:
+        try:
+            found.append(ipaddress.ip_network(one))
+        except ValueError:
+            raise ValueError(f"`{one}` is not a network; write it like 10.0.0.0/8 or 192.168.1.7/32") from None
+    return tuple(found)
+
+
+def web_address(setting: str, said: str, instead: str) -> str:
+    """An address that can be called as it is; raises ValueError, which never repeats it: it may be a secret.
+
+    `instead` says what to do with a user name or a password in it.
+    """
+    parts = urlsplit(said)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r"[!-~]+", said):
+        raise ValueError(f"`{setting}` must be an http:// or https:// address without blanks")
+    if parts.username or parts.password:
+        raise ValueError(f"`{setting}` holds a user name or password; {instead}")
+    try:
+        parts.port  # noqa: B018 - reading it checks it
+    except ValueError:
+        raise ValueError(f"the port in `{setting}` is not a port") from None
+    return said
+
+
 def post(channel: str, url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> Answer:
-    """The answer to one POST; the environment's proxies are not used and a redirect is an answer like any other.
+    """The answer to one POST; see `call`."""
+    return call("POST", channel, url, body, headers, limits)
+
+
+def get(channel: str, url: str, headers: Mapping[str, str], limits: Limits) -> Answer:
+    """The answer to one GET; see `call`."""
+    return call("GET", channel, url, None, headers, limits)
+
+
+def call(method: str, channel: str, url: str, body: bytes | None, headers: Mapping[str, str], limits: Limits) -> Answer:
+    """The answer to one request; the environment's proxies are not used and a redirect is an answer like any other.
 
     Raises AddressRefused and ChannelUnreachable when nothing was sent, DeliveryUnknown when it may have been.
     """
@@ -60,7 +100,7 @@ def post(channel: str, url: str, body: bytes, headers: Mapping[str, str], limits
     watch.daemon = True
     watch.start()
     try:
-        connection.request("POST", path, body=body, headers={"Host": parts.netloc.rpartition("@")[2], **headers})
+        connection.request(method, path, body=body, headers={"Host": parts.netloc.rpartition("@")[2], **headers})
         answer = connection.getresponse()
         given = {name.lower(): value for name, value in answer.getheaders()}
         return Answer(answer.status, given, answer.read(_MAX_ANSWER))

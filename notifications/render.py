@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from notifications import words
+from notifications import trouble, words
 from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.document import Document, Line, Section, Span
 
@@ -40,6 +40,9 @@ PAPER = Room(groups=20, details=0, units=60_000)
 
 def document(notice: Notice, room: Room) -> Document:
     """The message about this notice, within the room there is; what is left out is counted and says where to look."""
+    if notice.trouble is not None:
+        about = trouble.about(notice, notice.trouble)
+        return Document(headline(notice), about, (trouble.section(notice, notice.trouble), *_rest(notice, ())))
     rules = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
     failures = tuple(_failures(notice))
     rest = tuple(_rest(notice, rules))
@@ -57,6 +60,8 @@ def headline(notice: Notice) -> str:
     """The whole message in one line: what could not be checked, then what was found, with its money."""
     if notice.test:
         return "Test message from Reconcile: this channel works"
+    if notice.trouble is not None:
+        return trouble.headline(notice.trouble)
     failed = [failure for failure in notice.failures if not failure.ended]
     told = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
     parts = [_could_not(failed)] if failed else []
@@ -112,7 +117,7 @@ def _nothing_new(notice: Notice) -> str:
 
 
 def _about(notice: Notice) -> str:
-    job, run = words.visible(notice.job, 60), words.visible(notice.run, 40)
+    job, run = words.visible(notice.job or "", 60), words.visible(notice.run or "", 40)
     return f"job {job} · slot {words.moment(notice.slot, notice.timezone)} · run {run}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import json
 import re
 import time
@@ -20,7 +19,7 @@ from notifications import render, shape
 from notifications.base import ChannelSettings, Notice, Receipt
 from notifications.document import text
 from notifications.errors import CannotBeAsked, ChannelRefused, DeliveryUnknown, RateLimited
-from notifications.http import Answer, Limits, Network, post, retry_after
+from notifications.http import Answer, Limits, Network, networks, post, retry_after, web_address
 from notifications.template import Template
 
 _OURS = {"content-type", "content-length", "host", "idempotency-key", "reconcile-signature", "transfer-encoding"}
@@ -45,27 +44,12 @@ class WebhookSettings(ChannelSettings):
     @field_validator("allow", mode="before")
     @classmethod
     def _networks(cls, said: Any) -> Any:
-        networks = []
-        for one in [said] if isinstance(said, str) else said:
-            try:
-                networks.append(ipaddress.ip_network(one))
-            except ValueError:
-                raise ValueError(f"`{one}` is not a network; write it like 10.0.0.0/8 or 192.168.1.7/32") from None
-        return tuple(networks)
+        return networks(said)
 
     @field_validator("url")
     @classmethod
     def _an_address(cls, url: SecretStr) -> SecretStr:
-        text = url.get_secret_value()
-        parts = urlsplit(text)
-        if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r"[!-~]+", text):
-            raise ValueError("`url` must be an http:// or https:// address without blanks")
-        if parts.username or parts.password:
-            raise ValueError("`url` holds a user name or password; put it into `headers: {Authorization: …}`")
-        try:
-            parts.port  # noqa: B018 - reading it checks it
-        except ValueError:
-            raise ValueError("the port in `url` is not a port") from None
+        web_address("url", url.get_secret_value(), "put it into `headers: {Authorization: …}`")
         return url
 
     @field_validator("headers")

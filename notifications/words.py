@@ -152,6 +152,13 @@ def moment(when: dt.datetime, timezone: str) -> str:
     return f"{day(here)}, {here:%H:%M} {here.tzname() or ''}".strip()
 
 
+def minute(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
+    """Like "20 Nov 06:15", with the year where it is another one than now."""
+    here = local(when, timezone)
+    year = "" if here.year == local(now, timezone).year else f" {here.year}"
+    return f"{here.day} {_MONTHS[here.month - 1]}{year} {here:%H:%M}"
+
+
 def lately(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
     """Like "20 Nov, 23:14:03", with the year where it is another one than now."""
     here = local(when, timezone)

@@ -1,5 +1,5 @@
 """`python -m reconcile` is the command `reconcile`."""
 
-from reconcile.cli import main
+from reconcile.cli import command
 
-main()
+command()

@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self, TypeVar
 from zoneinfo import ZoneInfo
 
-from connectors.base import Source
+from connectors.ahead import Ahead
+from connectors.base import Source, Stoppable
+from connectors.errors import ConnectorError
 from notifications.base import Channel
-from reconcile import config, runs
+from reconcile import config
 from reconcile.config.settings import JobConfig, Project
-from reconcile.detect import Budget, Subject
-from reconcile.dry_run import rehearse
 from reconcile.plugins import Kinds
-from reconcile.run_report import RunReport
 from reconcile.slots import SlotRefused, parse_slot
 from reconcile.store import Store
 from rules.kinds.duplicates import DuplicatesRule
+
+if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes its time has begun
+    from reconcile import runs, traces
+    from reconcile.detect import Budget, Subject
+    from reconcile.run_report import RunReport
+
+
+T = TypeVar("T")
 
 
 class NameUnknown(Exception):
     """The command line names something the configuration does not have."""
 
-    def __init__(self, what: str, name: str, known: Sequence[str]) -> None:
+    def __init__(self, what: str, name: str, known: Sequence[str], where: str = "the configuration") -> None:
         from rules.mistakes import suggestion  # noqa: PLC0415 - only for this sentence
 
-        super().__init__(f"There is no {what} {name!r} in the configuration; {suggestion(name, known)}")
+        super().__init__(f"There is no {what} {name!r} in {where}; {suggestion(name, known)}")
 
 
 class RuleIdle(NameUnknown):
@@ -72,6 +81,12 @@ class Sources(Mapping[str, Source]):
     def __len__(self) -> int:
         return len(self._project.sources)
 
+    def stop(self, name: str) -> None:
+        """End the reads of that source that are under way, where it can be told to."""
+        source = self._open.get(name)
+        if source is not None and isinstance(source, Stoppable):
+            source.stop()
+
     def close(self) -> None:
         while self._open:
             self._open.popitem()[1].close()
@@ -101,16 +116,28 @@ class Channels(Mapping[str, Channel]):
 class Application:
     """A project with everything it needs to run, opened when first needed. Close it, or use it in a `with`.
 
-    `sleep` waits so many seconds, between attempts to deliver a message.
+    `sleep` waits so many seconds, between attempts to deliver a message. A `store` that is given stays its giver's.
+    `environ` are the variables for a release that a person holds; `held` says so, once that one was run instead.
     """
 
-    def __init__(self, project: Project, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        project: Project,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        store: Store | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.project = project
+        self.held: str | None = None
+        self._environ = os.environ if environ is None else environ
         self._sleep = sleep
         self.sources = Sources(project)
         self.channels = Channels(project)
-        self._store: Store | None = None
+        self._store = store
+        self._owns_store = store is None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._spans: traces.Spans | None = None
 
     @property
     def store(self) -> Store:
@@ -137,10 +164,23 @@ class Application:
         """Memory for one detection, and a folder on disk for what does not fit."""
         if self._scratch is None:
             self._scratch = tempfile.TemporaryDirectory(prefix="reconcile-")
+        from reconcile.detect import Budget  # noqa: PLC0415 - see above
+
         return Budget(memory=f"{self.project.memory // 1_000_000}MB", folder=Path(self._scratch.name))
+
+    @property
+    def spans(self) -> traces.Spans:
+        """Where spans of runs go; nowhere unless the configuration or the environment says so."""
+        from reconcile import traces  # noqa: PLC0415 - see above
+
+        if self._spans is None:
+            self._spans = traces.begin(self.project.traces, self._environ)
+        return self._spans
 
     def subject(self, dataset: str) -> Subject:
         """A dataset ready to be checked; raises the source's ConnectorError."""
+        from reconcile.detect import Subject  # noqa: PLC0415 - see above
+
         chosen = self.project.datasets[dataset]
         return Subject(chosen, self.sources[chosen.source])
 
@@ -162,7 +202,8 @@ class Application:
     def require(self, what: str, name: str, known: Sequence[str]) -> None:
         """Raises NameUnknown, with the nearest name, unless the configuration has it."""
         if name not in known:
-            raise NameUnknown(what, name, known)
+            where = f"release {self.project.release[:12]}, which is held" if self.held else "the configuration"
+            raise NameUnknown(what, name, known, where)
 
     def chosen(self, jobs: Sequence[str], rules: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
         """What is to run: jobs (all without any), each with those of its rules that are named (none: all of them).
@@ -190,10 +231,67 @@ class Application:
         dry_run: bool = False,
         watch: Callable[[str, int], None] = lambda _rule, _read: None,
     ) -> RunReport:
-        """Run a job now, or for a slot; see reconcile.runs.
+        """Run a job now, or for a slot; see reconcile.runs. Where a person holds another release, that one is run.
 
-        Raises NameUnknown, SlotRefused, StoreError. What goes wrong with a source or a channel is in the report.
+        Raises NameUnknown, SlotRefused, StoreError, and what releases.project_of raises. What goes wrong with a source
+        or a channel is in the report.
         """
+        return self._or_held(lambda: self._run(job, rules, slot, watch, dry_run=dry_run), dry_run=dry_run)
+
+    def run_all(
+        self,
+        jobs: Sequence[str] = (),
+        rules: Sequence[str] = (),
+        *,
+        slot: str | dt.datetime | None = None,
+        dry_run: bool = False,
+        watch: Callable[[str, int], None] = lambda _rule, _read: None,
+    ) -> list[RunReport]:
+        """Run what is `chosen`, one job after the other; see `run`."""
+        done: dict[str, RunReport] = {}
+
+        def go_on() -> list[RunReport]:
+            for name, some in self.chosen(jobs, rules):
+                if name not in done:
+                    done[name] = self._run(name, some, slot, watch, dry_run=dry_run)
+            return list(done.values())
+
+        return self._or_held(go_on, dry_run=dry_run)
+
+    def _or_held(self, work: Callable[[], T], *, dry_run: bool) -> T:
+        """What the work comes to; where a person holds another release, with that one. A dry run tries the file."""
+        try:
+            return work()
+        except Exception as error:
+            if dry_run or not self._take_up_held(error):
+                raise
+        return work()
+
+    def _take_up_held(self, error: Exception) -> bool:
+        """Whether the work failed because it was not done with the release that is held; that is our project now."""
+        from reconcile import releases  # noqa: PLC0415 - see above
+
+        if not isinstance(error, (releases.AnotherIsHeld, NameUnknown)) or not self.has_state:
+            return False
+        with self.store.read() as tx:
+            held, file = releases.current(tx), self.project.release
+            if held is None or not held.held or held.release == file:
+                return False
+            project = releases.to_run(tx, self.project, self._environ)
+        self.held = f"{releases.in_words(held)}: that one was run, not {file[:12]} of {self.project.path.name}"
+        self.sources.close()
+        self.project, self.sources, self.channels = project, Sources(project), Channels(project)
+        return True
+
+    def _run(
+        self,
+        job: str | None,
+        rules: Sequence[str],
+        slot: str | dt.datetime | None,
+        watch: Callable[[str, int], None],
+        *,
+        dry_run: bool,
+    ) -> RunReport:
         chosen = self.job(job)
         for name in rules:
             self.require("rule of this job", name, chosen.rules)
@@ -201,11 +299,67 @@ class Application:
         if slot is not None and some:
             raise SlotRefused(str(slot), "is for a whole job; leave out --rule, or run without a slot")
         at = self._slot(slot)
+        if slot is None:  # else the run may have been made already
+            self._begin((some or chosen.rules)[0])
         if dry_run:
             return self._rehearse(chosen, some, at, watch)
-        order = runs.Order(chosen, at, "manual" if slot is None else "slot", some)
-        tools = runs.Equipment(self.project, self.store, self.subject, self.channels, self.budget, watch, self._sleep)
-        return runs.run(order, tools)
+        from reconcile import runs  # noqa: PLC0415 - see above
+
+        by_hand = "manual" if len(some) in (0, len(chosen.rules)) else "rules"
+        order = runs.Order(chosen, at, by_hand if slot is None else "slot", some)
+        tools = runs.Equipment(
+            self.project,
+            self.store,
+            self.subject,
+            self.channels,
+            self.budget,
+            watch,
+            self._sleep,
+            stop=self._stop,
+            spans=self.spans,
+        )
+        return self._heard(order, runs.run(order, tools))
+
+    def carry_out(
+        self, job: str, slot: dt.datetime, trigger: str, watch: Callable[[str, int], None] = lambda _rule, _read: None
+    ) -> RunReport:
+        """Run a job for a slot that a trigger made due; messages are left in the outbox. Raises as `run` does."""
+        from reconcile import runs  # noqa: PLC0415 - see above
+
+        order = runs.Order(self.job(job), slot, trigger)
+        tools = runs.Equipment(
+            self.project,
+            self.store,
+            self.subject,
+            self.channels,
+            self.budget,
+            watch,
+            self._sleep,
+            delivers=False,
+            stop=self._stop,
+            spans=self.spans,
+        )
+        return self._heard(order, runs.run(order, tools))
+
+    def _stop(self, dataset: str) -> None:
+        self.sources.stop(self.project.datasets[dataset].source)
+
+    def _heard(self, order: runs.Order, report: RunReport) -> RunReport:
+        """Tell the job's watchdog of a success that is new, and of the whole job."""
+        is_success = report.status == "succeeded" and not report.repeated and order.trigger != "rules"
+        if order.job.heartbeat is None or not is_success:
+            return report
+        from reconcile import watchdog  # noqa: PLC0415 - few jobs have one
+
+        return replace(report, watchdog=watchdog.call(order.job, sleep=self._sleep))
+
+    def _begin(self, rule: str) -> None:
+        """Let the source of the rule that is checked first begin, if it can, while everything else is loaded."""
+        dataset = self.project.datasets[self.project.rules[rule].dataset]
+        with contextlib.suppress(ConnectorError):  # it is told when the rule is checked
+            source = self.sources[dataset.source]
+            if isinstance(source, Ahead):
+                source.begin(dataset.settings)
 
     def _slot(self, slot: str | dt.datetime | None) -> dt.datetime:
         if isinstance(slot, str):
@@ -215,6 +369,8 @@ class Application:
     def _rehearse(
         self, job: JobConfig, rules: tuple[str, ...], slot: dt.datetime, watch: Callable[[str, int], None]
     ) -> RunReport:
+        from reconcile.dry_run import rehearse  # noqa: PLC0415 - see above
+
         store = self.store if self.has_state else None
         return rehearse(
             self.project,
@@ -225,12 +381,15 @@ class Application:
             subject=self.subject,
             budget=self.budget,
             watch=watch,
+            stop=self._stop,
         )
 
     def close(self) -> None:
         """Give everything back. Safe to call twice."""
+        if self._spans is not None:
+            self._spans.close()
         self.sources.close()
-        if self._store is not None:
+        if self._store is not None and self._owns_store:
             self._store.close()
             self._store = None
         if self._scratch is not None:
@@ -246,4 +405,4 @@ class Application:
 
 def load(path: str | os.PathLike[str] = config.FILE_NAME, environ: Mapping[str, str] | None = None) -> Application:
     """A configuration, ready to run. Raises ConfigProblems with every mistake in it."""
-    return Application(config.load(path, environ))
+    return Application(config.load(path, environ), environ=environ)

@@ -127,12 +127,17 @@ def entries(
 def verify(store: Store) -> VerifyResult:
     """Recompute the whole chain in bounded memory; name the first entry that is wrong, and what is wrong with it."""
     with store.read() as tx:
-        result = _walk(tx)
-        if result.intact:
-            stray = tx.connection.execute(_STRAY_BODY).scalar()
-            if stray is not None:
-                return VerifyResult(result.entries, result.head, stray, "a body stands here without its entry")
-        return result
+        return verify_in(tx)
+
+
+def verify_in(tx: Transaction) -> VerifyResult:
+    """The same, as the transaction sees the log."""
+    result = _walk(tx)
+    if result.intact:
+        stray = tx.connection.execute(_STRAY_BODY).scalar()
+        if stray is not None:
+            return VerifyResult(result.entries, result.head, stray, "a body stands here without its entry")
+    return result
 
 
 def _walk(tx: Transaction) -> VerifyResult:

@@ -43,11 +43,15 @@ class Deliverer(Protocol):
 
 @dataclass
 class Report:
-    """What a delivery did: `sent` and `failed` by it, and all that is `waiting` afterwards, whoever queued it."""
+    """What a delivery did: `sent` and `failed` by it, and all that is `waiting` afterwards, whoever queued it.
+
+    `retried` names the error of each attempt that will be repeated.
+    """
 
     sent: list[Message] = field(default_factory=list)
     failed: list[Message] = field(default_factory=list)
     waiting: list[Message] = field(default_factory=list)
+    retried: list[str] = field(default_factory=list)
 
 
 def deliver(
@@ -79,6 +83,14 @@ def deliver(
     with store.read() as tx:
         delivery.report.waiting = list(messages(tx, "queued"))
     return delivery.report
+
+
+def anything_due(tx: Transaction, channels: Collection[str]) -> bool:
+    """Whether a delivery would find a message to send, to look for, or to give up."""
+    ours = outbox.c.channel.in_(list(channels))
+    due = sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
+    strange = sa.and_(outbox.c.status == "queued", sa.not_(ours))
+    return bool(tx.connection.execute(sa.select(sa.exists().where(sa.or_(sa.and_(due, ours), strange)))).scalar())
 
 
 @dataclass(frozen=True)
@@ -238,6 +250,8 @@ class _Delivery:
             message = one(tx, claim.message)
         if over:
             self.report.failed.append(message)
+        else:
+            self.report.retried.append(type(error).__name__)
 
     def give_up_unknown_channels(self) -> None:
         """A message to a channel that is configured no more waits until its budget ends, then it fails."""

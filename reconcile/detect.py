@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -17,11 +19,13 @@ from connectors.base import DuckReadable, DuckScan, Problem, Queryable, Scan, So
 from connectors.duck import problems_of
 from connectors.errors import ConnectorError
 from reconcile.config.settings import DatasetConfig
-from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Streamed
+from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Stop, Streamed
 from rules.kinds import duplicates
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import schema_from_arrow
 
+A = TypeVar("A")
+T = TypeVar("T")
 SLOW_GROUPERS = {"mysql": "MariaDB and MySQL are read faster than they group"}
 """Measured (docs/engines.md): dialects on which pulling wins, with the words for it."""
 
@@ -115,8 +119,10 @@ def detect(
     slot: dt.datetime,
     budget: Budget,
     progress: Callable[[int], None] = lambda _: None,
+    stop: Stop | None = None,
 ) -> Detected:
-    """Run the rule. `progress` is told how many records were read so far, where they stream through us.
+    """Run the rule. `progress` is told of every batch and answer: how many records were read so far, where they stream
+    through us, else 0. `stop` interrupts what is computed here; reads are ended at their source.
 
     Raises RuleDoesNotFit, or the source's ConnectorError; nothing is half found.
     """
@@ -125,7 +131,7 @@ def detect(
     choice = choose(rule, subject)
     problems: list[Problem] = []
     with _records(rule, choice, subject, problems, progress) as records:
-        found = duplicates.detect(rule, subject.relation, records, slot, memory=budget.memory, temp=budget.folder)
+        found = duplicates.detect(rule, subject.relation, records, slot, budget.memory, budget.folder, stop)
     definition = json.dumps([subject.dataset.where, dict(subject.dataset.derived)], sort_keys=True)
     return Detected(found, choice, tuple(problems), time.monotonic() - begin, definition)
 
@@ -148,33 +154,39 @@ def _records(
 ) -> Iterator[Records]:
     """The records in the form the chosen engine takes; after the block `problems` holds what was wrong with cells."""
     source, reading = subject.source, subject.dataset.settings
+    failed: list[ConnectorError] = []
     if choice.engine == "pushdown":
         assert isinstance(source, Queryable)  # noqa: S101 - choose() looked
-        with source.snapshot() as snapshot:
-            yield Pushed(source.dialect, source.relation(reading), snapshot.query)
+        with source.snapshot() as snapshot, _as_it_failed(failed):
+            yield Pushed(
+                source.dialect,
+                source.relation(reading),
+                _telling(lambda asked: _counting(snapshot.query(asked), lambda _: progress(0), failed), progress),
+                _telling(snapshot.whole, progress),
+                _telling(lambda columns: snapshot.unique(reading, columns), progress),
+            )
         return
-    scan = _duck_scan(source, reading, duplicates.needed_columns(rule, subject.relation))
+    scans = functools.cache(functools.partial(_duck_scan, source, reading))
+    scan = scans(duplicates.needed_columns(rule, subject.relation))
     if scan is not None:
         assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() looked
         try:
-            yield Readable(lambda columns: _sql(source, reading, columns))
+            yield Readable(
+                lambda columns: _read(scans, columns).sql, lambda columns, *few: _read(scans, columns).at(*few)
+            )
             problems += problems_of(scan)
         except duckdb.Error as error:
             raise source.failure(reading, error) from error
         return
     opened: list[Scan] = []
-    failed: list[ConnectorError] = []
 
     def stream(columns: tuple[str, ...]) -> pa.RecordBatchReader:
         opened.append(source.scan(reading, columns))
         return _counting(opened[-1].reader, progress, failed)
 
     try:
-        yield Streamed(stream)
-    except Exception:
-        if failed:  # DuckDB hands an error of the stream on as one of its own, with a traceback for a message
-            raise failed[0] from None
-        raise
+        with _as_it_failed(failed):
+            yield Streamed(stream)
     finally:
         for one in opened:
             one.close()
@@ -182,14 +194,37 @@ def _records(
         problems += one.problems()
 
 
+@contextmanager
+def _as_it_failed(failed: list[ConnectorError]) -> Iterator[None]:
+    """DuckDB hands an error of a stream on as one of its own, with a traceback for a message."""
+    try:
+        yield
+    except Exception:
+        if failed:
+            raise failed[0] from None
+        raise
+
+
+def _telling(ask: Callable[[A], T], progress: Callable[[int], None]) -> Callable[[A], T]:
+    """The same question; `progress` hears that it is asked, and that it was answered."""
+
+    def asked(what: A) -> T:
+        progress(0)
+        answer = ask(what)
+        progress(0)
+        return answer
+
+    return asked
+
+
 def _duck_scan(source: Source, reading: object, columns: tuple[str, ...]) -> DuckScan | None:
     return source.duck_scan(reading, columns) if isinstance(source, DuckReadable) else None
 
 
-def _sql(source: Source, reading: object, columns: tuple[str, ...]) -> str:
-    scan = _duck_scan(source, reading, columns)
+def _read(scans: Callable[[tuple[str, ...]], DuckScan | None], columns: tuple[str, ...]) -> DuckScan:
+    scan = scans(columns)
     assert scan is not None  # noqa: S101 - a source that can read all needed columns so can read some of them so
-    return scan.sql
+    return scan
 
 
 def _counting(

@@ -9,10 +9,11 @@ from typing import Any
 from connectors.errors import ConnectorError
 from reconcile import plausible, remember
 from reconcile.config.settings import JobConfig, Project
-from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject, detect
+from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
 from reconcile.findings.judgement import Change, Judgement, Verdict, judge
 from reconcile.findings.known import NotSame
+from reconcile.limits import RuleEnded, detected
 from reconcile.remember import RuleOutcome
 from reconcile.run_report import RunReport, outcome_json
 from reconcile.store import Store
@@ -30,6 +31,7 @@ def rehearse(
     subject: Callable[[str], Subject],
     budget: Budget,
     watch: Callable[[str, int], None],
+    stop: Callable[[str], None],
 ) -> RunReport:
     """What a run would find. `store` is None where there is no state yet: then everything is new."""
     outcomes: list[dict[str, Any]] = []
@@ -38,12 +40,10 @@ def rehearse(
     for name in rules:
         rule = project.rules[name]
         assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
-        watch(name, 0)
         try:
-            looked_at = subject(rule.dataset)
-            found = detect(rule, looked_at, slot, budget, lambda read, name=name: watch(name, read))  # type: ignore[misc]
+            found = detected(rule, job, slot, budget, subject=subject, stop=stop, watch=watch)
             outcome, judgement = _judged(rule, found, store, Existing(job.existing), slot)
-        except (ConnectorError, RuleDoesNotFit, OutOfMemory, plausible.Implausible) as error:
+        except (ConnectorError, RuleDoesNotFit, OutOfMemory, RuleEnded, plausible.Implausible) as error:
             failed = True
             outcomes.append(
                 {"rule": name, "dataset": rule.dataset, "severity": rule.severity.name, "failed": str(error)}

@@ -62,14 +62,23 @@ class RuleOutcome:
 
 
 def record(
-    tx: Transaction, run: str, rule: RuleIdentity, groups: Sequence[Group], *, complete: bool = True
+    tx: Transaction,
+    run: str,
+    rule: RuleIdentity,
+    groups: Sequence[Group],
+    *,
+    complete: bool = True,
+    read_at: dt.datetime | None = None,
 ) -> RuleOutcome:
     """Bring the rule's findings up to what the run found. Never call it for a dataset that could not be read.
 
-    `run` stands in the store already. `complete` is False for a run that did not look at every record. All of it is
-    kept, or nothing, with the transaction; calling it again for the same groups changes nothing and tells nobody.
+    `run` stands in the store already. `complete` is False for a run that did not look at every record. It began to
+    read at `read_at`, by default now: when another run recorded the rule's findings since, what this one did not find
+    may be newer than its read, and is left as it is. All of it is kept, or nothing, with the transaction; calling it
+    again for the same groups changes nothing and tells nobody.
     """
-    entered = memory.enter(tx, rule, run)
+    entered = memory.enter(tx, rule, run, read_at or tx.now)
+    complete = complete and not entered.overtaken
     known = memory.load(tx, (rule.name,), lock=True)
     if entered.renamed:
         body = {"run": run, "rule": rule.name, "was": rule.was, "findings": entered.renamed}

@@ -44,7 +44,8 @@ class RunReport:
     """One run's result. `rules` are JSON objects, one a rule; a rule that could not be checked has `failed`.
 
     `status`: succeeded, failed (some rule could not be checked), running (somebody else is at it), dry_run.
-    `repeated`: the slot had been run before, and nothing was done now. `undelivered` are sentences on messages.
+    `repeated`: the slot had been run before, and nothing was done now. `undelivered` are sentences on messages;
+    `watchdog` is why the job's watchdog did not hear of the success, where it did not.
     """
 
     run: str | None
@@ -58,6 +59,7 @@ class RunReport:
     by: str | None = None
     sent: tuple[str, ...] = ()
     undelivered: tuple[str, ...] = ()
+    watchdog: str | None = None
 
     @classmethod
     def of(cls, summary: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> RunReport:
@@ -103,6 +105,7 @@ class RunReport:
             "by": self.by,
             "sent": list(self.sent) or None,
             "undelivered": list(self.undelivered) or None,
+            "watchdog": self.watchdog,
         }
         return {
             "run": self.run,

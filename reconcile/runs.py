@@ -7,7 +7,6 @@ then gone on with from its last checkpoint. All writes stand under the job's lea
 from __future__ import annotations
 
 import datetime as dt
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +14,13 @@ from typing import Any
 
 from connectors.errors import ConnectorError, DriverMissing, Reaction, SourceMissing
 from notifications.base import Channel
-from reconcile import audit, delivery, lease, notify, outbox, plausible, remember, slots
+from reconcile import audit, delivery, lease, notify, outbox, pauses, plausible, releases, remember, slots, traces
 from reconcile.config.settings import JobConfig, Project
-from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject, detect
+from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject
 from reconcile.findings.identity import Existing, RuleIdentity
 from reconcile.findings.shown import Finding, to_json
 from reconcile.findings.states import State
+from reconcile.limits import RuleEnded, detected
 from reconcile.run_report import RunReport, outcome_json
 from reconcile.store import Store, Transaction
 from reconcile.store import findings as stored_findings
@@ -29,12 +29,18 @@ from rules.engines.base import OutOfMemory
 from rules.kinds.duplicates import DuplicatesRule
 
 LEASE = dt.timedelta(seconds=60)
+LATER = dt.timedelta(minutes=1)
+"""How much longer the lease bears silence than a rule may be silent: so the rule is ended, and not the run."""
 ACTOR = "reconcile"
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be run: a job, or some of its rules, for one slot. `trigger` is `manual` or `slot`."""
+    """What is to be run: a job, or some of its rules, for one slot.
+
+    `trigger` is what made it due: `manual`, `rules` (some of them only) or `slot` by hand; `schedule`, `after`,
+    `file` or `request` under `serve`.
+    """
 
     job: JobConfig
     slot: dt.datetime
@@ -50,7 +56,8 @@ class Order:
 @dataclass(frozen=True)
 class Equipment:
     """What a run works with. `watch` is told what is happening: (rule, records read so far), and may
-    raise to stop the run; `sleep` waits seconds."""
+    raise to stop the run; `stop` ends the reads of a dataset's source; `sleep` waits seconds; without `delivers`
+    somebody else empties the outbox."""
 
     project: Project
     store: Store
@@ -59,31 +66,27 @@ class Equipment:
     budget: Budget
     watch: Callable[[str, int], None] = lambda _rule, _read: None
     sleep: Callable[[float], None] = time.sleep
+    delivers: bool = True
+    stop: Callable[[str], None] = lambda _dataset: None
+    spans: traces.Spans = traces.NOWHERE
 
 
 def run(order: Order, tools: Equipment) -> RunReport:
     """Run the job for the slot, or find that it ran, or that somebody else is at it. Delivers what people are told.
 
-    Raises a StoreError or LeaseLost; then the next run goes on from here.
+    Raises a StoreError, LeaseLost or Paused; then the next run goes on from here.
     """
     run_id = slots.run_id(order.job.name, order.slot)
     held = lease.acquire(tools.store, f"job:{order.job.name}", LEASE)
     if isinstance(held, lease.Held):
         return RunReport.under_way(order.job.name, order.slot, run_id, str(held.by))
-    with lease.Heartbeat(tools.store, held) as heart:
+    with lease.Heartbeat(tools.store, held, stall=order.job.stall + LATER) as heart:
         work = _Run(order, tools, run_id, held, heart)
         try:
-            report = work.ended_before() or work.through()
+            report = work.ended_before() or work.traced()
         finally:
-            _give_back(tools.store, held)
-    return report.told(_deliver(tools))
-
-
-def _give_back(store: Store, held: lease.Lease) -> None:
-    try:
-        lease.release(store, held)
-    except lease.LeaseLost:
-        return  # somebody took over and goes on; every write of ours after that was refused
+            lease.give_back(tools.store, held)
+    return report.told(_deliver(tools)) if tools.delivers else report
 
 
 def _deliver(tools: Equipment) -> delivery.Report:
@@ -117,21 +120,39 @@ class _Run:
                 return None
             return RunReport.again(known.summary, _seen_by(tx, known))
 
+    def traced(self) -> RunReport:
+        order = self.order
+        said = {"job": self.job, "run": self.id, "slot": slots.slot_text(order.slot), "trigger": order.trigger}
+        with self.tools.spans.span("reconcile.run", **said) as span:
+            report = self.through()
+            span.tell(status=report.status)
+            if report.status == "failed":
+                span.failed()
+            return report
+
     def through(self) -> RunReport:
         attempt = self.begin()
         for name in self.order.chosen:
             if name not in self.outcomes:
+                self.go_on()
                 rule = self.tools.project.rules[name]
                 assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
-                self.outcomes[name] = self.check(rule)
+                self.outcomes[name] = self.traced_check(rule)
         return self.end(attempt)
+
+    def go_on(self) -> None:
+        """Raises Paused when a person stopped the job meanwhile; what was checked is kept for when it is resumed."""
+        with self.tools.store.read() as tx:
+            pauses.refuse(tx, self.job)
 
     def begin(self) -> int:
         """The run's row, and what an earlier attempt finished already."""
         project = self.tools.project
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
-            stored.keep_release(tx, project.release, json.loads(project.canonical))
+            pauses.refuse(tx, self.job)
+            releases.refuse_another(tx, project)
+            releases.keep(tx, project)
             for left in stored.interrupt_others(tx, self.job, self.id):
                 audit.append(tx, ACTOR, "run.interrupted", left, {"run": left, "job": self.job, "found_by": self.id})
             order, left_by = self.order, stored.get(tx, self.id)
@@ -148,33 +169,52 @@ class _Run:
             return {}
         return {name: o for name, o in stored.checkpoints(tx, self.id).items() if name in self.order.chosen}
 
+    def traced_check(self, rule: DuplicatesRule) -> dict[str, Any]:
+        with self.tools.spans.span("reconcile.rule", job=self.job, rule=rule.name, dataset=rule.dataset) as span:
+            outcome = self.check(rule)
+            if "failed" in outcome:
+                span.failed()
+            else:
+                span.tell(engine=outcome["engine"], records=outcome["scanned"], groups=outcome["groups"])
+            return outcome
+
     def check(self, rule: DuplicatesRule) -> dict[str, Any]:
         """One rule: detect, then bring its findings up to date and set the checkpoint, together."""
+        begun = time.monotonic()
         try:
-            subject = self.tools.subject(rule.dataset)
-            found = detect(rule, subject, self.order.slot, self.tools.budget, self._progress(rule.name))
+            found = self._detect(rule)
             with self.tools.store.begin() as tx:
                 lease.check(tx, self.held)
                 plausible.refuse(rule, found, tx, self.id)
-                outcome = self._remember(tx, rule, found)
+                outcome = self._remember(tx, rule, found, tx.now - dt.timedelta(seconds=time.monotonic() - begun))
                 stored.checkpoint(tx, self.id, rule.name, "done", outcome)
                 return outcome
-        except (ConnectorError, RuleDoesNotFit, OutOfMemory, plausible.Implausible) as error:
+        except (ConnectorError, RuleDoesNotFit, OutOfMemory, RuleEnded, plausible.Implausible) as error:
             return self._failed(rule, error)
 
-    def _progress(self, rule: str) -> Callable[[int], None]:
-        def tell(read: int) -> None:
+    def _detect(self, rule: DuplicatesRule) -> Detected:
+        """The rule's answer, within the limits of the job; what is remembered of it is not for that thread."""
+        tools = self.tools
+        self.heart.progress()
+        try:
+            return detected(
+                rule,
+                self.order.job,
+                self.order.slot,
+                tools.budget,
+                subject=tools.subject,
+                stop=tools.stop,
+                watch=tools.watch,
+                alive=self.heart.progress,
+            )
+        finally:
             self.heart.progress()
-            self.tools.watch(rule, read)
 
-        tell(0)
-        return tell
-
-    def _remember(self, tx: Transaction, rule: DuplicatesRule, found: Detected) -> dict[str, Any]:
+    def _remember(self, tx: Transaction, rule: DuplicatesRule, found: Detected, read_at: dt.datetime) -> dict[str, Any]:
         detection = found.detection
         existing = Existing(self.order.job.existing)
         identity = RuleIdentity.of(rule, existing=existing, dataset_definition=found.definition)
-        outcome = remember.record(tx, self.id, identity, detection.groups)
+        outcome = remember.record(tx, self.id, identity, detection.groups, read_at=read_at)
         before = stored.seen_before(tx, rule.dataset, rule.name, self.id)
         seen = stored.Seen(detection.read, detection.scanned, len(detection.groups))
         stored.keep_seen(tx, self.id, rule.dataset, rule.name, seen)

@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
 
-from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice, TroubleNotice
 
 SLOT = dt.datetime(2026, 11, 21, 5, 15, tzinfo=dt.UTC)
 
@@ -75,3 +75,16 @@ def night(*rules: RuleNotice, failures: tuple[FailureNotice, ...] = (), name: st
 
 def first_run(rule: RuleNotice) -> RuleNotice:
     return replace(rule, first_run=True)
+
+
+LATE = TroubleNotice(
+    "late:nightly",
+    "Job nightly has not succeeded since 20 Nov 06:15 (expected every 26h). What its runs say: reconcile runs nightly",
+    SLOT + dt.timedelta(hours=2),
+)
+
+
+def trouble(about: TroubleNotice = LATE, *, job: str | None = "nightly", name: str = "t-1") -> Notice:
+    """A message about Reconcile itself, written when the trouble began, or three hours later when it ended."""
+    at = about.since + dt.timedelta(hours=3 if about.ended else 0)
+    return Notice(id=name, job=job, run=None, slot=at, created=at, timezone="Europe/Berlin", trouble=about)

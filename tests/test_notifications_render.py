@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from notifications_support import SLOT, double_charges, first_run, group, night
+from notifications_support import LATE, SLOT, double_charges, first_run, group, night, trouble
 
 from notifications import document, render, shape, words
 from notifications.base import FailureNotice, RuleNotice
@@ -153,6 +153,51 @@ def test_nothing_new_is_one_short_line() -> None:
     assert told(rule).startswith("✅ Nothing new in 1 rule; 1 finding resolved; 12 findings still open\n")
 
 
+def test_a_trouble_with_reconcile_itself_names_no_run_and_no_slot() -> None:
+    """Changing words on purpose? Read the new text as the person on call would, then paste it here."""
+    assert document.text(render.document(trouble(), render.SLACK)) == (
+        "⚠️ Reconcile: job nightly has not succeeded since 20 Nov 06:15 (expected every 26h)\n"
+        "Reconcile itself · job nightly · noticed Sat 21 Nov 2026, 08:15 CET\n"
+        "\n"
+        "What its runs say: reconcile runs nightly\n"
+        "You hear of it again when it is over.\n"
+    )
+
+
+def test_a_trouble_that_is_over_says_what_it_was_and_how_it_ended() -> None:
+    over = replace(LATE, ended=True, end="It succeeded on 21 Nov 11:10.")
+
+    assert document.text(render.document(trouble(over), render.SLACK)) == (
+        "✅ Over: job nightly has not succeeded since 20 Nov 06:15 (expected every 26h)\n"
+        "Reconcile itself · job nightly · noticed Sat 21 Nov 2026, 08:15 CET\n"
+        "\n"
+        "It succeeded on 21 Nov 11:10. That was 3 h after it was noticed.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "headline", "below"),
+    [
+        ("PostgreSQL was restored.", "PostgreSQL was restored", ()),
+        ("The clock jumped to 1. 2. 2027. Look at it.", "the clock jumped to 1. 2. 2027", ("Look at it.",)),
+        (
+            "The configuration cannot be used\na.yaml:1:1: `x` is\n\n  b.yaml:2:1: y",
+            "the configuration cannot be used",
+            ("a.yaml:1:1: `x` is", "b.yaml:2:1: y"),
+        ),
+        ("x" * 700, "x" * 119 + "…", ("x" * 499 + "…",)),
+        ("A\n" + "line\n" * 14, "A", (*["line"] * 12, "And 2 more lines")),
+        ("", "", ()),
+    ],
+)
+def test_the_first_sentence_of_a_trouble_is_its_headline(sentence: str, headline: str, below: tuple[str, ...]) -> None:
+    shown = render.document(trouble(replace(LATE, sentence=sentence), job=None), render.SLACK)
+
+    assert shown.headline == f"⚠️ Reconcile: {headline}"
+    assert shown.about == "Reconcile itself · noticed Sat 21 Nov 2026, 08:15 CET"
+    assert tuple(map(document.line_text, shown.sections[0].lines)) == (*below, "You hear of it again when it is over.")
+
+
 def test_only_a_plain_web_address_becomes_a_link() -> None:
     bad = replace(double_charges(1), runbook="javascript:alert(1)")
 
@@ -211,6 +256,18 @@ def test_the_run_before_is_named_by_day(before: dt.timedelta, shown: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("when", "shown"),
+    [
+        (SLOT, "21 Nov 06:15"),
+        (dt.datetime(2025, 12, 31, 23, 30, tzinfo=dt.UTC), "1 Jan 00:30"),
+        (dt.datetime(2025, 12, 31, 22, 30, tzinfo=dt.UTC), "31 Dec 2025 23:30"),
+    ],
+)
+def test_a_minute_has_its_year_only_where_that_is_another_one(when: dt.datetime, shown: str) -> None:
+    assert words.minute(when, SLOT, "Europe/Berlin") == shown
+
+
+@pytest.mark.parametrize(
     ("said", "shown"),
     [
         ("a\r\nb\tc", "a⏎b⇥c"),
@@ -237,3 +294,4 @@ def test_a_notice_survives_its_json() -> None:
     notice = night(replace(double_charges(3), trend="up"), failures=(FAILED,))
 
     assert shape.from_json(shape.to_json(notice)) == notice
+    assert shape.from_json(shape.to_json(trouble())) == trouble()

@@ -16,11 +16,11 @@ import pytest
 import slack_sdk
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from notifications_support import SLOT, double_charges, night
+from notifications_support import SLOT, double_charges, night, trouble
 from pydantic import ValidationError
 
 from notifications import blockkit, conformance, render
-from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice, TroubleNotice
 from notifications.errors import (
     CannotBeAsked,
     ChannelRefused,
@@ -114,6 +114,16 @@ def test_only_an_owner_that_the_configuration_knows_rings(slack: SlackServer) ->
         {"type": "usergroup", "usergroup_id": "S0614TZR7"},
         {"type": "user", "user_id": "U012345678"},
     ]
+
+
+def test_a_trouble_with_reconcile_itself_is_one_message_and_is_found_again(slack: SlackServer) -> None:
+    channel = bot(slack)
+
+    receipt = channel.send(trouble())
+
+    assert slack.refused == []
+    assert slack.messages[0]["text"].startswith("⚠️ Reconcile: job nightly has not succeeded since 20 Nov 06:15")
+    assert channel.find(trouble()) == receipt
 
 
 @pytest.mark.parametrize("owner", ["WAREHOUSE", "@here", "<!channel>", "!here", "finance & Co"])
@@ -412,11 +422,12 @@ RULES = st.builds(
     WORDS,
 )
 FAILURES = st.builds(FailureNotice, WORDS, WORDS, st.none() | TIMES, st.booleans())
+TROUBLES = st.builds(TroubleNotice, WORDS, WORDS, TIMES, st.booleans(), st.none() | WORDS)
 NOTICES = st.builds(
     Notice,
     WORDS,
-    WORDS,
-    WORDS,
+    st.none() | WORDS,
+    st.none() | WORDS,
     TIMES,
     st.lists(RULES, max_size=3).map(lambda few: tuple(few * 7)),
     st.lists(FAILURES, max_size=4).map(lambda few: tuple(few * 4)),
@@ -425,6 +436,7 @@ NOTICES = st.builds(
     st.none() | TIMES,
     st.none() | TIMES,
     st.sampled_from(["UTC", "Europe/Berlin", "nowhere", "../etc"]),
+    st.none() | TROUBLES,
 )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from notifications_support import double_charges, night
+from notifications_support import double_charges, night, trouble
 
 from notifications import blockkit, document, render, shape
+from notifications.base import Notice
 from notifications.errors import TemplateRefused
 from notifications.template import START, Template
 
@@ -20,8 +21,9 @@ def rendered(folder: Path, text: str) -> str:
     return Template(path, str).render(render.document(NOTICE, render.SLACK), shape.to_json(NOTICE))
 
 
-def test_the_template_to_start_from_writes_our_own_words() -> None:
-    shown = render.document(NOTICE, render.SLACK)
+@pytest.mark.parametrize("notice", [NOTICE, trouble()], ids=["run", "trouble"])
+def test_the_template_to_start_from_writes_our_own_words(notice: Notice) -> None:
+    shown = render.document(notice, render.SLACK)
 
     assert Template(START, str).render(shown, {}) == document.text(shown)
 

@@ -9,13 +9,14 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
-from notifications_support import double_charges, night
+from notifications_support import LATE, double_charges, night, trouble
 from pydantic import ValidationError
 
 from notifications import conformance, http, shape
@@ -96,6 +97,21 @@ def test_a_notice_arrives_as_json_with_its_key_and_a_signature(receiver: Receive
     assert document["text"].startswith(document["headline"])
 
 
+def test_a_trouble_with_reconcile_itself_has_no_run(receiver: Receiver) -> None:
+    opened(receiver.url).send(trouble(replace(LATE, sentence="Job nightly is late."), job=None))
+
+    document = json.loads(receiver.came[0][1])
+    assert document["headline"] == "⚠️ Reconcile: job nightly is late"
+    assert (document["job"], document["run"], document["rules"]) == (None, None, [])
+    assert document["trouble"] == {
+        "subject": "late:nightly",
+        "sentence": "Job nightly is late.",
+        "since": "2026-11-21T07:15:00Z",
+        "ended": False,
+        "end": None,
+    }
+
+
 def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
     """Receivers depend on it: fields may be added here, never renamed or taken away."""
     opened(receiver.url).send(NOTICE)
@@ -116,6 +132,7 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "failures",
         "link",
         "test",
+        "trouble",
     } == set(document)
     assert {
         "rule",

@@ -17,6 +17,7 @@ CANARIES = {
     "HOOK": "canary-hook-path-91bb",
     "HEADER": "canary-header-3fe0",
     "SIGN": "canary-sign-0a4d-canary-sign-0a4d",
+    "PING": "canary-ping-62ce",
 }
 
 PROJECT = """\
@@ -31,7 +32,7 @@ rules:
   twice: {kind: duplicates, dataset: orders, key: [order_id], severity: high}
   charged: {kind: duplicates, dataset: charges, key: [order_id]}
 jobs:
-  good: {rules: [twice], notify: [told]}
+  good: {rules: [twice], notify: [told], heartbeat: "http://127.0.0.1:1/${secret:PING}"}
   bad: {rules: [twice, charged], notify: [told, hook]}
 channels:
   told: {type: file, path: told.txt}
@@ -70,9 +71,11 @@ def silent(answer: Answer) -> Answer:
 
 
 def test_what_every_command_prints_and_keeps_holds_no_secret(shop: Project) -> None:
-    assert silent(shop("run", "good")).code == 0
+    assert "`heartbeat_allow` names its network" in silent(shop("run", "good")).err
     assert silent(shop("run", "good", "--json")).code == 0
+    assert silent(shop("trigger", "good")).code == 0
     name = shop("findings", "--json").json[0]["id"]
+    release = shop("releases", "--json").json[0]["release"]
     for words in (
         ["check"],
         ["check", "--json"],
@@ -86,6 +89,10 @@ def test_what_every_command_prints_and_keeps_holds_no_secret(shop: Project) -> N
         ["audit"],
         ["audit", "--json"],
         ["audit", "verify"],
+        ["releases", "show", release],
+        ["releases", "show", release, "--json"],
+        ["releases", "diff", release],
+        ["hold", "--json"],
         *(["notify", "preview", channel, "good"] for channel in ("told", "hook", "slack")),
     ):
         silent(shop(*words))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import NoReturn
@@ -9,8 +10,18 @@ from typing import NoReturn
 from reconcile.cli import exits, signals
 
 
+def command() -> NoReturn:
+    """`main` as a process of its own, which it ends at once."""
+    gc.disable()  # until the project is loaded (see opening): modules are no garbage
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it looks for them in every installed package
+    try:
+        main()
+    except SystemExit as ended:
+        exits.leave(ended.code if isinstance(ended.code, int) else exits.DEFECT)
+
+
 def main() -> NoReturn:
-    """Run the command and end the process with its exit code; no traceback ever reaches the user."""
+    """Run the command and raise SystemExit with its exit code; no traceback ever reaches the user."""
     if sys.stdout is None:  # the caller closed it
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as long as the process
     if sys.stderr is None:

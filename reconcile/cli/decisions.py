@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import getpass
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reconcile.cli import people
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Quiet
 
 if TYPE_CHECKING:
@@ -171,31 +169,12 @@ def snooze(
     end = None
     if until is not None:
         with load(config) as application:
-            end = _until(until, application.project.timezone)
+            end = people.moment(until, application.project.timezone, "--until")
     _decide(
         config,
         Output(json, quiet, no_color),
         lambda store, actor: decide.snooze(store, finding, actor=actor, until=end, note=note),
     )
-
-
-def _until(text: str, timezone: str) -> dt.datetime:
-    from zoneinfo import ZoneInfo
-
-    from reconcile.slots import SlotRefused, parse_slot
-    from rules.models import parse_duration
-
-    try:
-        length: dt.timedelta = parse_duration(text)
-        return dt.datetime.now(dt.UTC) + length
-    except ValueError:
-        pass
-    try:
-        return parse_slot(text, ZoneInfo(timezone))
-    except SlotRefused as error:
-        raise typer.BadParameter(
-            f"{text!r} is neither a duration like 3d nor a time like 2026-12-01T08:00", param_hint="--until"
-        ) from error
 
 
 def reopen(
@@ -238,13 +217,8 @@ def _decide(config: str, out: Output, decision: Callable[[Any, str], Decision]) 
     from reconcile.findings.shown import to_json
 
     with load(config) as application:
-        made = decision(application.memory, _person())
+        made = decision(application.memory, people.person())
     if out.json:
         out.emit({"changed": made.changed, "sentence": made.sentence, "finding": to_json(made.finding)})
     else:
         out.say(made.sentence)
-
-
-def _person() -> str:
-    """Who decides: the user of this terminal, or the name a scheduler or console hands on."""
-    return os.environ.get("RECONCILE_ACTOR") or getpass.getuser()

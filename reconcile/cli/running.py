@@ -52,10 +52,9 @@ def run(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--fail-on") from error
     with load(config) as application, _progress(out) as watch, _only_json_on_standard_output(json=json):
-        reports = [
-            application.run(name, rules=some, slot=slot, dry_run=dry_run, watch=watch)
-            for name, some in application.chosen(jobs or (), rule or ())
-        ]
+        reports = application.run_all(jobs or (), rule or (), slot=slot, dry_run=dry_run, watch=watch)
+        if application.held:
+            out.note(application.held)
     if json:
         shown = [report.to_json() for report in reports]
         out.emit(shown[0] if len(shown) == 1 else shown)
@@ -139,6 +138,8 @@ def show(report: RunReport, out: Output) -> None:
         out.say(f"told {channel}")
     for sentence in report.undelivered:
         out.say(f"not told yet: {sentence}")
+    if report.watchdog is not None:
+        out.note(report.watchdog)
     if any(rule.get("groups") for rule in report.rules) and report.status != "dry_run":
         out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
 

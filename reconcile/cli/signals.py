@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import ClassVar
 
@@ -28,6 +30,7 @@ class Signals:
 
     def __init__(self) -> None:
         self._heard = 0
+        self._handed_over = False
         self._left = threading.Event()
         self._ear, self._wire = os.pipe()
         os.set_blocking(self._wire, False)
@@ -61,6 +64,21 @@ class Signals:
         """The exit code of what we were told, if anything."""
         return 128 + self._heard if self._heard else None
 
+    @contextlib.contextmanager
+    def handed_over(self, hear: Callable[[int], None]) -> Iterator[None]:
+        """Both signals and SIGHUP are told to `hear`, as often as they come, and stop nothing by themselves.
+
+        What came by then is not heard again afterwards, however late the thread that listens wakes up.
+        """
+        self._handed_over = True
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = {number: signal.signal(number, lambda told, _frame: hear(told)) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
     def _hear(self, number: int, _frame: FrameType | None) -> None:
         self._heard = self._heard or number
         if not self._left.is_set():
@@ -68,7 +86,7 @@ class Signals:
 
     def _listen(self) -> None:
         while heard := os.read(self._ear, 1):
-            if heard[0] not in (signal.SIGINT, signal.SIGTERM):
+            if heard[0] not in (signal.SIGINT, signal.SIGTERM) or self._handed_over:
                 continue
             self._heard = self._heard or heard[0]
             if heard[0] == signal.SIGTERM and not self._left.wait(GRACE):

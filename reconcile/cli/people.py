@@ -1,0 +1,36 @@
+"""Who sits at this terminal, and the times people write."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import getpass
+import os
+
+import typer
+
+
+def person() -> str:
+    """Who decides: the user of this terminal, or the name a scheduler or console hands on."""
+    try:
+        return os.environ.get("RECONCILE_ACTOR") or getpass.getuser()
+    except (KeyError, OSError):  # in a container a user may be a number and nothing else
+        return f"uid {os.getuid()}"
+
+
+def moment(text: str, timezone: str, option: str) -> dt.datetime:
+    """`3d` from now, or a time, in UTC; raises the command line's error, which names the option."""
+    from zoneinfo import ZoneInfo
+
+    from reconcile.slots import SlotRefused, parse_slot
+    from rules.models import parse_duration
+
+    with contextlib.suppress(ValueError):  # then it is a time
+        length: dt.timedelta = parse_duration(text)
+        return dt.datetime.now(dt.UTC) + length
+    try:
+        return parse_slot(text, ZoneInfo(timezone))
+    except SlotRefused as error:
+        raise typer.BadParameter(
+            f"{text!r} is neither a duration like 3d nor a time like 2026-12-01T08:00", param_hint=option
+        ) from error

@@ -1,0 +1,223 @@
+"""`releases`, `hold`, `promote`: which configuration runs, and who decides that."""
+
+from __future__ import annotations
+
+import json as json_text
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconcile.cli import people
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from reconcile.store import Transaction
+    from reconcile.store.releases import Current, ReleaseRow
+
+_BEGINNING = "A release, or the beginning of one."
+Named = Annotated[str, typer.Argument(help=_BEGINNING, metavar="RELEASE")]
+Asked = Annotated[str | None, typer.Argument(help=_BEGINNING, metavar="[RELEASE]")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        help="The configurations that ran: list, show, compare.", invoke_without_command=True, rich_markup_mode=None
+    )
+    group.callback()(releases)
+    group.command(help="Print a release as it was kept.")(show)
+    group.command(help="Compare a release with another, or with the configuration file.")(diff)
+    app.add_typer(group, name="releases")
+    app.command(help="Keep the current release, whatever the file says, until a person promotes another.")(hold)
+    app.command(help="Make a release current: that of the configuration file, or the one named.")(promote)
+
+
+def releases(
+    context: typer.Context,
+    config: Config = FILE,
+    limit: Annotated[int, typer.Option("--limit", help="How many.", min=1)] = 20,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    from reconcile.cli.opening import load
+    from reconcile.store import releases as stored
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        with application.memory.read() as tx:
+            now, found = stored.current(tx), stored.listed(tx, limit)
+        listed = [_listed(one, now, application.project.release) for one in found]
+    if json:
+        out.emit(listed)
+        return
+    rows = [_row(one) for one in listed]
+    out.table(("release", "first seen", "", "jobs", "rules", "last run"), rows, right=(3, 4))
+    if now is not None and now.held:
+        out.note(f"{_in_words(now)}. `reconcile hold --off` lets it go")
+
+
+def _listed(one: ReleaseRow, now: Current | None, ours: str) -> dict[str, Any]:
+    from reconcile.slots import slot_text
+
+    current = now is not None and now.release == one.release
+    return {
+        "release": one.release,
+        "first_seen": slot_text(one.first_seen),
+        "current": current,
+        "held": current and now is not None and now.held,
+        "file": one.release == ours,
+        "kept": one.files is not None,
+        "jobs": len(one.config.get("jobs", ())) or 1,
+        "rules": len(one.config.get("rules", ())),
+        "last_run": slot_text(one.last_run) if one.last_run else None,
+    }
+
+
+def _row(one: dict[str, Any]) -> tuple[str, ...]:
+    from reconcile.releases import shortened
+
+    marks = ["held" if one["held"] else "current"] * one["current"] + ["this file"] * one["file"]
+    counts = (str(one["jobs"]), str(one["rules"]))
+    return (shortened(one["release"]), one["first_seen"], ", ".join(marks), *counts, one["last_run"] or "never")
+
+
+def show(
+    release: Named,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load
+    from reconcile.releases import text_of
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application, application.memory.read() as tx:
+        one = _kept(application, tx, release)
+    if json:
+        files = None if one.files is None else dict(one.files)
+        out.emit({"release": one.release, "files": files, "config": dict(one.config)})
+        return
+    if one.files is None:
+        out.note("Its texts were not kept; this is what it said, with secrets left out:")
+    out.say(text_of(one).rstrip("\n"))
+
+
+def diff(
+    release: Named,
+    other: Annotated[
+        str | None, typer.Argument(help="With this one; the configuration file without.", metavar="[OTHER]")
+    ] = None,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load
+    from reconcile.releases import difference, shortened
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application, application.memory.read() as tx:
+        before = _kept(application, tx, release)
+        after, named = application.project.release, f"{application.project.path.name}"
+        says = json_text.loads(application.project.canonical)
+        if other is not None:
+            row = _kept(application, tx, other)
+            after, named, says = row.release, shortened(row.release), row.config
+    lines = difference(before.config, says, (shortened(before.release), named))
+    if json:
+        out.emit({"from": before.release, "to": after, "diff": lines})
+        return
+    for line in lines:
+        out.say(line)
+    if not lines:
+        out.note("They say the same.")
+
+
+def _kept(application: Application, tx: Transaction, asked: str) -> ReleaseRow:
+    """The release of that name; raises ReleaseUnknown also for that of the file where it was never kept."""
+    from reconcile.releases import ReleaseUnknown, named
+    from reconcile.store import releases as stored
+
+    release, known = named(tx, asked, application.project), stored.hashes(tx)
+    if release not in known:
+        raise ReleaseUnknown(asked, known)
+    return stored.get(tx, release)
+
+
+def hold(
+    release: Asked = None,
+    off: Annotated[bool, typer.Option("--off", help="Let go: who starts or reloads next decides again.")] = False,
+    config: Config = FILE,
+    note: Note = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import releases as held
+    from reconcile.cli.opening import load
+
+    if off and release is not None:
+        raise typer.BadParameter("it stands without a release", param_hint="--off")
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        store = application.memory if off else application.store
+        with store.begin() as tx:
+            before = held.current(tx)
+            if off:
+                now = held.free(tx, by=people.person(), note=note)
+            else:
+                now = held.hold(tx, application.project, release, by=people.person(), note=note)
+            kept = now is None or held.is_kept(tx, now.release)
+    _tell(out, before, now or before, kept=kept)
+    if off and now is None and not json:
+        out.note("No release was held; nothing was changed")
+
+
+def promote(
+    release: Asked = None,
+    config: Config = FILE,
+    note: Note = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import releases as promoted
+    from reconcile.cli.opening import load
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application, application.store.begin() as tx:
+        before = promoted.current(tx)
+        now = promoted.promote(tx, application.project, release, by=people.person(), note=note)
+        kept = promoted.is_kept(tx, now.release)
+    _tell(out, before, now, kept=kept)
+
+
+def _tell(out: Output, before: Current | None, now: Current | None, *, kept: bool) -> None:
+    """What is current now, and what follows."""
+    from reconcile.releases import shortened
+
+    if out.json:
+        shown = {"release": now and now.release, "held": now is not None and now.held, "changed": now != before}
+        out.emit(shown | {"before": before and before.release, "kept": kept})
+        return
+    if now is None:
+        return
+    if now.held:
+        out.say(_in_words(now))
+    else:
+        out.say(f"Release {shortened(now.release)} is current, until another is started, reloaded or promoted")
+    if not kept:
+        out.note(
+            "Its texts are not kept, because a secret stands in them in clear: it runs only where its configuration "
+            "file still is. Write secrets as ${secret:NAME}"
+        )
+
+
+def _in_words(now: Current) -> str:
+    from reconcile.releases import in_words
+
+    return in_words(now)

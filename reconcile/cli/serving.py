@@ -1,0 +1,184 @@
+"""`serve`, `jobs`, `pause`, `resume`: let jobs run by themselves, see when, and stop them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconcile.cli import exits, people, signals
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from reconcile.config.settings import JobConfig
+    from reconcile.store import Transaction
+
+Job = Annotated[str | None, typer.Argument(help="The job.", metavar="[JOB]")]
+Everything = Annotated[bool, typer.Option("--all", help="All jobs, those to come too.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Run jobs at their times, until told to stop.")(serve)
+    app.command(help="List the jobs: when each is due, and how it stands.")(jobs)
+    app.command(help="Stop a job, now and from now on.")(pause)
+    app.command(help="Let what is paused run again.")(resume)
+
+
+def serve(
+    config: Config = FILE,
+    worker: Annotated[bool, typer.Option("--worker", help="Only carry out: another process schedules.")] = False,
+    listen: Annotated[
+        str | None, typer.Option("--listen", help="Answer /healthz, /readyz and /metrics here, or none.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Log JSON lines, to standard error as always.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")] = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import logs
+    from reconcile.cli.opening import nothing_to_collect
+    from reconcile.serve import Server
+
+    logs.set_up(as_json=json, quiet=quiet, colors=not no_color and not os.environ.get("NO_COLOR"))
+    told, at_once = threading.Event(), threading.Event()
+    with nothing_to_collect():
+        server = Server(Path(config), os.environ, exits.sentence, worker=worker, listen=listen)
+
+    def hear(number: int) -> None:
+        if number == signal.SIGHUP:
+            server.alarm.wake("reload")
+        elif told.is_set():
+            at_once.set()
+        else:
+            told.set()
+
+    current = signals.Signals.current
+    assert current is not None  # noqa: S101 - every command runs inside of it
+    with current.handed_over(hear):
+        server.start()
+        server.wait(told)
+        server.stop(at_once)
+
+
+def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+    from reconcile.cli.opening import load
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        if application.has_state:
+            with application.store.read() as tx:
+                found = [_standing(job, tx) for job in application.project.jobs.values()]
+        else:
+            found = [_standing(job, None) for job in application.project.jobs.values()]
+    if json:
+        out.emit(found)
+        return
+    rows = [
+        (one["job"], one["when"] or "by hand", one["next"] or "", one["state"], one["last_success"] or "never")
+        for one in found
+    ]
+    out.table(("job", "when", "next", "state", "last success"), rows)
+    for one in found:
+        if one["paused"]:
+            out.note(one["paused"])
+
+
+def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
+    """How a job stands, as the JSON shows it. `state`: paused, running, due, waiting, idle."""
+    from reconcile import pauses
+    from reconcile.slots import slot_text
+    from reconcile.store import slots, successes
+
+    now = tx.now if tx else dt.datetime.now(dt.UTC)
+    nearest = job.schedule.following(now) if job.schedule else None
+    paused = pauses.active(tx) if tx else {}
+    pause_ = paused.get(pauses.EVERYTHING) or paused.get(pauses.of_job(job.name))
+    open_slots = slots.listed(tx, job=job.name, statuses=("running", "due")) if tx else []
+    success = successes.last_success(tx, job.name) if tx else None
+    running = any(one.status == "running" for one in open_slots)
+    return {
+        "job": job.name,
+        "when": _when(job),
+        "next": slot_text(nearest.at) if nearest else None,
+        "state": "running" if running else "paused" if pause_ else "due" if open_slots else "idle",
+        "due": [slot_text(one.slot) for one in open_slots if one.status == "due"],
+        "last_success": slot_text(success.finished) if success else None,
+        "paused": pause_.sentence if pause_ else None,
+    }
+
+
+def _when(job: JobConfig) -> str | None:
+    parts = [job.schedule.in_words()] if job.schedule else []
+    parts += [f"after {' and '.join(job.after)}"] if job.after else []
+    parts += [f"when files of {' or '.join(job.watch)} change"] if job.watch else []
+    return "; ".join(parts) or None
+
+
+def pause(
+    job: Job = None,
+    everything: Everything = False,
+    reason: Annotated[str, typer.Option("--reason", help="Why; shown wherever the pause is.")] = "no reason given",
+    until: Annotated[
+        str | None, typer.Option("--until", help="Until a time, or for so long: 2h, 3d.", metavar="T")
+    ] = None,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import pauses
+    from reconcile.cli.opening import load
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        subject = _subject(application, job, everything)
+        end = None if until is None else people.moment(until, application.project.timezone, "--until")
+        with application.store.begin() as tx:
+            one = pauses.pause(tx, subject, reason=reason, by=people.person(), until=end)
+    if json:
+        out.emit({"subject": one.subject, "reason": one.reason, "by": one.by, "until": end and end.isoformat()})
+    else:
+        out.say(one.sentence)
+
+
+def resume(
+    job: Job = None,
+    everything: Everything = False,
+    clock: Annotated[bool, typer.Option("--clock", help="The clock is right: catch up what it jumped over.")] = False,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import pauses, scheduler
+    from reconcile.cli.opening import load
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        if clock and (job or everything):
+            raise typer.BadParameter("it stands alone, without a job and --all", param_hint="--clock")
+        subject = "clock" if clock else _subject(application, job, everything)
+        with application.memory.begin() as tx:
+            if clock:
+                done = scheduler.confirm_clock(tx, application.project, people.person()) is not None
+            else:
+                done = pauses.resume(tx, subject, people.person())
+    if json:
+        out.emit({"subject": subject, "resumed": done})
+    elif done:
+        out.say(f"{subject.removeprefix('job:')} goes on")
+    else:
+        out.note(f"{subject.removeprefix('job:')} was not held up; nothing was changed")
+
+
+def _subject(application: Application, job: str | None, everything: bool) -> str:
+    from reconcile import pauses
+
+    if (job is None) != everything:
+        raise typer.BadParameter("name a job, or give --all; not both", param_hint="JOB")
+    return pauses.EVERYTHING if job is None else pauses.of_job(application.job(job).name)

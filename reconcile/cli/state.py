@@ -1,0 +1,162 @@
+"""`backup`, `restore`, `migrate`, `compact`: care for the state."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconcile.cli import exits
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.backup import Backup
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Back the state up into one file, and its key beside it; also while runs go on.")(backup)
+    app.command(help="Put a backup in the place of the state; also while runs go on, which then stop.")(restore)
+    app.command(help="Bring the state to the schema of this version, and say from which.")(migrate)
+    app.command(help="Let go of what `retention` says is old.")(compact)
+
+
+def backup(
+    file: Annotated[
+        Path | None, typer.Argument(help="Where to; a name with the time in this folder unless said.", metavar="[FILE]")
+    ] = None,
+    config: Config = FILE,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite a file that is there.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import backup as backups
+    from reconcile.cli.opening import load
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        place = file or Path(backups.name_for(dt.datetime.now(dt.UTC)))
+        made = backups.make(application.memory, place, replace=replace)
+    if json:
+        out.emit(_to_json(made))
+        return
+    out.say(f"{made.file}: {_held(made.rows)}; verified")
+    out.note(f"Its key is in {made.file}.key: keep the two together, readable by nobody else")
+
+
+def _to_json(made: Backup) -> dict[str, Any]:
+    known = {"file": str(made.file), "store": made.store, "schema": made.schema, "bytes": made.size}
+    return known | {
+        "until": made.until.isoformat(),
+        "entries": made.entries,
+        "head": made.head,
+        "rows": dict(made.rows),
+    }
+
+
+def _held(rows: Mapping[str, int]) -> str:
+    from notifications.words import plural
+
+    parts = (("runs", "run", "runs"), ("findings", "finding", "findings"), ("audit", "log entry", "log entries"))
+    return ", ".join(plural(rows[name], one, many) for name, one, many in parts)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A backup, with its key beside it.", metavar="FILE")],
+    config: Config = FILE,
+    yes: Annotated[bool, typer.Option("--yes", help="Lose what the state holds beyond the backup.")] = False,
+    other_store: Annotated[
+        bool, typer.Option("--other-store", help="Also when the backup is of another state than the one replaced.")
+    ] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import backup as backups
+    from reconcile import restore as restoring
+    from reconcile.cli.opening import load
+    from reconcile.cli.people import person
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        backups.refuse_unfit(file)
+        done = restoring.restore(application.store, file, other_store=other_store, yes=yes, actor=person())
+    if json:
+        after = {"slots_missed": done.slots_missed, "messages_in_doubt": done.messages_in_doubt}
+        out.emit({"backup": _to_json(done.backup), "epoch": done.epoch, "gone": dict(done.gone)} | after)
+        return
+    out.say(f"restored to {done.backup.until:%Y-%m-%d %H:%M} UTC: {_held(done.backup.rows)}")
+    if done.gone:
+        out.say(f"gone: {', '.join(f'{count:,} {name}' for name, count in done.gone.items())}")
+    if done.slots_missed:
+        out.say(f"due times that were waiting and are written as missed: {done.slots_missed:,}")
+    if done.messages_in_doubt:
+        out.say(
+            f"messages that may have been sent since, so that their channel is asked first: {done.messages_in_doubt:,}"
+        )
+
+
+def migrate(
+    config: Config = FILE,
+    check: Annotated[bool, typer.Option("--check", help="Only say; ends with 1 when an upgrade is due.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load
+    from reconcile.store import Store
+    from reconcile.store.tables import REVISION
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        project = application.project
+        found = Store.schema_at(project.state.get_secret_value(), project.directory)
+        due = found is not None and found < REVISION
+        if not check or (found or "") > REVISION:
+            application.store.close()  # opened, it is upgraded; a newer one is refused
+    if json:
+        out.emit({"from": found, "to": REVISION, "upgraded": due and not check})
+    else:
+        out.say(_schema(found, REVISION, due=due, check=check))
+    if check and due:
+        raise typer.Exit(exits.FOUND)
+
+
+def _schema(found: str | None, ours: str, *, due: bool, check: bool) -> str:
+    if found is None:
+        return (
+            f"there is no state yet; the first run makes it, schema {ours}" if check else f"a new state, schema {ours}"
+        )
+    if not due:
+        return f"schema {found}, nothing to upgrade"
+    return f"schema {found}, an upgrade to {ours} is due" if check else f"upgraded from schema {found} to {ours}"
+
+
+def compact(
+    config: Config = FILE,
+    dry_run: DryRun = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import compaction
+    from reconcile.cli.opening import load
+    from reconcile.cli.people import person
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        retention = application.project.retention
+        done = compaction.compact(application.memory, retention, actor=person(), dry_run=dry_run)
+    if json:
+        out.emit({"dry_run": dry_run, "counts": dict(done.counts)})
+        return
+    if not done:
+        out.say("nothing is older than `retention` says")
+        return
+    for what, count in done.counts.items():
+        out.say(f"{what}: {count:,}")

@@ -1,0 +1,58 @@
+"""`trigger`: put a job into the queue of `serve`, from a script, another scheduler, or by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.pauses import Pause
+    from reconcile.store import Transaction
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Ask `serve` to run a job as soon as it can.")(trigger)
+
+
+def trigger(
+    job: Annotated[str, typer.Argument(help="The job.", metavar="JOB")],
+    config: Config = FILE,
+    key: Annotated[
+        str | None, typer.Option("--key", help="What the run is for; the same key twice is one run.", metavar="K")
+    ] = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import triggers
+    from reconcile.cli.opening import load
+    from reconcile.cli.people import person
+    from reconcile.lease import holder
+    from reconcile.slots import slot_text
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        application.job(job)
+        with application.store.begin() as tx:
+            asked = triggers.request(tx, application.project, job, key, by=person())
+            paused, server = _pause(tx, job), holder(tx, "scheduler")
+    if json:
+        said = {"job": job, "run": asked.run, "slot": slot_text(asked.slot), "status": asked.status}
+        out.emit(said | {"new": asked.is_new, "paused": None if paused is None else paused.reason})
+        return
+    was = "is in the queue" if asked.is_new else f"was asked for already and is {asked.status}"
+    out.say(f"{job}  {slot_text(asked.slot)}  {was}  {asked.run}")
+    if paused is not None:
+        out.note(f"It waits: {paused.sentence}")
+    elif asked.status == "due" and server is None:
+        out.note("No `reconcile serve` runs on this state now; the run begins when one does")
+
+
+def _pause(tx: Transaction, job: str) -> Pause | None:
+    from reconcile import pauses
+
+    active = pauses.active(tx)
+    return active.get(pauses.EVERYTHING) or active.get(pauses.of_job(job))

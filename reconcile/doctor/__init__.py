@@ -1,0 +1,87 @@
+"""`reconcile doctor`: everything that can be looked at without changing it, each with a sentence that says what to do.
+
+Every check is a function in one of the lists below. One that fails says so, and the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from connectors.errors import ConnectorError
+from reconcile import checking, config
+from reconcile.app import Application
+from reconcile.doctor import host, keeping, plans, work
+from reconcile.doctor.diagnosis import Check, Diagnosis, StateCheck
+from reconcile.plugins import PluginBroken
+from reconcile.store import Store, StoreError, tables
+
+
+def sources(application: Application) -> Iterator[Diagnosis]:
+    """Whether each answers, and has the columns that the rules need."""
+    for look in checking.look(application):
+        yield Diagnosis(look.subject, "broken" if look.wrong else "ok", look.sentence)
+
+
+EVERYWHERE: Sequence[Check] = (
+    host.packages,
+    host.time_zones,
+    plans.warnings,
+    plans.expectations,
+    plans.jitters,
+    plans.time_outs,
+    plans.tracing,
+    sources,
+)
+IN_THE_STATE: Sequence[StateCheck] = (
+    keeping.whole,
+    keeping.key_file,
+    keeping.disk,
+    keeping.durability,
+    keeping.clocks,
+    work.scheduling,
+    work.queue,
+    work.dead_workers,
+    work.time_zones,
+    work.messages,
+    work.going_wrong,
+    work.stopped,
+)
+
+
+def examine(path: Path, environ: Mapping[str, str]) -> Iterator[Diagnosis]:
+    """Look at everything; changes nothing, also not the schema of the state. Raises ConfigProblems."""
+    with Application(config.load(path, environ), environ=environ) as application:
+        for check in EVERYWHERE:
+            yield from _answers(check.__name__, partial(check, application))
+        yield from _answers("state", partial(_state, application))
+
+
+def _state(application: Application) -> Iterator[Diagnosis]:
+    project = application.project
+    found = Store.schema_at(project.state.get_secret_value(), project.directory)
+    if found is None:
+        yield Diagnosis("state", "ok", "there is none yet; the first run makes it")
+    elif found < tables.REVISION:
+        sentence = f"its schema is {found}, and this version's {tables.REVISION}; `reconcile migrate` brings it there"
+        yield Diagnosis("state", "look", sentence)
+    else:
+        for check in IN_THE_STATE:
+            yield from _answers(check.__name__, partial(_in_the_state, application, check))
+
+
+def _in_the_state(application: Application, check: StateCheck) -> Iterator[Diagnosis]:
+    with application.store.read() as tx:
+        yield from check(application, tx)
+
+
+def _answers(name: str, check: Callable[[], Iterable[Diagnosis]]) -> Iterator[Diagnosis]:
+    """What the check says; where it fails, that."""
+    try:
+        yield from check()
+    except (ConnectorError, PluginBroken, StoreError) as error:
+        yield Diagnosis(name.replace("_", " "), "broken", str(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other checks are made
+        sentence = f"could not be looked at ({type(error).__name__}); please report this"
+        yield Diagnosis(name.replace("_", " "), "broken", sentence)

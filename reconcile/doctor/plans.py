@@ -1,0 +1,97 @@
+"""Checks of what the configuration asks for: allowed, and yet seldom meant."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.util
+import itertools
+import os
+from collections.abc import Iterator
+
+from reconcile import traces
+from reconcile.app import Application
+from reconcile.config.settings import JobConfig
+from reconcile.doctor.diagnosis import Diagnosis
+from reconcile.schedule import Schedule
+from rules.models import parse_duration
+
+_LOOK_AHEAD = 100
+
+
+def warnings(application: Application) -> Iterator[Diagnosis]:
+    for problem in application.project.warnings:
+        yield Diagnosis("configuration", "look", str(problem))
+    if not application.project.warnings:
+        yield Diagnosis("configuration", "ok", f"release {application.project.release[:12]}, without a warning")
+
+
+def expectations(application: Application) -> Iterator[Diagnosis]:
+    """A job that runs by itself, and of which nobody would hear that it does not."""
+    for job in application.project.jobs.values():
+        if job.schedule is None and not job.after and not job.watch:
+            continue
+        missing = []
+        if job.success_within is None:
+            missing.append("without `success_within` nobody hears when it stops succeeding")
+        if not job.notify:
+            missing.append("without `notify` nobody hears what it finds")
+        if missing:
+            yield Diagnosis(f"job {job.name}", "look", "; ".join(missing))
+
+
+def jitters(application: Application) -> Iterator[Diagnosis]:
+    for job in application.project.jobs.values():
+        if job.schedule is not None and job.schedule.jitter:
+            shortest = _shortest_gap(job.schedule)
+            if shortest is not None and job.schedule.jitter > shortest:
+                sentence = (
+                    f"its jitter of {job.schedule.jitter} is longer than the {shortest} between two due times, so one "
+                    "can overtake another; make the jitter shorter"
+                )
+                yield Diagnosis(f"job {job.name}", "look", sentence)
+
+
+def _shortest_gap(schedule: Schedule) -> dt.timedelta | None:
+    """Of the next due times."""
+    times: list[dt.datetime] = []
+    after = dt.datetime.now(dt.UTC)
+    while len(times) < _LOOK_AHEAD and (slot := schedule.following(after)) is not None:
+        times.append(slot.at)
+        after = slot.at
+    return min((later - earlier for earlier, later in itertools.pairwise(times)), default=None)
+
+
+def time_outs(application: Application) -> Iterator[Diagnosis]:
+    """A statement that may run longer than the rule it is for."""
+    project = application.project
+    for source in project.sources.values():
+        written = getattr(source.settings, "statement_timeout", None)
+        if written is None:
+            continue
+        allowed = parse_duration(written)
+        for job in project.jobs.values():
+            if job.time_limit < allowed and _reads(application, job, source.name):
+                sentence = (
+                    f"its statement_timeout of {allowed} is longer than the time_limit of job {job.name}, "
+                    f"{job.time_limit}, which ends it first; make it as short"
+                )
+                yield Diagnosis(f"source {source.name}", "look", sentence)
+
+
+def _reads(application: Application, job: JobConfig, source: str) -> bool:
+    project = application.project
+    return any(project.datasets[project.rules[rule].dataset].source == source for rule in job.rules)
+
+
+def tracing(application: Application) -> Iterator[Diagnosis]:
+    if not traces.wanted(application.project.traces, os.environ):
+        return
+    try:
+        found = all(importlib.util.find_spec(module) for module in traces.MODULES)
+    except ModuleNotFoundError:
+        found = False
+    if found:
+        yield Diagnosis("traces", "ok", "OpenTelemetry is installed")
+    else:
+        sentence = "asked for, and OpenTelemetry is not installed: pip install 'reconcile-runner[otel]'"
+        yield Diagnosis("traces", "look", sentence)

@@ -1,0 +1,92 @@
+"""Checks of the work that is to be done: who schedules, what waits too long, what people stopped, what goes wrong."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+
+from notifications.words import plural
+from reconcile import lease, pauses, troubles
+from reconcile.app import Application
+from reconcile.doctor.diagnosis import Diagnosis
+from reconcile.schedule import tzdata_version
+from reconcile.store import Transaction
+from reconcile.store import slots as stored
+from reconcile.store.tables import outbox, slots
+
+WAITS = dt.timedelta(minutes=10)
+"""A due time that could not start for so long."""
+UNSENT = dt.timedelta(hours=1)
+"""A message that waits for so long."""
+
+
+def scheduling(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    if all(job.schedule is None for job in application.project.jobs.values()):
+        return
+    owner = lease.holder(tx, "scheduler")
+    if owner is not None:
+        yield Diagnosis("scheduler", "ok", f"{owner} schedules")
+    elif stored.schedule_rows(tx):
+        sentence = "no process schedules, so no job becomes due; start `reconcile serve`"
+        yield Diagnosis("scheduler", "look", sentence)
+    else:
+        sentence = "`reconcile serve` never ran on this state; jobs run by hand, by cron or by a timer"
+        yield Diagnosis("scheduler", "ok", sentence)
+
+
+def queue(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    first = sa.func.min(slots.c.start_at, type_=slots.c.start_at.type)
+    oldest = tx.connection.execute(sa.select(first).where(slots.c.status == "due")).scalar_one()
+    if oldest is not None and tx.now - oldest > WAITS:
+        waited = f"{(tx.now - oldest).total_seconds() / 60:,.0f} minutes"
+        sentence = f"a due time could have started {waited} ago; is `reconcile serve` running, with room for it?"
+        yield Diagnosis("queue", "look", f"{sentence} `max_parallel` and pauses hold runs back")
+    else:
+        yield Diagnosis("queue", "ok", "no due time waits for long")
+
+
+def dead_workers(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    for row in stored.running(tx):
+        owner = lease.Owner.from_json(row.owner)
+        if lease.is_dead(tx, owner, row.lease_until):
+            sentence = f"its run was left by {owner}, which is gone; `reconcile serve` or --worker takes it over"
+            yield Diagnosis(f"job {row.job}", "look", sentence)
+
+
+def time_zones(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    here = tzdata_version()
+    query = sa.select(slots.c.tzdata).where(slots.c.status == "due", slots.c.tzdata.is_not(None)).distinct()
+    for other in sorted(tx.connection.execute(query).scalars()):
+        if other != here:
+            sentence = f"due times were computed with {other}, and this host has {here}; give every host the same data"
+            yield Diagnosis("time zones", "look", sentence)
+
+
+def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    kinds = {
+        "failed": (outbox.c.status == "failed", outbox.c.in_doubt.is_(False)),
+        "in doubt": (outbox.c.status == "failed", outbox.c.in_doubt.is_(True)),
+        "waiting for over an hour": (outbox.c.status.in_(("queued", "sending")), outbox.c.queued_at < tx.now - UNSENT),
+    }
+    advice = "`reconcile notify test` tries a channel"
+    found = False
+    for kind, those in kinds.items():
+        by = sa.select(outbox.c.channel, sa.func.count()).where(*those).group_by(outbox.c.channel)
+        for channel, count in tx.connection.execute(by.order_by(outbox.c.channel)):
+            found = True
+            yield Diagnosis(f"channel {channel}", "look", f"{plural(count, 'message', 'messages')} {kind}; {advice}")
+    if not found:
+        yield Diagnosis("messages", "ok", "none failed, none waits for long")
+
+
+def going_wrong(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    for trouble in troubles.going_on(tx):
+        since = f"since {trouble.since:%d %b %Y %H:%M} UTC"
+        yield Diagnosis(f"trouble {trouble.subject}", "look", f"{trouble.sentence} ({since})")
+
+
+def stopped(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    for subject, pause in pauses.active(tx).items():
+        yield Diagnosis(f"pause of {subject}", "look", pause.sentence)

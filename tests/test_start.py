@@ -1,0 +1,85 @@
+"""What a short run waits for: only what it uses is loaded, and the process ends as soon as it is done."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from cli_support import FILES, ORDERS
+
+ROOT = Path(__file__).resolve().parents[1]
+UNUSED = (
+    "alembic",
+    "jinja2",
+    "lxml",
+    "pandas",
+    "psycopg",
+    "pymysql",
+    "pyarrow.compute",
+    "python_calamine",
+    "rich",
+    "slack_sdk",
+    "sqlalchemy.orm",
+    "sqlalchemy.dialects.mysql",
+)
+
+
+def answer(code: str, folder: Path) -> str:
+    """The last line that a fresh interpreter prints."""
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stdout, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def loaded(code: str, names: tuple[str, ...], folder: Path) -> str:
+    return answer(f"{code}\nprint([name for name in {names!r} if name in sys.modules])", folder)
+
+
+def shop(folder: Path) -> Path:
+    (folder / "orders.csv").write_text(ORDERS, encoding="utf-8")
+    (folder / "reconcile.yaml").write_text(FILES, encoding="utf-8")
+    return folder
+
+
+def test_a_first_run_over_a_file_loads_nothing_it_does_not_use(tmp_path: Path) -> None:
+    run = (
+        "from reconcile.cli import main\nsys.argv = ['reconcile', 'run', '--json']\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code"
+    )
+
+    assert loaded(run, UNUSED, shop(tmp_path)) == "[]"
+
+
+def test_a_configuration_is_read_without_the_engines(tmp_path: Path) -> None:
+    read = "from reconcile.cli.opening import load\nload('reconcile.yaml')"
+    engines = ("duckdb", "rules.engines.embedded", "rules.kinds.duplicates.detection", "reconcile.detect")
+    (tmp_path / "reconcile.yaml").write_text(
+        "version: 1\nsources: {crm: {type: workbook, path: crm.xlsx}}\n"
+        "datasets: {people: {source: crm, id: id}}\nrules: {twice: {kind: duplicates, dataset: people, key: [email]}}\n"
+    )
+
+    assert loaded(read, engines, tmp_path) == "[]"
+
+
+def test_a_process_that_leaves_at_once_still_does_what_was_left_for_its_end(tmp_path: Path) -> None:
+    code = (
+        "import atexit; from reconcile.cli import exits\n"
+        "atexit.register(lambda: print('done'))\nprint('said', end='')\nexits.leave(3)"
+    )
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (3, "saiddone\n")
+
+
+def test_a_process_waits_for_a_thread_that_is_still_at_work(tmp_path: Path) -> None:
+    code = (
+        "import threading; from reconcile.cli import exits\ngo = threading.Event()\n"
+        "threading.Thread(target=lambda: (go.wait(), print('finished'))).start()\n"
+        "import atexit; threading._register_atexit(go.set)\nexits.leave(0)"
+    )
+
+    assert answer(code, tmp_path) == "finished"
