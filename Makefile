@@ -8,7 +8,7 @@ PYTHON ?= python3
 RUNTIME := .make/runtime
 DEV := .make/dev
 
-.PHONY: help demo test quick check bench chaos lock clean format
+.PHONY: help demo test quick check bench chaos soak lock clean format
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -16,8 +16,9 @@ help: ## list the targets
 demo: $(RUNTIME) ## build a small shop with duplicates, find them, show what people would be told
 	@$(BIN)/reconcile demo
 
-test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), about six minutes on two cores
-	@$(BIN)/pytest -q -n 2 --dist loadfile
+test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), about a quarter of an hour on two cores
+	@$(BIN)/pytest -q -n 2 --dist loadfile --ignore tests/test_soak.py
+	@$(BIN)/pytest -q tests/test_soak.py # alone: what it sees of others' load it would take for its own
 
 quick: $(DEV) ## the inner loop: no servers, under two minutes
 	@$(BIN)/pytest -q -m "not server and not slow and not chaos" -n 2
@@ -37,6 +38,9 @@ bench: $(DEV) ## compare with hand-written SQL, polars and pandas; writes bench/
 
 chaos: $(DEV) ## the long tier of the kill tests: SEED=… KILLS=…
 	RECONCILE_KILLS=$${KILLS:-500} RECONCILE_SEED=$${SEED:-$$RANDOM} $(BIN)/pytest -q -s -m chaos --timeout 7200
+
+soak: $(DEV) ## serve with everything around it failing now and then: SEED=… SECONDS=… (600)
+	RECONCILE_SOAK_SECONDS=$(or $(SECONDS),600) RECONCILE_SEED=$(SEED) $(BIN)/pytest -q -s -n 0 tests/test_soak.py
 
 lock: ## resolve the dependencies anew into the two lock files (needs uv)
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \

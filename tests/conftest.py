@@ -30,6 +30,7 @@ SLOW = {
     "test_runs_messages",
     "test_runs_races",
     "test_runs_undelivered",
+    "test_schedule_zones",
     "test_security_canaries",
     "test_what_a_csv_writer_wrote_comes_back_both_ways",
     "test_whatever_is_in_a_notice_its_message_is_valid",

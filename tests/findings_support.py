@@ -50,14 +50,24 @@ class World:
             tx.connection.execute(sa.insert(tables.releases).values(hash="r1", config={}, first_seen=NOON))
         return world[0]
 
-    def run(self, *groups: Group, rule: RuleIdentity = RULE, complete: bool = True, tell: bool = True) -> RuleOutcome:
-        """One run of the rule, a minute after the last, and (unless it is killed before) its message."""
+    def run(
+        self,
+        *groups: Group,
+        rule: RuleIdentity = RULE,
+        complete: bool = True,
+        tell: bool = True,
+        began: dt.timedelta = dt.timedelta(0),
+    ) -> RuleOutcome:
+        """One run of the rule, a minute after the last, and (unless it is killed before) its message.
+
+        It began to read so long before it ends.
+        """
         self.now += dt.timedelta(minutes=1)
         self.runs += 1
         run = f"run-{self.runs}"
         with self.store.begin() as tx:
             tx.connection.execute(sa.insert(tables.runs).values(_run_row(run, self.now)))
-            outcome = record(tx, run, rule, groups, complete=complete)
+            outcome = record(tx, run, rule, groups, complete=complete, read_at=self.now - began)
         if tell:
             self.tell(rule.name)
         return outcome

@@ -14,7 +14,7 @@ from docs_support import ROOT, blocks, rows
 
 import connectors
 import notifications
-from notifications.base import GroupNotice, Notice, RuleNotice
+from notifications.base import GroupNotice, Notice, RuleNotice, TroubleNotice
 from notifications.webhook import WebhookChannel, WebhookSettings
 from reconcile import delivery, outbox, plugins, runs
 from reconcile.config.settings import COLUMN_TYPES, DEFAULT_MEMORY, MIN_MEMORY
@@ -74,6 +74,7 @@ def test_the_json_of_a_run_has_the_documented_shape(tmp_path: Path) -> None:
         ("check", "check"),
         ("explain double-payment", "explain"),
         ("runs", "runs"),
+        ("trigger default", "trigger"),
         ("dismiss F-FY0QP7", "dismiss"),
         ("audit verify", "audit verify"),
         ("version", "version"),
@@ -96,17 +97,21 @@ def test_commands_print_the_json_that_is_documented(command: str, row: str, tmp_
 
 
 def test_a_webhook_sends_the_documented_document(tmp_path: Path) -> None:
-    [block] = blocks(DOCS / "channels.md", "json")
-    written = json.loads(block.body)
+    written, about_itself = (json.loads(block.body) for block in blocks(DOCS / "channels.md", "json"))
     group = GroupNotice(finding="F-1", state="new", key={"order": "A"}, keeper="1", surplus=("2",), records=2)
     counts: dict[str, Any] = dict.fromkeys(("new", "grown", "reopened", "known", "resolved", "records"), 1)
     rule = RuleNotice(rule="twice", severity="high", dataset="orders", largest=(group,), **counts)
     settings = WebhookSettings.model_validate({"type": "webhook", "url": "https://hooks.example.com/x"})
     notice = Notice(id="msg1", job="nightly", run="run1", slot=NOW, rules=(rule,), created=NOW)
+    trouble = TroubleNotice(**about_itself["trouble"] | {"since": NOW})
+    other = Notice(id="msg2", job="nightly", run=None, slot=NOW, created=NOW, trouble=trouble)
 
-    sent = json.loads(json.dumps(WebhookChannel("hook", settings, tmp_path).payload(notice), default=str))
+    channel = WebhookChannel("hook", settings, tmp_path)
+    sent, told = (json.loads(json.dumps(channel.payload(one), default=str)) for one in (notice, other))
 
-    assert set(sent) == set(written)
+    assert set(sent) == set(written) == set(told) == set(about_itself)
+    assert set(told["trouble"]) == set(about_itself["trouble"])
+    assert told["headline"] == about_itself["headline"]
     assert set(sent["rules"][0]) == set(written["rules"][0])
     assert set(sent["rules"][0]["largest"][0]) == set(written["rules"][0]["largest"][0])
 

@@ -273,6 +273,26 @@ def test_a_run_that_did_not_look_at_everything_resolves_nothing(world: World) ->
     assert (outcome.resolved, world.only().state) == (0, State.OPEN)
 
 
+def test_a_run_that_was_overtaken_while_it_read_resolves_nothing(world: World) -> None:
+    """Of two jobs with one rule the slow one read first and ends last: the other's finding is newer than its read."""
+    world.run(group("A", 1, 2))
+    world.run(group("A", 1, 2), group("B", 3, 4))
+
+    late = world.run(group("A", 1, 2), began=dt.timedelta(minutes=2))
+    then = world.run(group("A", 1, 2), group("B", 3, 4))
+
+    assert (late.resolved, late.known, then.known, then.reopened) == (0, 1, 2, 0)
+
+
+def test_what_was_recorded_before_the_clock_was_set_back_overtakes_nobody(world: World) -> None:
+    world.run(group("A", 1, 2))
+    world.now -= dt.timedelta(hours=1)
+
+    outcome = world.run(began=dt.timedelta(seconds=1))
+
+    assert outcome.resolved == 1
+
+
 def test_after_an_edit_of_the_rule_resolving_says_that_the_rule_changed(world: World) -> None:
     world.run(group("A", 1, 2))
 
@@ -898,3 +918,29 @@ def test_a_taken_fingerprint_never_stops_a_run(world: World) -> None:
     with world.store.read() as tx:
         marks = [fingerprint("double-charge", "duplicates", {"order": "A"}, again=again) for again in range(3)]
         assert len(finding_memory.owners(tx, marks)) == 3
+
+
+def test_of_two_first_runs_of_a_rule_at_one_moment_only_one_is_the_first(any_world: World) -> None:
+    """The second waits for the first on the rule's row, and must then find the rule known."""
+    any_world.run(rule=RULE)
+    store, began = any_world.store, threading.Event()
+    rule = replace(RULE, name="another")
+    entered: list[bool] = []
+
+    def enter() -> None:
+        with store.begin() as tx:
+            run = tx.connection.execute(sa.select(tables.runs.c.id)).scalars().first()
+            began.set()
+            entered.append(finding_memory.enter(tx, rule, str(run), tx.now).first)
+
+    with store.begin() as tx:
+        run = tx.connection.execute(sa.select(tables.runs.c.id)).scalars().first()
+        entered.append(finding_memory.enter(tx, rule, str(run), tx.now).first)
+        second = threading.Thread(target=enter)
+        second.start()
+        if store.is_shared:
+            began.wait(10)
+            time.sleep(0.2)
+    second.join(20)
+
+    assert entered == [True, False]

@@ -125,7 +125,7 @@ def create_file(place: Place) -> None:
 def standing(place: Place) -> tuple[int, int] | None:
     """Which file stands at the place of an SQLite store (device, inode); None for none, and for a server."""
     try:
-        found = os.stat(place.file) if place.file is not None else None
+        found = place.file.stat() if place.file is not None else None
     except OSError:
         return None
     return (found.st_dev, found.st_ino) if found is not None else None
