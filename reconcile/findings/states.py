@@ -7,17 +7,28 @@ from collections.abc import Mapping
 
 
 class State(enum.Enum):
-    """Where a finding stands. The states of approval and cleaning join here with their rows below."""
+    """Where a finding stands."""
 
     OPEN = "open"
+    AWAITING = "awaiting_approval"  # a plan waits for people
+    APPROVED = "approved"  # a plan may be carried out
+    CLEANING = "cleaning"  # a plan is being carried out, or is tried again
+    CLEANED = "cleaned"
+    PARTLY = "partly_cleaned"  # of several steps some are done, the others wait
+    STALE = "stale"  # the records changed since they were found
+    FAILED = "failed"  # it was proven not done, and is not tried again
+    QUARANTINED = "quarantined"  # a person has to say what happened
+    UNDONE = "undone"
     SNOOZED = "snoozed"
     DISMISSED = "dismissed"
     RESOLVED = "resolved"
     MERGED = "merged_into"
 
 
-LIVE = (State.OPEN, State.SNOOZED)
+LIVE = (State.OPEN, State.SNOOZED, State.AWAITING, State.APPROVED, State.STALE, State.FAILED)
 """States that end by themselves when the records no longer match."""
+IN_HAND = (State.CLEANING, State.PARTLY, State.QUARANTINED)
+"""States in which a cleaning has the records: what is found meanwhile changes nothing."""
 
 
 class Event(enum.Enum):
@@ -33,7 +44,22 @@ class Event(enum.Enum):
     DISMISSED = "finding.dismissed"
     SNOOZED = "finding.snoozed"
     UNDONE = "finding.decision_undone"
+    PROPOSED = "finding.proposed"
+    APPROVED = "finding.approved"
+    REJECTED = "finding.rejected"  # the plan, not the finding
+    VOIDED = "finding.plan_void"
+    STARTED = "finding.cleaning"
+    CLEANED = "finding.cleaned"
+    PARTLY = "finding.partly_cleaned"
+    DRIFTED = "finding.stale"
+    FAILED = "finding.failed"
+    QUARANTINED = "finding.quarantined"
+    RETURNED = "finding.not_done"  # proven not done, to be tried again
+    TAKEN_BACK = "finding.undone"
 
+
+_PLANNED = (State.AWAITING, State.APPROVED)
+_LEFT = (State.STALE, State.FAILED)
 
 TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     (None, Event.OPENED): State.OPEN,
@@ -55,6 +81,37 @@ TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     (State.DISMISSED, Event.ABSORBED): State.MERGED,
     (State.DISMISSED, Event.UNDONE): State.OPEN,
     (State.RESOLVED, Event.CAME_BACK): State.OPEN,
+    **{(state, event): State.OPEN for state in _PLANNED for event in (Event.GREW, Event.SHRANK, Event.VOIDED)},
+    **{(state, Event.VANISHED): State.RESOLVED for state in (*_PLANNED, *_LEFT)},
+    **{(state, Event.ABSORBED): State.MERGED for state in (*_PLANNED, *_LEFT, State.CLEANED, State.UNDONE)},
+    **{(state, Event.DISMISSED): State.DISMISSED for state in (*_PLANNED, *_LEFT)},
+    **{(state, Event.SNOOZED): State.SNOOZED for state in (*_PLANNED, *_LEFT)},
+    **{(state, Event.GREW): State.OPEN for state in _LEFT},
+    **{(state, Event.SHRANK): state for state in _LEFT},
+    **{(state, Event.PROPOSED): State.AWAITING for state in (State.OPEN, State.SNOOZED, *_LEFT)},
+    **{(state, Event.APPROVED): State.APPROVED for state in (State.OPEN, State.SNOOZED, State.AWAITING, *_LEFT)},
+    (State.AWAITING, Event.REJECTED): State.OPEN,
+    (State.APPROVED, Event.REJECTED): State.OPEN,
+    (State.APPROVED, Event.STARTED): State.CLEANING,
+    (State.CLEANING, Event.STARTED): State.CLEANING,
+    (State.CLEANING, Event.CLEANED): State.CLEANED,
+    (State.CLEANING, Event.PARTLY): State.PARTLY,
+    (State.CLEANING, Event.DRIFTED): State.STALE,
+    (State.APPROVED, Event.DRIFTED): State.STALE,
+    (State.AWAITING, Event.DRIFTED): State.STALE,
+    (State.CLEANING, Event.FAILED): State.FAILED,
+    (State.CLEANING, Event.QUARANTINED): State.QUARANTINED,
+    (State.CLEANING, Event.RETURNED): State.CLEANING,
+    (State.CLEANING, Event.VOIDED): State.OPEN,
+    (State.PARTLY, Event.CLEANED): State.CLEANED,
+    (State.PARTLY, Event.QUARANTINED): State.QUARANTINED,
+    (State.QUARANTINED, Event.CLEANED): State.CLEANED,
+    (State.QUARANTINED, Event.RETURNED): State.CLEANING,
+    (State.QUARANTINED, Event.FAILED): State.FAILED,
+    (State.CLEANED, Event.CAME_BACK): State.OPEN,
+    (State.CLEANED, Event.TAKEN_BACK): State.UNDONE,
+    (State.UNDONE, Event.CAME_BACK): State.OPEN,
+    (State.UNDONE, Event.UNDONE): State.OPEN,
 }
 """Every transition there is; a pair that is not here cannot happen. A merged finding is at its end."""
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Document, Instant, Json, Word
 
-REVISION = "0002"
+REVISION = "0003"
 """The schema this program reads and writes. Revisions are counted, so that newer and older compare as text."""
 
 metadata = sa.MetaData(
@@ -323,6 +323,192 @@ not_same = sa.Table(
     sa.CheckConstraint("record_a < record_b", name="ordered"),
 )
 """Pairs people judged to be different, with the normalised values that judgement was about."""
+
+bundles = sa.Table(
+    "bundles",
+    metadata,
+    sa.Column("id", Word, primary_key=True),
+    sa.Column("finding", Word, sa.ForeignKey("findings.id"), nullable=False, index=True),
+    sa.Column("rule", Word, nullable=False),
+    sa.Column("dataset", Word, nullable=False),
+    sa.Column("source", Word, nullable=False),
+    sa.Column("target", Word, nullable=False),  # what the target itself is, not how it is reached
+    sa.Column("action", Word, nullable=False),
+    sa.Column("run", Word, sa.ForeignKey("runs.id"), index=True),  # null: planned by a person
+    sa.Column("release", Word, sa.ForeignKey("releases.hash"), nullable=False),
+    sa.Column("plan_hash", Word, nullable=False),
+    sa.Column("undoes", Word, sa.ForeignKey("bundles.id"), index=True),
+    sa.Column("state", Word, nullable=False),  # reconcile.findings.operations.BundleState
+    sa.Column("reason", sa.Text),
+    sa.Column("content", sa.Text),  # changes with their before-images; sealed where a key is configured; null: purged
+    sa.Column("outcome", sa.Text),  # the rows as they were in the end; like content
+    sa.Column("summary", Json, nullable=False),
+    sa.Column("records", sa.Integer, nullable=False),
+    sa.Column("rows", sa.Integer, nullable=False),
+    sa.Column("money", Json, nullable=False),
+    sa.Column("reversible", Word, nullable=False),  # yes | window | no
+    sa.Column("policy", Word, nullable=False),  # none | required | two_person
+    sa.Column("proposed_by", Word, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("expires_at", Instant),
+    sa.Column("fence", sa.BigInteger, nullable=False),
+    sa.Column("owner", Json),
+    sa.Column("lease_until", Instant, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("next_at", Instant, nullable=False),
+    sa.Column("give_up_at", Instant),
+    sa.Column("transaction", Word),
+    sa.Column("sent_at", Instant),
+    sa.Column("ended_at", Instant),
+    sa.Index(None, "state", "next_at"),
+    sa.Index(None, "rule", "state"),
+    sa.Index(None, "target", "state"),
+)
+"""The plan for one group, and what became of it: what is approved, done and undone as one. `plan_hash` names its content.
+
+`fence` rises with every claim; whoever claimed writes only while it is theirs. `transaction` is the target's name for
+the transaction of the last attempt, where receipts cannot be kept.
+"""
+
+effects = sa.Table(
+    "effects",
+    metadata,
+    sa.Column("key", Word, primary_key=True),
+    sa.Column("bundle", Word, sa.ForeignKey("bundles.id"), nullable=False, index=True),
+    sa.Column("finding", Word, sa.ForeignKey("findings.id"), nullable=False, index=True),
+    sa.Column("target", Word, nullable=False),
+    sa.Column("effect", Word, nullable=False),
+    sa.Column("record", Word, nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("fingerprint", Word),  # bound when it is first sent
+    sa.Column("state", Word, nullable=False),  # of its bundle: reconcile.findings.operations
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("sent_at", Instant),
+    sa.Column("ended_at", Instant),
+    sa.Index(None, "target", "record", "effect"),
+)
+"""The journal of operations: one row an idempotency key, made when a bundle is claimed, kept for ever as a tombstone."""
+
+holds = sa.Table(
+    "holds",
+    metadata,
+    sa.Column("target", Word, primary_key=True),
+    sa.Column("record", Word, primary_key=True),
+    sa.Column("bundle", Word, sa.ForeignKey("bundles.id"), primary_key=True, index=True),
+    sa.Column("role", Word, nullable=False),  # keeper | surplus
+    sa.Column("since", Instant, nullable=False),
+)
+"""Which records a cleaning has claimed. `record` is dataset table and id; several keepers may stand, never with surplus."""
+
+approvals = sa.Table(
+    "approvals",
+    metadata,
+    sa.Column("bundle", Word, sa.ForeignKey("bundles.id"), primary_key=True),
+    sa.Column("by", Word, primary_key=True),
+    sa.Column("decision", Word, nullable=False),  # approved | rejected
+    sa.Column("plan_hash", Word, nullable=False),
+    sa.Column("at", Instant, nullable=False),
+    sa.Column("note", sa.Text),
+)
+"""Who said what about which plan."""
+
+budgets = sa.Table(
+    "budgets",
+    metadata,
+    sa.Column("scope", Word, primary_key=True),  # rule:double-charge | target:postgresql:…
+    sa.Column("stopped_at", Instant),
+    sa.Column("reason", sa.Text),
+)
+"""One row a rule and target that is limited: locked while a use is counted. `stopped_at`: cleaning waits for a person."""
+
+budget_uses = sa.Table(
+    "budget_uses",
+    metadata,
+    sa.Column("bundle", Word, sa.ForeignKey("bundles.id"), primary_key=True),
+    sa.Column("rule", Word, nullable=False),
+    sa.Column("target", Word, nullable=False),
+    sa.Column("run", Word),
+    sa.Column("at", Instant, nullable=False),
+    sa.Column("records", sa.Integer, nullable=False),
+    sa.Column("money", Json, nullable=False),
+    sa.Index(None, "rule", "at"),
+    sa.Index(None, "target", "at"),
+)
+"""What each bundle took of its limits, and when: the sum over a run and over 24 hours is compared with the caps."""
+
+breakers = sa.Table(
+    "breakers",
+    metadata,
+    sa.Column("target", Word, primary_key=True),
+    sa.Column("state", Word, nullable=False),  # closed | open | half_open
+    sa.Column("failures", sa.Integer, nullable=False),
+    sa.Column("requests", Json, nullable=False),  # [minute, calls, retries]: what the retry budget of 10 % is of
+    sa.Column("opened_at", Instant),
+    sa.Column("probe_at", Instant),
+    sa.Column("fence", sa.BigInteger, nullable=False),
+    sa.Column("reason", sa.Text),
+)
+"""One row a target, shared by all workers: open, nothing is sent to it until one probe has shown that it works."""
+
+targets = sa.Table(
+    "targets",
+    metadata,
+    sa.Column("identity", Word, primary_key=True),
+    sa.Column("source", Word, nullable=False),
+    sa.Column("ratchet", sa.BigInteger, nullable=False),
+    sa.Column("first_seen", Instant, nullable=False),
+    sa.Column("moved_at", Instant, nullable=False),
+)
+"""Every database that was ever cleaned, and the number that rises here and there once a run: which of two was restored."""
+
+dataset_schemas = sa.Table(
+    "dataset_schemas",
+    metadata,
+    sa.Column("dataset", Word, primary_key=True),
+    sa.Column("rule", Word, primary_key=True),
+    sa.Column("digest", Word, nullable=False),
+    sa.Column("facts", Json, nullable=False),
+    sa.Column("at", Instant, nullable=False),
+)
+"""The shape a dataset had when a rule last cleaned it: a column that went, or emptied, stops the cleaning."""
+
+checkpoints = sa.Table(
+    "checkpoints",
+    metadata,
+    sa.Column("seq", sa.BigInteger, sa.ForeignKey("audit.seq"), primary_key=True, autoincrement=False),
+    sa.Column("head", Word, nullable=False),
+    sa.Column("at", Instant, nullable=False),
+    sa.Column("signer", Word, nullable=False),
+    sa.Column("signature", Word, nullable=False),
+)
+"""Signed heads of the audit log."""
+
+anchors = sa.Table(
+    "anchors",
+    metadata,
+    sa.Column("anchor", Word, primary_key=True),  # its name in the configuration
+    sa.Column("seq", sa.BigInteger, sa.ForeignKey("checkpoints.seq"), primary_key=True, autoincrement=False),
+    sa.Column("status", Word, nullable=False),  # due | written | failed
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("next_at", Instant, nullable=False),
+    sa.Column("at", Instant),
+    sa.Column("receipt", Json),
+    sa.Column("problem", sa.Text),
+    sa.Index(None, "status", "next_at"),
+)
+"""Which checkpoint stands written down outside, and where."""
+
+erasures = sa.Table(
+    "erasures",
+    metadata,
+    sa.Column("id", Word, primary_key=True),
+    sa.Column("at", Instant, nullable=False),
+    sa.Column("by", Word, nullable=False),
+    sa.Column("seq", sa.BigInteger, sa.ForeignKey("audit.seq"), nullable=False),
+    sa.Column("subjects", Json, nullable=False),  # HMACs of the records and values, so that it can be done again
+    sa.Column("reached", Json, nullable=False),
+)
+"""What was erased of whom, without saying it: applied again after a restore."""
 
 outbox = sa.Table(
     "outbox",

@@ -1,0 +1,233 @@
+"""The port of a target: a source whose records can be changed, once and so that it can be undone.
+
+A value of a row is a *cell*: a tag and a text that say exactly what the database holds, so that a row can be compared
+byte for byte, stored as JSON and written back. Only the connector that made a cell knows what its text means; everybody
+else may compare cells and hand them on. What rules compute with are the row's `values`, typed as a scan gives them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from connectors.errors import ConnectorError
+
+Cell = tuple[str, str] | None
+"""(tag, text), or None for NULL. The tag `t` with a text is taken for any column: the database casts it."""
+Cells = Mapping[str, Cell]
+Role = Literal["keeper", "surplus", "reference", "captured", "moved"]
+
+
+@dataclass(frozen=True)
+class RowName:
+    """One row: its table (`schema.table`, or `table` in the default schema) and the cells of a key of that table."""
+
+    table: str
+    key: tuple[tuple[str, Cell], ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row as it was read: all its cells, and its values as rules see them."""
+
+    name: RowName
+    cells: Cells
+    values: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of one row.
+
+    `before` are all cells it had when it was planned; None: there was no such row, and it is inserted. `after` are the
+    cells that are set (all that are given, when it is inserted); None: the row is deleted; empty: it stays as it is,
+    and the rest is done only while it does.
+    """
+
+    row: RowName
+    before: Cells | None
+    after: Cells | None
+    role: Role
+
+    @property
+    def is_guard(self) -> bool:
+        return self.before is not None and self.after is not None and not self.after
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Columns of a table that name rows of another: a foreign key, or a declared soft link (`soft`)."""
+
+    name: str
+    table: str
+    columns: tuple[str, ...]
+    to_table: str
+    to_columns: tuple[str, ...]
+    on_delete: str = "NO ACTION"  # NO ACTION | RESTRICT | CASCADE | SET NULL | SET DEFAULT, as the catalogue says
+    on_update: str = "NO ACTION"
+    soft: bool = False
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A column as the database declares it. `generated`: the database computes it. `identity`: it numbers rows itself."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    generated: bool = False
+    identity: bool = False
+    default: bool = False
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """A table as the database's own catalogue describes it. `refused` is why nothing may be cleaned in it, if so."""
+
+    table: str
+    columns: tuple[ColumnFacts, ...]
+    primary_key: tuple[str, ...]
+    uniques: tuple[tuple[str, ...], ...] = ()
+    triggers: tuple[str, ...] = ()
+    refused: str | None = None
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """A table and everything that refers to it, cascades followed: all tables by name, all references to any of them.
+
+    `digest` is another one after any of it changed.
+    """
+
+    table: str
+    tables: Mapping[str, TableFacts]
+    references: tuple[Reference, ...]
+    digest: str
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What stands in the target for an effect that was done: `fingerprint` of what, by which store under which fence.
+
+    `after` is a digest of what the rows looked like in the end.
+    """
+
+    key: str
+    fingerprint: str
+    store: str
+    epoch: int
+    fence: int
+    bundle: str
+    after: str = ""
+
+
+class Outcome(enum.Enum):
+    """What an error says about the transaction it ended, and so what may be done next."""
+
+    NOT_DONE = "not_done"  # for certain; the whole transaction may be tried again
+    AMBIGUOUS = "ambiguous"  # the connection broke in COMMIT: the target has to be asked
+    PAUSE = "pause"  # not done, and it will not work before a person changes something: rights, room, read-only
+    CONFLICT = "conflict"  # not done: the data is not as planned (a constraint); plan anew once, then a person
+    TERMINAL = "terminal"  # not done, and it would never be: the plan itself is wrong
+
+
+class TargetError(ConnectorError):
+    """The target did not do it, or may have. The message is one sentence without values; `outcome` is what it means."""
+
+    def __init__(self, sentence: str, outcome: Outcome, code: str = "") -> None:
+        super().__init__(sentence)
+        self.outcome = outcome
+        self.code = code
+
+
+class TargetRefused(ConnectorError):
+    """Nothing may be changed there, and never could: a view, an engine without transactions, the store itself."""
+
+
+class ReceiptStands(Exception):
+    """Receipts of this bundle are there already; nothing of this transaction is kept."""
+
+    def __init__(self, found: Mapping[str, Receipt]) -> None:
+        super().__init__(f"{len(found)} receipts stand in the target already")
+        self.found = found
+
+
+class RowsDiffer(Exception):
+    """A change did not meet exactly one row; nothing of this bundle is kept."""
+
+    def __init__(self, row: RowName, found: int) -> None:
+        super().__init__(f"a change of one row of {row.table} met {found}")
+        self.row = row
+        self.found = found
+
+
+class Work(Protocol):
+    """One transaction of the target, READ COMMITTED, with time limits of its own. Not kept unless `commit` returned.
+
+    Every method raises a TargetError.
+    """
+
+    transaction: str | None
+    """Where nothing can be written beside the rows: what the target calls this transaction, known before COMMIT."""
+
+    def lock(self, rows: Sequence[RowName]) -> dict[RowName, Row]:
+        """These rows as they are, locked in the order of (table, key); those that are not there are left out."""
+
+    def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]], *, lock: bool) -> list[Row]:
+        """The rows that refer to any of these cells of `to_columns`, named by their primary key, in its order.
+
+        Raises TargetRefused where the referring table has none.
+        """
+
+    def receive(self, receipts: Sequence[Receipt]) -> None:
+        """Insert these receipts, before anything else of their bundle; raises ReceiptStands. Waits, bounded, for a
+        transaction that is inserting the same ones."""
+
+    def apply(self, change: Change) -> None:
+        """Do it; raises RowsDiffer unless it met one row, by its key. A guard does nothing."""
+
+    def seal(self, receipts: Sequence[Receipt]) -> None:
+        """Write the `after` of receipts that this transaction inserted."""
+
+    def savepoint(self) -> AbstractContextManager[None]:
+        """What is done inside is undone when the block raises; the transaction goes on."""
+
+    def commit(self) -> None:
+        """Raises a TargetError: NOT_DONE only where the target said so."""
+
+
+@runtime_checkable
+class Target(Protocol):
+    """A source whose records can be changed."""
+
+    name: str
+
+    def identity(self) -> str:
+        """What it is, whatever address it is reached by; another text for another database. Holds no secret."""
+
+    def catalogue(self, dataset: Any, soft: Sequence[Reference] = ()) -> Catalogue:
+        """The dataset's table and what refers to it; `soft` are declared links. Raises TargetRefused, DatasetMissing."""
+
+    def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
+        """The records with these ids (values of the columns `key`) as they are now, without locks; None where gone."""
+
+    def remembers(self) -> bool:
+        """Whether receipts can be kept there: the table is there or may be made. Makes it."""
+
+    def receipts(self, keys: Sequence[str]) -> dict[str, Receipt]:
+        """Those of these receipts that stand."""
+
+    def happened(self, transaction: str) -> bool | None:
+        """Whether a transaction of that name was committed; None where the target cannot tell (any more)."""
+
+    def work(self, seconds: float) -> AbstractContextManager[Work]:
+        """A transaction that the target itself ends after so many seconds, whatever becomes of us."""
+
+    def owner(self) -> tuple[str, int, int] | None:
+        """(store id, epoch, ratchet) of the store that cleans there; None where none ever did."""
+
+    def adopt(self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None) -> bool:
+        """Make that store its owner if `instead_of` still is; False when somebody was first."""

@@ -1,0 +1,140 @@
+"""A bundle: everything that becomes of one group's records together, as data; its hash is what is approved. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from connectors.target import Cell, Cells, Change, Reference, RowName
+
+FORM = "reconcile/plan/1"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One effect on one surplus record: what its idempotency key is of.
+
+    `record` is the record's name in the store. `fingerprint` is of what is done (effect, target, columns and values),
+    neither of the rule nor of what was there before.
+    """
+
+    record: str
+    effect: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class ReferenceGuard:
+    """The rows that referred to the surplus when it was planned: it is done only while they are these."""
+
+    reference: Reference
+    to: tuple[tuple[Cell, ...], ...]
+    rows: tuple[RowName, ...]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The plan for one group. `changes` are in the order they are applied in; `why` says what limits its undo.
+
+    `origins` names, of a merge, the record that each surviving value of the keeper comes from. `undoes` is the bundle
+    that this one takes back.
+    """
+
+    finding: str
+    rule: str
+    dataset: str
+    source: str
+    target: str
+    table: str
+    action: str
+    keeper: str
+    operations: tuple[Operation, ...]
+    changes: tuple[Change, ...]
+    catalogue: str
+    references: tuple[ReferenceGuard, ...] = ()
+    ignore_drift: tuple[str, ...] = ()
+    money: Mapping[str, str] = field(default_factory=dict)
+    reversible: str = "yes"
+    why: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
+    undoes: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows it changes, guards aside."""
+        return sum(not one.is_guard for one in self.changes)
+
+    @property
+    def surplus(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one.record for one in self.operations))
+
+    @property
+    def plan_hash(self) -> str:
+        """64 hex digits that name exactly this plan."""
+        text = json.dumps([FORM, to_json(self)], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def to_json(bundle: Bundle) -> dict[str, Any]:
+    """Plain JSON that `from_json` turns back into the same bundle."""
+    said = asdict(bundle)
+    said["changes"] = [change_to_json(one) for one in bundle.changes]
+    said["references"] = [
+        {"reference": asdict(one.reference), "to": one.to, "rows": [_name_to_json(row) for row in one.rows]}
+        for one in bundle.references
+    ]
+    return said
+
+
+def from_json(said: Mapping[str, Any]) -> Bundle:
+    """The bundle that `to_json` was given."""
+    guards = (
+        ReferenceGuard(
+            _reference(one["reference"]),
+            tuple(tuple(map(_cell, cells)) for cells in one["to"]),
+            tuple(map(_name, one["rows"])),
+        )
+        for one in said["references"]
+    )
+    made = {
+        "operations": tuple(Operation(**one) for one in said["operations"]),
+        "changes": tuple(map(change_from_json, said["changes"])),
+        "references": tuple(guards),
+        "ignore_drift": tuple(said["ignore_drift"]),
+        "why": tuple(said["why"]),
+        "triggers": tuple(said["triggers"]),
+    }
+    return Bundle(**{**said, **made})
+
+
+def change_to_json(change: Change) -> dict[str, Any]:
+    before, after = (None if cells is None else dict(cells) for cells in (change.before, change.after))
+    return {"row": _name_to_json(change.row), "before": before, "after": after, "role": change.role}
+
+
+def change_from_json(said: Mapping[str, Any]) -> Change:
+    return Change(_name(said["row"]), _cells(said["before"]), _cells(said["after"]), said["role"])
+
+
+def _name_to_json(row: RowName) -> dict[str, Any]:
+    return {"table": row.table, "key": row.key}
+
+
+def _name(said: Mapping[str, Any]) -> RowName:
+    return RowName(said["table"], tuple((column, _cell(cell)) for column, cell in said["key"]))
+
+
+def _cells(said: Mapping[str, Any] | None) -> Cells | None:
+    return None if said is None else {column: _cell(cell) for column, cell in said.items()}
+
+
+def _cell(said: Any) -> Cell:
+    return None if said is None else (said[0], said[1])
+
+
+def _reference(said: Mapping[str, Any]) -> Reference:
+    return Reference(**{**said, "columns": tuple(said["columns"]), "to_columns": tuple(said["to_columns"])})
