@@ -1,0 +1,55 @@
+"""The places where a process may die, by name: `reach(label)` does nothing unless a test of crashes armed it.
+
+`reconcile.testing.points` arms them, in its own process or, through the environment variable ENVIRONMENT, in a child.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+
+ENVIRONMENT = "RECONCILE_CRASH_POINT"
+"""`label:nth:how`, how one of kill, stop, raise: what happens to a process that is started with it."""
+
+LABELS = (
+    "plan.proposed",
+    "approve.committed",
+    "holds.taken",
+    "limits.reserved",
+    "store.claimed",
+    "store.sent.before_commit",
+    "store.sent.committed",
+    "target.begun",
+    "target.received",
+    "target.locked",
+    "target.changed",
+    "target.read_back",
+    "target.sealed",
+    "target.before_commit",
+    "target.committed",
+    "store.done.before_commit",
+    "store.done.committed",
+    "resolve.begun",
+    "resolve.asked",
+    "resolve.committed",
+    "undo.planned",
+    "undo.committed",
+    "audit.checkpoint.before_commit",
+    "audit.checkpoint.committed",
+    "anchor.before_write",
+    "anchor.written",
+)
+"""Every label there is; a test compares them with the calls in the code, and the crash matrix reaches each."""
+
+armed: Callable[[str], None] | None = None
+
+
+def reach(label: str) -> None:
+    """The process is at this place. Costs nothing unless armed."""
+    if armed is not None:
+        armed(label)
+
+
+if ENVIRONMENT in os.environ:
+    importlib.import_module("reconcile.testing.points").arm_from_environment()
