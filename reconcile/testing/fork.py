@@ -1,0 +1,291 @@
+"""A process that has imported everything and forks a child for each case: one starts in milliseconds.
+
+    with Warm() as warm:
+        child = warm.cli("run", "nightly", cwd=folder, faults=[Fault("target.committed")])
+        assert child.wait().killed
+
+A child inherits neither threads nor connections. It can be killed, stopped and continued; it dies with its server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from reconcile.testing.points import Fault, arm
+
+PRELOAD = (
+    *("reconcile.fork_server", "reconcile.cli.commands", "reconcile.app", "reconcile.audit"),
+    *("connectors.sql", "notifications.file", "rules.engines.embedded", "rules.engines.pushdown"),
+    *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
+)
+"""What a run of ours loads; where the driver of a database is not installed, that one is left out."""
+_PIECE = 65_536
+_DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+
+
+class ChildHangs(Exception):
+    """The child did not end in time; it is still there."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a child ended: its exit code, negative for a signal; what its function returned; what it wrote."""
+
+    code: int
+    result: Any
+    out: str
+    err: str
+
+    @property
+    def killed(self) -> bool:
+        return self.code == -signal.SIGKILL
+
+
+class Child:
+    """A forked process. `wait` for it in the end: its folder of outputs goes with that."""
+
+    def __init__(self, pid: int, status: socket.socket, place: tempfile.TemporaryDirectory[str]) -> None:
+        self.pid = pid
+        self._status = status
+        self._place = place
+        self._ended: Ended | None = None
+
+    def kill(self) -> None:
+        """SIGKILL; nothing happens to one that has ended."""
+        self._signal(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """SIGSTOP, and wait until it stands."""
+        self._signal(signal.SIGSTOP)
+        self.stopped()
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def stopped(self, seconds: float = 30) -> None:
+        """Wait until it stands still, e.g. at a point; raises ChildHangs when it does not, or ended instead."""
+        end = time.monotonic() + seconds
+        while (state := self._state()) not in "Tt":
+            if time.monotonic() > end or state in "ZX":
+                raise ChildHangs(f"process {self.pid} did not stop; its state is {state}")
+            time.sleep(0.002)
+
+    def is_alive(self) -> bool:
+        return self._state() not in "ZX"
+
+    def wait(self, seconds: float = 60) -> Ended:
+        """How it ended; raises ChildHangs."""
+        if self._ended is None:
+            self._status.settimeout(seconds)
+            try:
+                said = self._status.recv(64)
+            except TimeoutError:
+                raise ChildHangs(f"process {self.pid} did not end in {seconds} s") from None
+            folder = Path(self._place.name)
+            out, err = ((folder / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err"))
+            file = folder / "result"
+            result = json.loads(file.read_text()) if file.exists() else None
+            code = int(said) if said else -signal.SIGKILL  # nothing: the server is gone, and it with it
+            self._ended = Ended(code, result, out, err)
+            self._status.close()
+            self._place.cleanup()
+        return self._ended
+
+    def _signal(self, number: int) -> None:
+        if self._ended is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def _state(self) -> str:
+        try:
+            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return "X"
+
+
+class Warm:
+    """The server. Use it in a `with`, or `close` it; children that are left are killed then."""
+
+    def __init__(self, more: Sequence[str] = (), path: Sequence[str] = ()) -> None:
+        self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        code = f"from reconcile.testing import fork; fork.serve({theirs.fileno()}, {[*PRELOAD, *more]!r})"
+        paths = [*path, *sys.path]
+        self._process = subprocess.Popen(  # noqa: S603 - ourselves
+            [sys.executable, "-c", f"import sys; sys.path[:] = {paths!r}; {code}"],
+            pass_fds=[theirs.fileno()],
+            env=os.environ | {"PYDANTIC_DISABLE_PLUGINS": "__all__"},
+        )
+        theirs.close()
+
+    def call(
+        self,
+        target: str,
+        *arguments: Any,
+        cwd: Path | str = ".",
+        faults: Iterable[Fault] = (),
+        log: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Child:
+        """Fork a child that calls `module:function` with these arguments, plain JSON; so is what it returns.
+
+        `faults` and `log`: see points.arm.
+        """
+        place = tempfile.TemporaryDirectory(prefix="reconcile-case-")
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for name in ("out", "err"):
+            (Path(place.name) / name).touch()
+        order = {
+            "target": target,
+            "arguments": arguments,
+            "cwd": str(cwd),
+            "environ": dict(environ or {}),
+            "faults": [str(one) for one in faults],
+            "log": None if log is None else str(log),
+            "place": place.name,
+        }
+        (Path(place.name) / "order").write_text(json.dumps(order))
+        with theirs:
+            socket.send_fds(self._ours, [place.name.encode()], [theirs.fileno()])
+        ours.settimeout(120)  # the first waits for the imports
+        said = ours.recv(32)
+        if not said:
+            raise ChildHangs("the fork server ended; what it wrote says why")
+        return Child(int(said), ours, place)
+
+    def cli(self, *arguments: str, **how: Any) -> Child:
+        """`reconcile …`; `how` as for `call`."""
+        return self.call("reconcile.testing.fork:command_line", *arguments, **how)
+
+    def close(self) -> None:
+        """End the server, and with it every child that is left. Safe to call twice."""
+        self._ours.close()
+        self._process.wait(60)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def command_line(*arguments: str) -> int:
+    """The command with these arguments in this process; its exit code."""
+    from reconcile.cli import main  # noqa: PLC0415 - the doors are not loaded for other children
+
+    sys.argv = ["reconcile", *arguments]
+    try:
+        main()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 70
+
+
+def serve(fd: int, modules: Sequence[str]) -> None:
+    """The server's whole life: import, then fork a child for each order, and say how each ended."""
+    import gc  # noqa: PLC0415 - the server's own
+
+    for name in modules:
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name)
+    gc.freeze()
+    _Server(socket.socket(fileno=fd)).run()
+
+
+class _Server:
+    def __init__(self, orders: socket.socket) -> None:
+        self._orders = orders
+        self._children: dict[int, socket.socket] = {}
+        wakes, self._wake = socket.socketpair()
+        wakes.setblocking(False)  # noqa: FBT003 - its name says it
+        self._wake.setblocking(False)  # noqa: FBT003
+        self._wakes = wakes
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(self._wake.fileno())
+
+    def run(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._orders, selectors.EVENT_READ)
+            selector.register(self._wakes, selectors.EVENT_READ)
+            while True:
+                ready = {key.fileobj for key, _ in selector.select()}
+                if self._wakes in ready:
+                    self._wakes.recv(_PIECE)
+                    self._reap()
+                if self._orders in ready and not self._order():
+                    break
+        for pid in self._children:
+            os.kill(pid, signal.SIGKILL)
+        while self._children:
+            self._reap(wait=True)
+
+    def _order(self) -> bool:
+        said, fds, _, _ = socket.recv_fds(self._orders, _PIECE, 1)
+        if not said:
+            return False
+        status = socket.socket(fileno=fds[0])
+        server = os.getpid()
+        pid = os.fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            for one in (self._orders, self._wakes, self._wake, status, *self._children.values()):
+                one.close()
+            _be_child(Path(said.decode()), server)
+        self._children[pid] = status
+        status.send(str(pid).encode())
+        return True
+
+    def _reap(self, *, wait: bool = False) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, 0 if wait else os.WNOHANG)
+                if not pid:
+                    return
+                with self._children.pop(pid) as told, contextlib.suppress(BrokenPipeError):
+                    told.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _be_child(place: Path, server: int) -> None:
+    """Never returns."""
+    code = 70
+    try:
+        ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
+        if os.getppid() != server:
+            os._exit(code)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        order = json.loads((place / "order").read_text())
+        for number, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(place / name, os.O_WRONLY | os.O_CREAT, 0o600), number)
+        os.chdir(order["cwd"])
+        os.environ.update(order["environ"])
+        if order["faults"] or order["log"]:
+            log = order["log"]
+            arm(*map(Fault.parse, order["faults"]), log=None if log is None else Path(log))
+        module, _, name = order["target"].partition(":")
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        result = function(*order["arguments"])
+        code = result if order["target"].endswith(":command_line") else 0
+        (place / "result").write_text(json.dumps(result))
+    except BaseException:  # noqa: BLE001 - the last door of the child: its parent reads it
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)

@@ -1,0 +1,98 @@
+"""Make a process die, stop or fail at a place of `reconcile.points`, at the n-th time it gets there.
+
+arm(Fault("target.committed"))                  # SIGKILL at the first time
+arm(Fault("store.sent.committed", 2, "stop"))   # SIGSTOP at the second
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from reconcile import points
+
+How = Literal["kill", "stop", "raise"]
+LOG = "RECONCILE_CRASH_LOG"
+"""An environment variable: a file to which each place that is reached is written, a line each."""
+
+
+class Crashed(BaseException):
+    """Raised at a place; no handler of errors takes it for an error of its own."""
+
+
+class LabelUnknown(Exception):
+    """There is no such place; nothing was armed."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__(f"There is no crash point {label!r}; there are: {', '.join(points.LABELS)}")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to the process when it gets to the place for the `nth` time."""
+
+    label: str
+    nth: int = 1
+    how: How = "kill"
+
+    def __post_init__(self) -> None:
+        if self.label not in points.LABELS:
+            raise LabelUnknown(self.label)
+        if self.nth < 1 or self.how not in get_args(How):
+            raise ValueError(f"a fault is label:nth:kill|stop|raise, nth from 1, not {self}")
+
+    def __str__(self) -> str:
+        return f"{self.label}:{self.nth}:{self.how}"
+
+    @classmethod
+    def parse(cls, text: str) -> Fault:
+        """The fault that `str` wrote; nth and how may be left out."""
+        label, nth, how = (*text.split(":"), "", "")[:3]
+        return cls(label, int(nth or 1), cast(How, how or "kill"))
+
+
+def arm(*faults: Fault, log: Path | None = None) -> None:
+    """From now on these faults happen in this process; `log` is told of each place before what happens there does."""
+    wanted = {(one.label, one.nth): one.how for one in faults}
+    reached: Counter[str] = Counter()
+    lock = threading.Lock()
+    file = None if log is None else os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def at(label: str) -> None:
+        if label not in points.LABELS:
+            raise LabelUnknown(label)
+        with lock:
+            reached[label] += 1
+            how = wanted.get((label, reached[label]))
+        if file is not None:
+            os.write(file, f"{label}\n".encode())
+        if how == "raise":
+            raise Crashed(label)
+        if how is not None:
+            os.kill(os.getpid(), signal.SIGKILL if how == "kill" else signal.SIGSTOP)
+
+    points.armed = at
+
+
+def disarm() -> None:
+    """Nothing happens any more."""
+    points.armed = None
+
+
+def arm_from_environment() -> None:
+    """What `points.ENVIRONMENT` says, faults with commas between them; called when a process starts with it."""
+    said = os.environ[points.ENVIRONMENT]
+    log = os.environ.get(LOG)
+    arm(*map(Fault.parse, filter(None, said.split(","))), log=None if log is None else Path(log))
+
+
+def environment(faults: Iterable[Fault], log: Path | None = None) -> dict[str, str]:
+    """Environment variables that arm these in a process that is started with them."""
+    told = {} if log is None else {LOG: str(log)}
+    return {points.ENVIRONMENT: ",".join(map(str, faults)), **told}

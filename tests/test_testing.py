@@ -1,0 +1,132 @@
+"""`reconcile.testing`: crash points, the warm fork server."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reconcile import points
+from reconcile.testing.fork import Warm
+from reconcile.testing.points import Crashed, Fault, LabelUnknown, arm, disarm, environment
+
+CODE = Path(__file__).parents[1]
+PACKAGES = ("reconcile", "connectors", "rules", "notifications")
+REACH = "reconcile.points:reach"
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Warm]:
+    with Warm() as server:
+        yield server
+
+
+def _reached() -> dict[str, list[str]]:
+    """Every label in the code, and where it is reached."""
+    found: dict[str, list[str]] = {}
+    for package in PACKAGES:
+        for path in (CODE / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
+                    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+                    if name == "reach" and node.args and isinstance(node.args[0], ast.Constant):
+                        found.setdefault(node.args[0].value, []).append(f"{path.relative_to(CODE)}:{node.lineno}")
+    return found
+
+
+def test_every_registered_crash_point_stands_in_the_code_and_every_one_in_the_code_is_registered() -> None:
+    assert set(_reached()) == set(points.LABELS)
+    assert len(set(points.LABELS)) == len(points.LABELS)
+
+
+def test_a_point_does_nothing_unless_it_is_armed() -> None:
+    assert points.armed is None
+
+    points.reach("target.committed")
+    points.reach("no such point")
+
+
+def test_an_armed_point_raises_at_its_nth_time_and_only_then(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    arm(Fault("target.changed", 2, "raise"), log=log)
+    try:
+        points.reach("target.changed")
+        points.reach("target.sealed")
+        with pytest.raises(Crashed):
+            points.reach("target.changed")
+        points.reach("target.changed")
+        with pytest.raises(LabelUnknown):
+            points.reach("target.chagned")
+    finally:
+        disarm()
+
+    assert log.read_text().split() == ["target.changed", "target.sealed", "target.changed", "target.changed"]
+
+
+@pytest.mark.parametrize("text", ["target.committed", "target.committed:3", "target.committed:3:stop"])
+def test_a_fault_is_what_its_text_says(text: str) -> None:
+    assert str(Fault.parse(text)).startswith(text)
+
+
+@pytest.mark.parametrize("text", ["target.committed:0", "target.committed:x", "target.committed:1:explode"])
+def test_a_fault_that_says_nothing_sensible_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"nth|invalid literal"):
+        Fault.parse(text)
+
+
+def test_a_process_started_with_the_variable_dies_at_its_point() -> None:
+    code = "from reconcile import points; points.reach('target.committed'); print('alive')"
+    told = os.environ | environment([Fault("target.committed")])
+
+    ended = subprocess.run([sys.executable, "-c", code], env=told, capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout) == (-9, "")
+
+
+def test_a_child_is_killed_at_the_point_it_is_armed_with_and_another_is_not(warm: Warm, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    dead = warm.call(REACH, "target.begun", faults=[Fault("target.begun")], log=log).wait()
+    alive = warm.call(REACH, "target.begun", faults=[Fault("target.begun", 2)], log=log).wait()
+
+    assert (dead.killed, alive.code) == (True, 0)
+    assert log.read_text() == "target.begun\n" * 2
+
+
+def test_a_child_stopped_at_a_point_goes_on_when_it_is_let(warm: Warm) -> None:
+    child = warm.call(REACH, "target.begun", faults=[Fault("target.begun", how="stop")])
+
+    child.stopped()
+    assert child.is_alive()
+    child.go_on()
+
+    assert child.wait().code == 0
+
+
+def test_a_child_gives_back_what_its_function_returns_and_what_it_wrote(warm: Warm, tmp_path: Path) -> None:
+    assert warm.call("os:getcwd", cwd=tmp_path).wait().result == str(tmp_path.resolve())
+    assert warm.call("os:getenv", "SAID", environ={"SAID": "so"}).wait().result == "so"
+    ended = warm.cli("version").wait()
+    assert (ended.code, ended.result, ended.err) == (0, 0, "")
+    assert ended.out.startswith("reconcile ")
+
+
+def test_a_child_whose_function_fails_says_how(warm: Warm) -> None:
+    ended = warm.call("json:loads", "{").wait()
+
+    assert ended.code == 70
+    assert "JSONDecodeError" in ended.err
+
+
+def test_children_die_with_their_server() -> None:
+    with Warm() as server:
+        children = [server.call("time:sleep", 60) for _ in range(3)]
+        children[0].stop()
+
+    assert [one.wait().killed for one in children] == [True] * 3
+    assert not any(one.is_alive() for one in children)
