@@ -1,8 +1,8 @@
-"""Connectors, rule kinds, normalisers and channels by name: ours, and those other packages bring by entry point.
+"""Connectors, rule kinds, normalisers, channels and actions by name: ours, and those of other packages.
 
-A package adds one with an entry point in the group `reconcile.connectors`, `reconcile.rules`, `reconcile.normalisers`
-or `reconcile.channels`, written like our own KINDS: `name = "module:object"`. Nothing is imported before a
-configuration names it, and a built-in name always means the built-in.
+A package adds one with an entry point in the group `reconcile.connectors`, `reconcile.rules`, `reconcile.normalisers`,
+`reconcile.channels` or `reconcile.actions`, written like our own KINDS: `name = "module:object"`. Nothing is
+imported before a configuration names it, and a built-in name always means the built-in.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ _BUILT_IN: dict[str, Mapping[str, str]] = {
     "rules": rules.kinds.KINDS,
     "normalisers": {},  # the built-in ones stand in rules.normalise; here are only those of other packages
     "channels": notifications.KINDS,
+    "actions": resolve_name("reconcile.clean.actions:KINDS"),  # by name: these stand above this module
 }
 
 
 class PluginBroken(Exception):
-    """A connector, rule kind, normaliser or channel is there by name and cannot be loaded."""
+    """A connector, rule kind, normaliser, channel or action is there by name and cannot be loaded."""
 
     def __init__(self, group: str, name: str, reason: str) -> None:
         super().__init__(

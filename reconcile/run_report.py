@@ -11,7 +11,8 @@ from reconcile.delivery import Report as Delivery
 from reconcile.detect import Detected
 from reconcile.remember import RuleOutcome
 from reconcile.slots import slot_text
-from rules.models import Rule, Severity
+from rules.models import Severity
+from rules.rule import Rule
 
 
 def outcome_json(rule: Rule, found: Detected, outcome: RuleOutcome) -> dict[str, Any]:

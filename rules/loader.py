@@ -4,35 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pkgutil import resolve_name
+from typing import Any
 
+from rules.cleaning import Clean, parse_when
 from rules.document import Entry, MapNode, Node, ScalarNode, locate
 from rules.errors import RuleError
 from rules.expressions import ExpressionError, parse, parse_group
 from rules.kinds import KINDS
-from rules.mistakes import Problem, nearest, short, suggestion
-from rules.models import KeyPart, Rule, Step
+from rules.mistakes import Problem, listed, nearest, short, suggestion
+from rules.models import KeyPart, Step
 from rules.normalise import NORMALISERS, register
 from rules.reading import Reader, name_problem
+from rules.rule import Rule
 
 NO_MORE: Mapping[str, str] = {}
 _EXPRESSIONS: Mapping[str, Callable[[str], object]] = {"where": parse, "having": parse_group}
 LATER_KINDS = ("similar", "reconciliation", "sql")
-LATER_KEYS = ("clean", "approval", "limits", "examples", "use")
+LATER_KEYS = ("examples", "use")
+LATER_ACTIONS = ("call", "refund")
 
 
 def load_rules(
-    section: Node, kinds: Mapping[str, str] = KINDS, normalisers: Mapping[str, str] = NO_MORE
+    section: Node,
+    kinds: Mapping[str, str] = KINDS,
+    normalisers: Mapping[str, str] = NO_MORE,
+    actions: Mapping[str, str] = NO_MORE,
 ) -> tuple[dict[str, Rule], list[Problem]]:
     """The rules of a `rules:` mapping by name, and every mistake in them; a wrong rule is left out.
 
-    `kinds` maps each kind to its model and `normalisers` those of other packages to theirs, `module:object`.
+    `kinds` maps each kind to its model, `normalisers` those of other packages to theirs, and `actions` those of
+    `clean:` to the class whose `Settings` is a Clean; all `module:object`.
     """
     if not isinstance(section, MapNode):
         return {}, [Problem.at(section.at, "rules must be a mapping: the name of each rule, then its settings")]
     rules: dict[str, Rule] = {}
     problems: list[Problem] = []
     for name, entry in section.entries.items():
-        rule, wrong = load_rule(name, entry, kinds, normalisers)
+        rule, wrong = load_rule(name, entry, kinds, normalisers, actions)
         problems += wrong
         if rule is not None:
             rules[name] = rule
@@ -40,7 +48,11 @@ def load_rules(
 
 
 def load_rule(
-    name: str, entry: Entry, kinds: Mapping[str, str] = KINDS, normalisers: Mapping[str, str] = NO_MORE
+    name: str,
+    entry: Entry,
+    kinds: Mapping[str, str] = KINDS,
+    normalisers: Mapping[str, str] = NO_MORE,
+    actions: Mapping[str, str] = NO_MORE,
 ) -> tuple[Rule | None, list[Problem]]:
     """One rule, or None with its mistakes."""
     badly_named = name_problem(name, entry.key_at)
@@ -52,12 +64,16 @@ def load_rule(
     model, wrong_kind = _kind(entry, what, kinds)
     if model is None:
         return None, [*problems, *wrong_kind]
-    reader = Reader(model, what, given={"name": name}, later=LATER_KEYS)
+    clean, undo, wrong_clean = _clean(entry.node, what, actions)
+    reader = Reader(model, what, given={"name": name, "clean": clean}, also=("clean",), later=LATER_KEYS)
     rule, wrong = reader.read(entry.node, entry.key_at)
     problems += wrong
+    problems += wrong_clean
     problems += expression_problems(entry.node, _EXPRESSIONS)
+    problems += _approval_problems(entry.node)
     if rule is not None:
         problems += _chain_problems(rule, entry.node, normalisers)
+        problems += _cleaning_problems(rule, entry.node, undo)
     return (None if problems else rule), problems
 
 
@@ -94,6 +110,57 @@ def _kind(entry: Entry, what: str, kinds: Mapping[str, str]) -> tuple[type[Rule]
     else:
         sentence = f"`{short(name)}` is not a kind of rule; {suggestion(name, kinds)}"
     return None, [Problem.at(given.node.at, sentence)]
+
+
+def _clean(rule: MapNode, what: str, actions: Mapping[str, str]) -> tuple[Clean | None, str, list[Problem]]:
+    """What `clean:` says, as the model of its action, and whether it has an undo; None, with the mistakes."""
+    entry = rule.entries.get("clean")
+    if entry is None:
+        return None, "", []
+    of_rule = f"`clean` of {what}"
+    action, wrong = _action(entry, of_rule, actions) if isinstance(entry.node, MapNode) else (None, [])
+    if action is None:
+        return None, "", wrong or Reader(Clean, of_rule).read(entry.node, entry.key_at)[1]
+    clean, wrong = Reader[Clean](action.Settings, of_rule).read(entry.node, entry.key_at)
+    return clean, action.undo, wrong
+
+
+def _action(entry: Entry, what: str, actions: Mapping[str, str]) -> tuple[Any, list[Problem]]:
+    """The class that an action's name stands for: its settings are its `Settings`."""
+    assert isinstance(entry.node, MapNode)  # noqa: S101 - the caller looked
+    given = entry.node.entries.get("action")
+    if given is None:
+        meant = nearest("action", set(entry.node.entries) - set(Clean.model_fields))
+        if meant is not None:
+            place = entry.node.entries[meant].key_at
+            return None, [Problem.at(place, f"`{meant}` is not known here; did you mean `action`?")]
+        return None, [Problem.at(entry.key_at, f"{what} needs `action`; it is one of {listed(actions)}")]
+    name = given.node.text if isinstance(given.node, ScalarNode) else None
+    if name is not None and name in actions:
+        return resolve_name(actions[name]), []
+    if name in LATER_ACTIONS:
+        sentence = f"action `{name}` comes with a later version; this one knows {listed(sorted(actions))}"
+    else:
+        sentence = f"`{short(name or '')}` is not an action; {suggestion(name or '', actions)}"
+    return None, [Problem.at(given.node.at, sentence)]
+
+
+def _approval_problems(rule: MapNode) -> Iterator[Problem]:
+    approval = rule.entries.get("approval")
+    if approval is not None and isinstance(approval.node, MapNode):
+        yield from expression_problems(approval.node, {"when": parse_when})
+
+
+def _cleaning_problems(rule: Rule, node: MapNode, undo: str) -> Iterator[Problem]:
+    """What does not go together with cleaning, as far as the rule alone tells."""
+    if rule.clean is None:
+        return
+    if rule.approval.may_ask_nobody and undo == "none":
+        said = f"what `{rule.clean.action}` does cannot be undone, so somebody has to be asked; write `required`"
+        yield Problem.at(locate(node, ("approval",)).node.at, f"`approval`: {said}")
+    if getattr(rule, "minimum", 2) != 2:
+        said = "a rule that cleans looks at pairs too, or what it leaves would never be found again; remove it"
+        yield Problem.at(locate(node, ("minimum",)).node.at, f"`minimum`: {said}")
 
 
 def _chain_problems(rule: Rule, node: Node, normalisers: Mapping[str, str]) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""What every rule has, whatever its kind. Unknown keys are errors at every level."""
+"""The parts that settings of rules are made of. Unknown keys are errors at every level."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import enum
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
 from rules.mistakes import suggestion
 
@@ -87,19 +87,3 @@ class Keep(Strict):
     how: Literal["first", "last", "most_complete", "max", "min", "prefer"]
     column: str | None = None
     prefer: tuple[str, ...] = ()
-
-
-class Rule(Strict):
-    """The settings every kind of rule shares. `name` is the key in the `rules:` mapping, not a setting."""
-
-    name: str = Field(exclude=True)
-    kind: str = Field(description="What the rule looks for.")
-    dataset: str = Field(description="The dataset whose records it reads.")
-    where: str | None = Field(default=None, description="Which records take part, e.g. status = 'succeeded'.")
-    severity: SeverityField = Field(default=Severity.medium, description="How bad a finding is.")
-    owner: str | None = Field(default=None, description="Who is asked to act, e.g. @finance.")
-    runbook: str | None = Field(default=None, description="Where it is written what to do about a finding.")
-    was: str | None = Field(default=None, description="The rule's former name: its findings stay known.")
-    engine: Literal["auto", "embedded", "pushdown"] = Field(
-        default="auto", description="Where it runs: chosen by the planner, here in DuckDB, or inside the database."
-    )

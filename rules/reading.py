@@ -118,7 +118,7 @@ def unknown_key(key: str, known: Collection[str]) -> str:
 
 
 def not_yet(key: str) -> str:
-    return f"`{key}` comes with a later version; this one finds and reports only, so remove it"
+    return f"`{key}` comes with a later version; remove it"
 
 
 def _not_a_mapping(node: Node) -> str:

@@ -30,8 +30,8 @@ from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, locate, w
 from rules.expressions import parse
 from rules.loader import expression_problems, load_rule
 from rules.mistakes import Position, Problem, short, suggestion
-from rules.models import Rule
 from rules.reading import Reader, known_keys, name_problem, wants_secret, without
+from rules.rule import Rule
 
 FILE_NAME = "reconcile.yaml"
 DEFAULT_JOB = "default"
@@ -217,7 +217,7 @@ class _Loading:
         if name == "all":
             self.sections.tell(entry.key_at, "`all` means every rule in a job; give this rule another name")
         try:
-            rule, problems = load_rule(name, entry, Kinds("rules"), Kinds("normalisers"))
+            rule, problems = load_rule(name, entry, Kinds("rules"), Kinds("normalisers"), Kinds("actions"))
         except (ImportError, AttributeError) as why:
             self.sections.tell(
                 entry.key_at, f"the kind of rule `{short(name)}` cannot be loaded: {why}; install what it needs"

@@ -15,7 +15,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJson
 
 from reconcile.schedule import Schedule
 from rules.mistakes import Problem, short, suggestion
-from rules.models import Duration, Rule, Strict, parse_duration
+from rules.models import Duration, Strict, parse_duration
+from rules.rule import Rule
 
 if TYPE_CHECKING:
     from connectors.base import DatasetSettings, SourceSettings

@@ -14,10 +14,12 @@ from typing import Any
 
 from rules.engines.base import Group
 from rules.kinds.duplicates import DuplicatesRule
-from rules.models import Rule, Severity
+from rules.models import Severity
+from rules.rule import Rule
 from rules.values import RecordId, Value, canonical, canonical_instant, canonical_json
 
-_NOT_MATCHING = {"severity", "owner", "runbook", "was", "engine", "keep"}
+_NOT_BINDING = {"severity", "owner", "runbook", "was", "engine", "approval", "approval_expires", "limits", "retry"}
+_NOT_MATCHING = {*_NOT_BINDING, "keep", "clean"}
 _DOMAIN = "reconcile/finding/1"
 _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 _MISREAD = str.maketrans("OIL", "011")
@@ -37,6 +39,7 @@ class RuleIdentity:
     """What findings need to know of a rule.
 
     `definition` is the hash of what the rule matches: other settings may change without making it another rule.
+    `cleaning` is that of what it does to which of them (None: nothing); after an edit of either, people are asked.
     `by_records`: one key can hold several groups (`gap`, `window`), so a finding is followed by its records.
     """
 
@@ -48,6 +51,7 @@ class RuleIdentity:
     by_records: bool = False
     was: str | None = None
     existing: Existing = Existing.SUMMARY
+    cleaning: str | None = None
 
     @classmethod
     def of(cls, rule: Rule, *, existing: Existing = Existing.SUMMARY, dataset_definition: str = "") -> RuleIdentity:
@@ -63,7 +67,28 @@ class RuleIdentity:
             by_records=isinstance(rule, DuplicatesRule) and rule.span is not None,
             was=rule.was,
             existing=existing,
+            cleaning=_cleaning_of(rule),
         )
+
+
+def _cleaning_of(rule: Rule) -> str | None:
+    if rule.clean is None:
+        return None
+    said = rule.model_dump(mode="json", by_alias=True, exclude_defaults=True, include={"clean", "keep"})
+    text = json.dumps([rule.clean.action, rule.clean.version, said], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def binding_of(rule: Rule, where: str | None = None, derived: Mapping[str, str] | None = None) -> str:
+    """A digest of all that a plan of this rule depends on: what it matches, which record it keeps, and what it does.
+
+    `where` and `derived` are the dataset's. Who is asked, how much may be done and how it is tried again can change
+    without another plan.
+    """
+    said = rule.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=_NOT_BINDING)
+    does = None if rule.clean is None else (rule.clean.action, rule.clean.version)
+    text = json.dumps([rule.kind, said, does, where, dict(derived or {})], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def record_of(record_id: RecordId) -> str:

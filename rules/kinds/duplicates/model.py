@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from rules.mistakes import suggestion
-from rules.models import Keep, KeyPart, Rule, Strict, parse_duration
+from rules.models import Keep, KeyPart, Strict, parse_duration
+from rules.rule import Rule
 
 
 class Span(Strict):
