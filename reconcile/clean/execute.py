@@ -1,0 +1,306 @@
+"""Bundles are done on a target: one transaction for a batch, each bundle whole or not at all, and once.
+
+Inside the transaction, in this order: the receipts, which stand for "this was done"; locks on every row, the keeper
+included; every row compared whole with what was planned; the rows that refer to them; the changes; the rows as they
+are then. Nothing here touches the store: whoever calls has said there, durably, that these bundles are under way.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from connectors.target import (
+    Cell,
+    Outcome,
+    Receipt,
+    ReceiptStands,
+    Reference,
+    RowName,
+    RowsDiffer,
+    Target,
+    TargetError,
+    Work,
+)
+from reconcile import points
+from reconcile.clean import images
+from reconcile.clean.images import Images
+from reconcile.findings.bundle import Bundle
+
+MOST_FAILURES = 2
+"""After so many bundles in a row the target does not take, the rest of the batch is left for later."""
+
+
+class How(enum.Enum):
+    """What became of a bundle."""
+
+    DONE = "done"
+    DONE_BEFORE = "done_before"  # its receipts stand: an earlier attempt did it
+    DRIFTED = "drifted"  # proven not done: the rows are not as planned
+    KEY_CONFLICT = "key_conflict"  # a receipt with its key stands for something else
+    NOT_DONE = "not_done"  # proven; the same may work later
+    PAUSED = "paused"  # proven not done, and a person has to see to the target first
+    CONFLICT = "conflict"  # proven not done: a constraint of the target forbids it
+    REFUSED = "refused"  # proven not done, and it never would be
+    IN_DOUBT = "in_doubt"  # the connection broke in COMMIT
+
+
+_OF: dict[Outcome, How] = {
+    Outcome.NOT_DONE: How.NOT_DONE,
+    Outcome.AMBIGUOUS: How.IN_DOUBT,
+    Outcome.PAUSE: How.PAUSED,
+    Outcome.CONFLICT: How.CONFLICT,
+    Outcome.TERMINAL: How.REFUSED,
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A bundle that is `sent`: `receipts` are in the order of its operations, none where the target keeps none."""
+
+    id: str
+    bundle: Bundle
+    receipts: tuple[Receipt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a job. `why` is a sentence without values, `code` the target's own word for an error.
+
+    `images` are the rows as they were and are; None where it was not done, or where they cannot be told any more.
+    """
+
+    job: Job
+    how: How
+    why: str = ""
+    code: str = ""
+    images: Images | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`seconds` says how long the next transaction may take, and raises where the claim does not bear one more.
+
+    `named` is told the target's name of a transaction before its COMMIT, where no receipt can be kept.
+    """
+
+    seconds: Callable[[], float]
+    named: Callable[[Sequence[Job], str], None] = lambda _jobs, _name: None
+
+
+class _NotSmooth(Exception):
+    """Some bundle of the batch needs to be looked at by itself; nothing of the transaction is kept."""
+
+
+@dataclass
+class _Drift(Exception):
+    why: str
+
+
+def perform(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
+    """Do these bundles, in this order, and say of each what became of it. Only what `limits` raises comes out.
+
+    All in one transaction where nothing speaks against it; else each inside a savepoint of its own; else, after an
+    error of the target, each in a transaction of its own.
+    """
+    if len(jobs) > 1:
+        for way in (_at_once, _in_turn):
+            if way is _at_once and _touch_one_another(jobs):
+                continue
+            try:
+                return way(target, jobs, limits)
+            except _NotSmooth:
+                continue
+            except TargetError as error:
+                if error.outcome in (Outcome.AMBIGUOUS, Outcome.PAUSE):
+                    return [_failed(job, error) for job in jobs]
+                break
+    return _alone(target, jobs, limits)
+
+
+def _alone(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
+    results: list[Result] = []
+    failures = 0
+    for job in jobs:
+        if failures >= MOST_FAILURES:
+            results.append(replace(results[-1], job=job))
+            continue
+        try:
+            results += _in_turn(target, [job], limits)
+        except TargetError as error:
+            results.append(_failed(job, error))
+        failures = failures + 1 if results[-1].how in (How.NOT_DONE, How.PAUSED) else 0
+    return results
+
+
+def _failed(job: Job, error: TargetError) -> Result:
+    return Result(job, _OF[error.outcome], str(error), error.code)
+
+
+# All at once
+
+
+def _at_once(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
+    """The whole batch without savepoints; raises _NotSmooth when any of it is not as planned."""
+    with target.work(limits.seconds()) as work:
+        points.reach("target.begun")
+        try:
+            done = _steps(work, jobs)
+        except (_Drift, ReceiptStands, RowsDiffer) as error:
+            raise _NotSmooth from error
+        _commit(work, jobs, limits)
+    return [Result(job, How.DONE, images=one) for job, one in zip(jobs, done, strict=True)]
+
+
+def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
+    """Each bundle inside a savepoint: one that is not as planned leaves the others alone."""
+    results: list[Result] = []
+    with target.work(limits.seconds()) as work:
+        points.reach("target.begun")
+        for job in jobs:
+            try:
+                with work.savepoint():
+                    results.append(Result(job, How.DONE, images=_steps(work, [job])[0]))
+            except _Drift as error:
+                results.append(Result(job, How.DRIFTED, error.why))
+            except RowsDiffer as error:
+                results.append(Result(job, How.DRIFTED, str(error)))
+            except ReceiptStands as error:
+                results.append(_done_before(work, job, error.found))
+        if any(one.how is How.DONE for one in results):
+            _commit(work, [one.job for one in results if one.how is How.DONE], limits)
+    return results
+
+
+def _commit(work: Work, jobs: Sequence[Job], limits: Limits) -> None:
+    if work.transaction is not None and not all(job.receipts for job in jobs):
+        limits.named(jobs, work.transaction)
+    points.reach("target.before_commit")
+    work.commit()
+    points.reach("target.committed")
+
+
+def _steps(work: Work, jobs: Sequence[Job]) -> list[Images]:
+    """Everything between BEGIN and COMMIT for these bundles; raises _Drift, ReceiptStands, RowsDiffer, TargetError."""
+    receipts = sorted((one for job in jobs for one in job.receipts), key=lambda one: one.key)
+    if receipts:
+        work.receive(receipts)
+        points.reach("target.received")
+    before = work.lock(_unique(change.row for job in jobs for change in job.bundle.changes))
+    points.reach("target.locked")
+    for job in jobs:
+        if why := images.drift(job.bundle, before):
+            raise _Drift(why)
+    _compare_references(work, [job.bundle for job in jobs])
+    for job in jobs:
+        for change in job.bundle.changes:
+            if not change.is_guard:
+                work.apply(change)
+                points.reach("target.changed")
+    changed = (change for job in jobs for change in job.bundle.changes if not change.is_guard)
+    after = work.lock(_unique(images.name_after(change) for change in changed))
+    points.reach("target.read_back")
+    done = [images.done(job.bundle, before, after) for job in jobs]
+    for one in done:
+        if why := images.left_over(one):
+            raise _Drift(why)
+    if receipts:
+        work.seal(
+            [replace(r, after=images.digest(one)) for job, one in zip(jobs, done, strict=True) for r in job.receipts]
+        )
+        points.reach("target.sealed")
+    return done
+
+
+def _compare_references(work: Work, bundles: Sequence[Bundle]) -> None:
+    """The rows that refer to the surplus are still those that were planned with; raises _Drift.
+
+    The guards of one reference are looked at together: each of the rows they name is compared whole as well, so that
+    one which now refers to another bundle's record shows there.
+    """
+    to: dict[Reference, list[tuple[Cell, ...]]] = defaultdict(list)
+    planned: dict[Reference, set[RowName]] = defaultdict(set)
+    for bundle in bundles:
+        for guard in bundle.references:
+            to[guard.reference] += guard.to
+            planned[guard.reference].update(guard.rows)
+    for reference, cells in to.items():
+        found = {row.name for row in work.referring(reference, list(dict.fromkeys(cells)), lock=True)}
+        if found != planned[reference]:
+            more = "another row refers" if found - planned[reference] else "a row does not refer any more"
+            raise _Drift(f"{more} to the surplus by {reference.name} of {reference.table}")
+
+
+def _unique(rows: Iterable[RowName]) -> list[RowName]:
+    return list(dict.fromkeys(rows))
+
+
+# Receipts that stand
+
+
+def _done_before(work: Work, job: Job, found: Mapping[str, Receipt]) -> Result:
+    """What receipts that stand already say of a bundle whose own attempt was rolled back."""
+    standing = [found[one.key] for one in job.receipts if one.key in found]
+    ours = {one.key: one for one in job.receipts}
+    if any(one.fingerprint != ours[one.key].fingerprint or one.store != ours[one.key].store for one in standing):
+        return Result(job, How.KEY_CONFLICT, "a receipt of this operation stands in the target for something else")
+    if len(standing) < len(job.receipts):
+        return Result(job, How.DRIFTED, "a part of it was done before, with other records")
+    return Result(job, How.DONE_BEFORE, images=_as_received(work, job, standing[0].after))
+
+
+def _as_received(work: Work, job: Job, digest: str) -> Images | None:
+    """How the rows looked when the receipts were sealed, where that can still be told."""
+    changed = [change for change in job.bundle.changes if not change.is_guard]
+    now = work.lock(_unique(images.name_after(change) for change in changed))
+    seen = tuple(
+        replace(one, after=(row := now.get(images.name_after(one.change))) and dict(row.cells))
+        for one in images.expected(job.bundle)
+    )
+    return next((one for one in (seen, images.expected(job.bundle)) if images.digest(one) == digest), None)
+
+
+# Whether bundles can be done together
+
+
+def _touch_one_another(jobs: Sequence[Job]) -> bool:
+    """Whether one bundle of the batch changes what another one is compared with, so that they have to be done in turn.
+
+    Rows are told apart by their keys, so all rows of a table have to be named by the same columns.
+    """
+    named: dict[str, tuple[str, ...]] = {}
+    by: dict[RowName, int] = {}
+    changed: set[RowName] = set()
+    for number, job in enumerate(jobs):
+        for change in job.bundle.changes:
+            columns = tuple(column for column, _ in change.row.key)
+            if named.setdefault(change.row.table, columns) != columns:
+                return True
+            for row in {change.row, images.name_after(change)}:
+                other = by.setdefault(row, number)
+                if other != number and (row in changed or not change.is_guard):
+                    return True
+                if not change.is_guard:
+                    changed.add(row)
+    return _refer_to_one_another([job.bundle for job in jobs])
+
+
+def _refer_to_one_another(bundles: Sequence[Bundle]) -> bool:
+    """Whether a bundle makes a row refer to what another one expects nobody new to refer to."""
+    expected: dict[tuple[str, tuple[str, ...], tuple[Cell, ...]], int] = {}
+    columns: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for number, bundle in enumerate(bundles):
+        for guard in bundle.references:
+            columns[guard.reference.table].add(guard.reference.columns)
+            for cells in guard.to:
+                expected[guard.reference.table, guard.reference.columns, cells] = number
+    for number, bundle in enumerate(bundles):
+        for change in bundle.changes:
+            for names in columns.get(change.row.table, ()) if change.after else ():
+                cells = {**(change.before or {}), **(change.after or {})}
+                to = tuple(cells.get(name) for name in names)
+                if expected.get((change.row.table, names, to), number) != number:
+                    return True
+    return False

@@ -1,0 +1,119 @@
+"""How rows looked before and after: compared with what was planned, named by a digest, kept as JSON. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from connectors.target import Cell, Cells, Change, Row, RowName
+from reconcile.findings.bundle import Bundle
+
+
+@dataclass(frozen=True)
+class Image:
+    """One change as it was done: all cells of the row before and after it; None where there was no row."""
+
+    change: Change
+    before: Cells | None
+    after: Cells | None
+
+
+Images = tuple[Image, ...]
+"""One image a change, guards left out, in the order of the changes."""
+
+
+def drift(bundle: Bundle, rows: Mapping[RowName, Row]) -> str | None:
+    """Why these rows, read under lock, are not what was planned; None where they are. Names no values."""
+    for change in bundle.changes:
+        row = rows.get(change.row)
+        if change.before is None:
+            if row is not None:
+                return f"a row of {change.row.table} that was to be inserted is there already"
+        elif row is None:
+            return f"a row of {change.row.table} is gone"
+        elif changed := differing(bundle, change, row.cells):
+            return f"a row of {change.row.table} changed since it was planned ({', '.join(changed)})"
+    return None
+
+
+def differing(bundle: Bundle, change: Change, cells: Cells) -> list[str]:
+    """The columns in which a row is not as it was planned, those aside that may change meanwhile."""
+    before = change.before or {}
+    ignored = bundle.ignore_drift if change.row.table == bundle.table else ()
+    missing = object()
+    names = dict.fromkeys((*before, *cells))
+    return [name for name in names if name not in ignored and before.get(name, missing) != cells.get(name, missing)]
+
+
+def name_after(change: Change) -> RowName:
+    """How the row is called once the change was done: a change can set columns of its key."""
+    set_ = change.after or {}
+    if not any(column in set_ for column, _ in change.row.key):
+        return change.row
+    return RowName(change.row.table, tuple((column, set_.get(column, cell)) for column, cell in change.row.key))
+
+
+def done(bundle: Bundle, before: Mapping[RowName, Row], after: Mapping[RowName, Row]) -> Images:
+    """The images of a bundle whose rows were read under lock before and after it was applied."""
+    images = []
+    for change in bundle.changes:
+        if change.is_guard:
+            continue
+        was, is_ = before.get(change.row), after.get(name_after(change))
+        images.append(Image(change, was and dict(was.cells), is_ and dict(is_.cells)))
+    return tuple(images)
+
+
+def expected(bundle: Bundle) -> Images:
+    """The images as the plan alone foretells them: without what defaults and triggers make of them."""
+    return tuple(
+        Image(one, one.before, None if one.after is None else {**(one.before or {}), **one.after})
+        for one in bundle.changes
+        if not one.is_guard
+    )
+
+
+def left_over(images: Images) -> str | None:
+    """Why this is not what a bundle comes to: a row that was deleted is still there, or one that was written is not."""
+    for one in images:
+        if one.change.after is None and one.after is not None:
+            return f"a row of {one.change.row.table} is still there after it was deleted"
+        if one.change.after is not None and one.after is None:
+            return f"a row of {one.change.row.table} is not there after it was written"
+    return None
+
+
+def digest(images: Images) -> str:
+    """64 hex digits that name what rows looked like in the end; a receipt holds them."""
+    said = [
+        [one.change.row.table, one.change.row.key, None if one.after is None else dict(one.after)] for one in images
+    ]
+    return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def to_json(images: Images) -> list[Any]:
+    """Plain JSON; a row's cells before are left out where they are those of the plan."""
+    return [
+        {"after": one.after} if one.before == one.change.before else {"before": one.before, "after": one.after}
+        for one in images
+    ]
+
+
+def from_json(bundle: Bundle, said: Sequence[Mapping[str, Any]]) -> Images:
+    """The images that `to_json` was given, of the bundle they are of."""
+    changes = [one for one in bundle.changes if not one.is_guard]
+    return tuple(
+        Image(change, _cells(one["before"]) if "before" in one else change.before, _cells(one["after"]))
+        for change, one in zip(changes, said, strict=True)
+    )
+
+
+def _cells(said: Mapping[str, Sequence[str] | None] | None) -> Cells | None:
+    return None if said is None else {name: _cell(cell) for name, cell in said.items()}
+
+
+def _cell(said: Sequence[str] | None) -> Cell:
+    return None if said is None else (said[0], said[1])
