@@ -69,6 +69,7 @@ class Reference:
     on_delete: str = "NO ACTION"  # NO ACTION | RESTRICT | CASCADE | SET NULL | SET DEFAULT, as the catalogue says
     on_update: str = "NO ACTION"
     soft: bool = False
+    deferrable: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,12 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A table as the database's own catalogue describes it. `refused` is why nothing may be cleaned in it, if so."""
+    """A table as the database's own catalogue describes it. `refused` is why nothing may be cleaned in it, if so.
+
+    `primary_key` names a row: the primary key or, where there is none, a unique key without nulls. `uniques` are the
+    other keys whose columns say by themselves whether a row would be one too many; `unclear` names the unique indexes
+    of which only the database can tell (partial, over an expression, ...). `triggers` are those that fire, and rules.
+    """
 
     table: str
     columns: tuple[ColumnFacts, ...]
@@ -93,19 +99,21 @@ class TableFacts:
     uniques: tuple[tuple[str, ...], ...] = ()
     triggers: tuple[str, ...] = ()
     refused: str | None = None
+    unclear: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Catalogue:
     """A table and everything that refers to it, cascades followed: all tables by name, all references to any of them.
 
-    `digest` is another one after any of it changed.
+    `digest` is another one after any of it changed. `told` are sentences that a person should know before cleaning.
     """
 
     table: str
     tables: Mapping[str, TableFacts]
     references: tuple[Reference, ...]
     digest: str
+    told: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
