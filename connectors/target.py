@@ -197,6 +197,9 @@ class Work(Protocol):
     def apply(self, change: Change) -> None:
         """Do it; raises RowsDiffer unless it met one row, by its key. A guard does nothing."""
 
+    def apply_all(self, changes: Sequence[Change]) -> None:
+        """The same for each, in this order; changes of one shape that follow one another go to the target together."""
+
     def seal(self, receipts: Sequence[Receipt]) -> None:
         """Write the `after` of receipts that this transaction inserted."""
 

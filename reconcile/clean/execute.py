@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from connectors.target import (
@@ -91,32 +91,50 @@ class Limits:
 
 
 class _NotSmooth(Exception):
-    """Some bundle of the batch needs to be looked at by itself; nothing of the transaction is kept."""
+    """Nothing of the transaction is kept: these bundles need to be looked at by themselves; none: every one does."""
+
+    def __init__(self, apart: Collection[str] = ()) -> None:
+        super().__init__()
+        self.apart = frozenset(apart)
 
 
-@dataclass
 class _Drift(Exception):
-    why: str
+    """Rows are not as these bundles were planned with; none named: it cannot be said whose."""
+
+    def __init__(self, why: str, jobs: Collection[str] = (), how: How = How.DRIFTED) -> None:
+        super().__init__(why)
+        self.why = why
+        self.jobs = frozenset(jobs)
+        self.how = how
 
 
 def perform(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
-    """Do these bundles, in this order, and say of each what became of it. Only what `limits` raises comes out.
+    """Do these bundles and say of each what became of it, in no particular order. Only what `limits` raises comes out.
 
-    All in one transaction where nothing speaks against it; else each inside a savepoint of its own; else, after an
-    error of the target, each in a transaction of its own.
+    All in one transaction where nothing speaks against it; those that are not as planned each inside a savepoint of
+    its own; after an error of the target each in a transaction of its own.
     """
-    if len(jobs) > 1:
-        for way in (_at_once, _in_turn):
-            if way is _at_once and _touch_one_another(jobs):
-                continue
+    results: list[Result] = []
+    together, apart = ([], list(jobs)) if len(jobs) == 1 or _touch_one_another(jobs) else (list(jobs), [])
+    for some, way in ((together, _at_once), (apart, _in_turn)):
+        while some:
             try:
-                return way(target, jobs, limits)
-            except _NotSmooth:
+                results += way(target, some, limits)
+            except _NotSmooth as error:
+                looked_at = [job for job in some if job.id in error.apart] or some
+                apart += looked_at
+                some = [job for job in some if job not in looked_at]  # noqa: PLW2901 - what is left to do at once
                 continue
             except TargetError as error:
-                if error.outcome in (Outcome.AMBIGUOUS, Outcome.PAUSE):
-                    return [_failed(job, error) for job in jobs]
-                break
+                results += _after(error, target, some, limits)
+            break
+    return results
+
+
+def _after(error: TargetError, target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
+    """Whatever ended a transaction of several bundles may be about one of them alone."""
+    if len(jobs) == 1 or error.outcome in (Outcome.AMBIGUOUS, Outcome.PAUSE):
+        return [_failed(job, error) for job in jobs]
     return _alone(target, jobs, limits)
 
 
@@ -148,7 +166,11 @@ def _at_once(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
         points.reach("target.begun")
         try:
             done = _steps(work, jobs)
-        except (_Drift, ReceiptStands, RowsDiffer) as error:
+        except _Drift as error:
+            raise _NotSmooth(error.jobs) from error
+        except ReceiptStands as error:
+            raise _NotSmooth([job.id for job in jobs if any(one.key in error.found for one in job.receipts)]) from error
+        except RowsDiffer as error:
             raise _NotSmooth from error
         _commit(work, jobs, limits)
     return [Result(job, How.DONE, images=one) for job, one in zip(jobs, done, strict=True)]
@@ -164,7 +186,7 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
                 with work.savepoint():
                     results.append(Result(job, How.DONE, images=_steps(work, [job])[0]))
             except _Drift as error:
-                results.append(Result(job, How.DRIFTED, error.why))
+                results.append(Result(job, error.how, error.why))
             except RowsDiffer as error:
                 results.append(Result(job, How.DRIFTED, str(error)))
             except ReceiptStands as error:
@@ -190,28 +212,31 @@ def _steps(work: Work, jobs: Sequence[Job]) -> list[Images]:
         points.reach("target.received")
     before = work.lock(_unique(change.row for job in jobs for change in job.bundle.changes))
     points.reach("target.locked")
-    for job in jobs:
-        if why := images.drift(job.bundle, before):
-            raise _Drift(why)
+    drifted = {job.id: why for job in jobs if (why := images.drift(job.bundle, before))}
+    if drifted:
+        raise _Drift(next(iter(drifted.values())), drifted)
     _compare_references(work, [job.bundle for job in jobs])
-    for job in jobs:
-        for change in job.bundle.changes:
-            if not change.is_guard:
-                work.apply(change)
-                points.reach("target.changed")
-    changed = (change for job in jobs for change in job.bundle.changes if not change.is_guard)
-    after = work.lock(_unique(images.name_after(change) for change in changed))
+    changes = [change for job in jobs for change in job.bundle.changes if not change.is_guard]
+    if len(jobs) > 1:
+        work.apply_all(changes)
+    for change in changes if len(jobs) == 1 else ():
+        work.apply(change)
+        points.reach("target.changed")
+    after = work.lock(_unique(images.name_after(change) for change in changes))
     points.reach("target.read_back")
     done = [images.done(job.bundle, before, after) for job in jobs]
-    for one in done:
+    for job, one in zip(jobs, done, strict=True):
         if why := images.left_over(one):
-            raise _Drift(why)
+            raise _Drift(why, (job.id,), How.CONFLICT)
     if receipts:
-        work.seal(
-            [replace(r, after=images.digest(one)) for job, one in zip(jobs, done, strict=True) for r in job.receipts]
-        )
+        work.seal(_sealed(jobs, done))
         points.reach("target.sealed")
     return done
+
+
+def _sealed(jobs: Sequence[Job], done: Sequence[Images]) -> list[Receipt]:
+    digests = (images.digest(one) for one in done)
+    return [replace(one, after=digest) for job, digest in zip(jobs, digests, strict=True) for one in job.receipts]
 
 
 def _compare_references(work: Work, bundles: Sequence[Bundle]) -> None:
@@ -253,13 +278,13 @@ def _done_before(work: Work, job: Job, found: Mapping[str, Receipt]) -> Result:
 
 def _as_received(work: Work, job: Job, digest: str) -> Images | None:
     """How the rows looked when the receipts were sealed, where that can still be told."""
-    changed = [change for change in job.bundle.changes if not change.is_guard]
-    now = work.lock(_unique(images.name_after(change) for change in changed))
-    seen = tuple(
-        replace(one, after=(row := now.get(images.name_after(one.change))) and dict(row.cells))
-        for one in images.expected(job.bundle)
-    )
-    return next((one for one in (seen, images.expected(job.bundle)) if images.digest(one) == digest), None)
+    foretold = images.expected(job.bundle)
+    now = work.lock(_unique(images.name_after(one.change) for one in foretold))
+    seen = []
+    for one in foretold:
+        row = now.get(images.name_after(one.change))
+        seen.append(replace(one, after=None if row is None else dict(row.cells)))
+    return next((one for one in (tuple(seen), foretold) if images.digest(one) == digest), None)
 
 
 # Whether bundles can be done together
@@ -299,8 +324,8 @@ def _refer_to_one_another(bundles: Sequence[Bundle]) -> bool:
     for number, bundle in enumerate(bundles):
         for change in bundle.changes:
             for names in columns.get(change.row.table, ()) if change.after else ():
-                cells = {**(change.before or {}), **(change.after or {})}
-                to = tuple(cells.get(name) for name in names)
-                if expected.get((change.row.table, names, to), number) != number:
+                after = {**(change.before or {}), **(change.after or {})}
+                refers = tuple(after.get(name) for name in names)
+                if expected.get((change.row.table, names, refers), number) != number:
                     return True
     return False
