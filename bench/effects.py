@@ -1,0 +1,151 @@
+"""Effects a second: through the journal, next to the bare statement with a commit a row, and next to DBOS Transact.
+
+Every contender is a process a worker; all are ready before the clock starts, and it stops with the last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sqlalchemy as sa
+
+HERE = Path(__file__).parent
+TABLE = "people"
+
+
+@dataclass
+class Way:
+    """One way to make effects: a script of bench/contenders, what it is told, and what it came to each time."""
+
+    name: str
+    script: str
+    effects: int
+    workers: int = 1
+    more: tuple[str, ...] = ()
+    prepare: Callable[[str, str, int], None] | None = None
+    rates: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+    megabytes: list[float] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        return statistics.median(self.rates)
+
+
+def measure(way: Way, url: str) -> None:
+    """Once, on a fresh table of pairs: the even ids are the copies. Raises RuntimeError where one is left or too few
+    rows are."""
+    with _database(url, 2 * way.effects + 2) as target:
+        if way.prepare is not None:
+            way.prepare(target, TABLE, way.effects)
+        share = way.effects // way.workers
+        processes = [_Process(way, target, str(1 + 2 * share * number), str(share)) for number in range(way.workers)]
+        for one in processes:
+            one.expect_ready()
+        for one in processes:
+            one.send("\n")
+        said = [one.result() for one in processes]
+        _check(target, way.effects)
+    way.rates.append(sum(one["effects"] for one in said) / max(one["seconds"] for one in said))
+    way.processor.append(1000 * sum(one["processor"] for one in said) / way.effects)
+    way.megabytes.append(max(one["megabytes"] for one in said))
+    print(f"  {way.name}, {way.workers}: {way.rates[-1]:,.0f} a second", file=sys.stderr)
+
+
+def table(ways: Sequence[Way], bare: dict[int, Way]) -> str:
+    rows = [
+        "| | workers | effects/s | of the bare rate | own CPU ms an effect | peak MB |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for one in ways:
+        ratio = statistics.median(ours / base for ours, base in zip(one.rates, bare[one.workers].rates, strict=True))
+        rows.append(
+            f"| {one.name} | {one.workers} | {one.rate:,.0f} | {ratio:.2f} | {statistics.median(one.processor):.2f} "
+            f"| {statistics.median(one.megabytes):.0f} |"
+        )
+    return "\n".join(rows)
+
+
+@contextmanager
+def _database(server: str, rows: int) -> Iterator[str]:
+    """A fresh database with one table of pairs of rows, dropped afterwards."""
+    pairs = [{"id": n + 1, "email": f"someone{n // 2}@example.com", "name": f"Someone {n}"} for n in range(rows)]
+    if server.startswith("sqlite"):
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+            url = f"sqlite:///{folder}/shop.db"
+            _fill(url, pairs)
+            yield url
+        return
+    name = f"bench_{uuid.uuid4().hex[:10]}"
+    admin = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(sa.text(f"create database {name}"))
+    try:
+        url = sa.make_url(server).set(database=name).render_as_string(hide_password=False)
+        _fill(url, pairs)
+        yield url
+    finally:
+        with admin.connect() as connection:
+            connection.execute(sa.text(f"drop database {name} with (force)"))
+        admin.dispose()
+
+
+def _fill(url: str, rows: Sequence[dict[str, object]]) -> None:
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        if engine.dialect.name == "sqlite":
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        make = f"create table {TABLE} (id integer primary key, email varchar(60) not null, name varchar(60) not null)"
+        connection.execute(sa.text(make))
+        connection.execute(sa.text(f"insert into {TABLE} values (:id, :email, :name)"), rows)
+    engine.dispose()
+
+
+def _check(url: str, effects: int) -> None:
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        gone = 2 * effects + 2 - int(connection.execute(sa.text(f"select count(*) from {TABLE}")).scalar_one())
+        copies = connection.execute(sa.text(f"select count(*) from {TABLE} where id % 2 = 0")).scalar_one()
+    engine.dispose()
+    if (gone, copies) != (effects, 1):
+        raise RuntimeError(f"{gone} rows are gone of {effects}, and {copies} copies are left of 1")
+
+
+class _Process:
+    def __init__(self, way: Way, url: str, *arguments: str) -> None:
+        script = str(HERE / "contenders" / f"{way.script}.py")
+        self._process = subprocess.Popen(
+            [sys.executable, script, url, TABLE, *arguments, *way.more],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(HERE.parent)},
+        )
+
+    def expect_ready(self) -> None:
+        out = self._process.stdout
+        if out is None or out.readline() != "ready\n":
+            self._process.wait()
+            raise RuntimeError(f"a contender failed: {self._process.args}")
+
+    def send(self, text: str) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.write(text)
+            self._process.stdin.flush()
+
+    def result(self) -> dict[str, float]:
+        out, _ = self._process.communicate()
+        if self._process.returncode:
+            raise RuntimeError(f"a contender failed: {self._process.args}")
+        said: dict[str, float] = json.loads(out.splitlines()[-1])
+        return said
