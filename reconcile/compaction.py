@@ -228,20 +228,22 @@ def _stats(cut: _Cut) -> sa.Select[Any]:
 def _runs(cut: _Cut) -> sa.Select[Any]:
     """Those that nothing points at which stays."""
     staying_stats = sa.select(_STATS.c.run).where(~_is_going(cut))
-    message = tables.outbox.c
+    message, plan = tables.outbox.c, tables.bundles.c
     staying_messages = sa.select(message.run).where(message.run.is_not(None), message.message.not_in(_messages(cut)))
+    plans = sa.select(plan.run).where(plan.run.is_not(None))
     pointing = [
         sa.select(table.c[name]) for table in (findings, rule_state, failures) for name in ("first_run", "last_run")
     ]
-    unused = [runs.c.id.not_in(query) for query in (*pointing, staying_stats, staying_messages)]
+    unused = [runs.c.id.not_in(query) for query in (*pointing, staying_stats, staying_messages, plans)]
     return sa.select(runs.c.id).where(_ended(cut.runs), *unused)
 
 
 def _releases(cut: _Cut) -> sa.Select[Any]:
-    """Those no run points at which stays, but the promoted and the newest one."""
+    """Those no run and no plan points at which stays, but the promoted and the newest one."""
     used = sa.select(runs.c.release).where(runs.c.id.not_in(_runs(cut)))
+    plans = sa.select(tables.bundles.c.release)
     newest = sa.select(releases.c.hash).order_by(releases.c.first_seen.desc(), releases.c.hash).limit(1)
-    unused = [releases.c.hash.not_in(query) for query in (used, sa.select(tables.promotion.c.release), newest)]
+    unused = [releases.c.hash.not_in(query) for query in (used, plans, sa.select(tables.promotion.c.release), newest)]
     return sa.select(releases.c.hash).where(releases.c.first_seen < cut.runs, *unused)
 
 

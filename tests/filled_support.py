@@ -114,6 +114,31 @@ def chain(bodies: list[Row]) -> Rows:
     return rows
 
 
+def bundle_row(state: str, *, undoes: str | None = None, **more: Any) -> Row:
+    """A plan in that state, `B-<state>`, for the finding F-OPEN."""
+    sent = state not in ("awaiting_approval", "approved", "claimed", "skipped")
+    over = state in ("succeeded", "failed", "skipped", "compensated", "compensating")
+    row = {"id": f"B-{state}", "finding": "F-OPEN", "rule": "old-rule", "dataset": "charges", "source": "shop"}
+    row |= {"target": TARGET, "action": "delete", "run": "run1_good", "release": RELEASE, "plan_hash": "ee" * 32}
+    row |= {"undoes": undoes, "state": state, "reason": "because" if state in ("failed", "skipped") else None}
+    row |= {"content": _json({"action": "delete", "changes": []}), "outcome": _json([]) if over and sent else None}
+    row |= {"summary": _json({}), "records": 1, "rows": 1, "money": _json({"EUR": "20.00"}), "reversible": "yes"}
+    row |= {"policy": "required", "proposed_by": "reconcile", "created_at": AT, "fence": 2, "attempts": int(sent)}
+    row |= {"expires_at": "2020-11-27T12:00:00.000000Z", "lease_until": AT, "next_at": AT, "transaction": None}
+    row |= {"owner": OWNER if state in ("claimed", "sent") else None, "give_up_at": LATER if sent else None}
+    return row | {"sent_at": AT if sent else None, "ended_at": LATER if over else None} | more
+
+
+def effect_row(state: str) -> Row:
+    """The operation of that bundle."""
+    row = {"key": f"rk1.k.{state}", "bundle": f"B-{state}", "target": TARGET, "effect": "delete", "record": "aa" * 32}
+    row |= {"generation": 1, "fingerprint": "f" * 64, "state": state, "sent_at": AT}
+    return row | {"ended_at": LATER if state in ("succeeded", "failed", "compensating", "compensated") else None}
+
+
+TARGET = "postgresql:7300000000000000000:shop"
+SENT = ("sent", "retry_wait", "ambiguous", "quarantined", "succeeded", "failed", "compensating", "compensated")
+BUNDLES = ("awaiting_approval", "approved", "claimed", "skipped", *SENT)
 STATES = {"F-OPEN": "open", "F-SNOOZED": "snoozed", "F-DISMISSED": "dismissed", "F-RESOLVED": "resolved"}
 
 ROWS: Mapping[str, Rows] = {
@@ -199,7 +224,7 @@ ROWS: Mapping[str, Rows] = {
         "releases": [
             {"hash": "cd" * 32, "config": "{}", "first_seen": LATER, "files": '{"reconcile.yaml":"version: 1"}'}
         ],
-        "promotion": [{"id": 1, "release": RELEASE, "held": True, "since": AT, "by": "eve", "note": "after the audit"}],
+        "promotion": [{"id": 1, "release": RELEASE, "held": False, "since": AT, "by": "eve", "note": "after the audit"}],
         "schedules": [{"job": "nightly", "revision": "r", "since": AT, "watermark": LATER}],
         "slots": [
             slot_row(f"2020-11-20T11:0{n}:00.000000Z", status)
@@ -222,6 +247,95 @@ ROWS: Mapping[str, Rows] = {
         ],
         "expectations": [{"job": "nightly", "since": AT}, {"job": "other", "since": None}],
         "clock": [{"id": 1, "wall": AT, "boot": "a-former-boot", "boot_ns": 5, "held_since": None, "held_from": None}],
+    },
+    "0003": {
+        "bundles": [
+            *(bundle_row(state) for state in BUNDLES),
+            bundle_row("sent", id="B-undo", undoes="B-compensating"),
+            bundle_row("succeeded", id="B-purged", content=None, outcome=None, run=None),
+        ],
+        "effects": [effect_row(state) for state in SENT],
+        "holds": [
+            {"target": TARGET, "record": f'["F-OPEN-{role}"]', "bundle": "B-sent", "role": role, "since": AT}
+            for role in ("keeper", "surplus")
+        ],
+        "approvals": [
+            {
+                "bundle": "B-approved",
+                "by": "eve",
+                "decision": "approved",
+                "plan_hash": "ee" * 32,
+                "at": AT,
+                "note": "seen",
+            },
+            {
+                "bundle": "B-skipped",
+                "by": "eve",
+                "decision": "rejected",
+                "plan_hash": "ee" * 32,
+                "at": AT,
+                "note": None,
+            },
+        ],
+        "budgets": [
+            {
+                "scope": "rule:old-rule",
+                "stopped_at": AT,
+                "reason": "a column went",
+                "counted_at": LATER,
+                "day_records": 1,
+                "day_money": _json({"EUR": "20.00"}),
+                "run": "run1_good",
+                "run_records": 1,
+                "run_money": _json({"EUR": "20.00"}),
+            }
+        ],
+        "budget_uses": [
+            {
+                "bundle": "B-succeeded",
+                "rule": "old-rule",
+                "target": TARGET,
+                "run": "run1_good",
+                "at": AT,
+                "records": 1,
+                "money": _json({"EUR": "20.00"}),
+            }
+        ],
+        "breakers": [
+            {
+                "target": TARGET,
+                "state": "open",
+                "failures": 5,
+                "requests": "[0,10,3]",
+                "opened_at": AT,
+                "probe_at": LATER,
+                "fence": 1,
+                "reason": "it did not answer",
+            }
+        ],
+        "targets": [{"identity": TARGET, "source": "shop", "ratchet": 7, "first_seen": AT, "moved_at": LATER}],
+        "dataset_schemas": [
+            {"dataset": "charges", "rule": "old-rule", "digest": "dd" * 32, "facts": _json({"columns": []}), "at": AT}
+        ],
+        "checkpoints": [
+            {"seq": 1, "epoch": 1, "head": "bb" * 32, "at": AT, "signer": "cc" * 32, "signature": "dd" * 64}
+        ],
+        "anchors": [
+            {
+                "anchor": f"{status}-log",
+                "seq": 1,
+                "status": status,
+                "attempts": 1,
+                "next_at": LATER,
+                "at": AT if status == "written" else None,
+                "receipt": _json({"line": 1}) if status == "written" else None,
+                "problem": "no room" if status == "failed" else None,
+            }
+            for status in ("due", "written", "failed")
+        ],
+        "erasures": [
+            {"id": "E-1", "at": AT, "by": "eve", "seq": 1, "subjects": _json(["aa" * 32]), "reached": _json({})}
+        ],
     },
 }
 

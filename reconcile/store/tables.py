@@ -228,6 +228,7 @@ rule_state = sa.Table(
     sa.Column("last_run", Word, sa.ForeignKey("runs.id"), nullable=False),
     sa.Column("last_run_at", Instant, nullable=False),
     sa.Column("renamed_from", Word),
+    sa.Column("cleaning", Word),  # hash of what it does about what it finds; null: nothing
 )
 """What is known of a rule beyond its findings."""
 
@@ -360,11 +361,10 @@ bundles = sa.Table(
     sa.Column("transaction", Word),
     sa.Column("sent_at", Instant),
     sa.Column("ended_at", Instant),
-    sa.Index(None, "state", "next_at"),
+    sa.Index(None, "state", "target", "next_at"),
     sa.Index(None, "rule", "state"),
-    sa.Index(None, "target", "state"),
 )
-"""The plan for one group, and what became of it: what is approved, done and undone as one. `plan_hash` names its content.
+"""The plan for a group and what became of it: what is approved, done and undone as one. `plan_hash` names its content.
 
 `fence` rises with every claim; whoever claimed writes only while it is theirs. `transaction` is the target's name for
 the transaction of the last attempt, where receipts cannot be kept.
@@ -375,19 +375,17 @@ effects = sa.Table(
     metadata,
     sa.Column("key", Word, primary_key=True),
     sa.Column("bundle", Word, sa.ForeignKey("bundles.id"), nullable=False, index=True),
-    sa.Column("finding", Word, sa.ForeignKey("findings.id"), nullable=False, index=True),
     sa.Column("target", Word, nullable=False),
     sa.Column("effect", Word, nullable=False),
-    sa.Column("record", Word, nullable=False),
+    sa.Column("record", Word, nullable=False),  # HMAC of the record's name: the row outlives what may be erased
     sa.Column("generation", sa.Integer, nullable=False),
-    sa.Column("fingerprint", Word),  # bound when it is first sent
+    sa.Column("fingerprint", Word, nullable=False),  # bound when it was first sent, and anew after a proven not done
     sa.Column("state", Word, nullable=False),  # of its bundle: reconcile.findings.operations
-    sa.Column("created_at", Instant, nullable=False),
-    sa.Column("sent_at", Instant),
+    sa.Column("sent_at", Instant, nullable=False),
     sa.Column("ended_at", Instant),
-    sa.Index(None, "target", "record", "effect"),
+    sa.Index(None, "record", "target", "effect"),
 )
-"""The journal of operations: one row an idempotency key, made when a bundle is claimed, kept for ever as a tombstone."""
+"""The journal of operations: one row an idempotency key, made when it is first sent, kept for ever as a tombstone."""
 
 holds = sa.Table(
     "holds",
@@ -398,7 +396,7 @@ holds = sa.Table(
     sa.Column("role", Word, nullable=False),  # keeper | surplus
     sa.Column("since", Instant, nullable=False),
 )
-"""Which records a cleaning has claimed. `record` is dataset table and id; several keepers may stand, never with surplus."""
+"""Which records a cleaning has claimed, by table and id; several keepers may stand, but never keeper and surplus."""
 
 approvals = sa.Table(
     "approvals",
@@ -418,8 +416,17 @@ budgets = sa.Table(
     sa.Column("scope", Word, primary_key=True),  # rule:double-charge | target:postgresql:…
     sa.Column("stopped_at", Instant),
     sa.Column("reason", sa.Text),
+    sa.Column("counted_at", Instant),
+    sa.Column("day_records", sa.BigInteger, nullable=False),
+    sa.Column("day_money", Json, nullable=False),
+    sa.Column("run", Word),
+    sa.Column("run_records", sa.BigInteger, nullable=False),
+    sa.Column("run_money", Json, nullable=False),
 )
-"""One row a rule and target that is limited: locked while a use is counted. `stopped_at`: cleaning waits for a person."""
+"""One row a rule and target that is limited: locked while a use is counted. `stopped_at`: cleaning waits for a person.
+
+What the uses of the 24 hours before `counted_at` add up to, and those of `run`, so that nobody adds them up each time.
+"""
 
 budget_uses = sa.Table(
     "budget_uses",
@@ -433,8 +440,9 @@ budget_uses = sa.Table(
     sa.Column("money", Json, nullable=False),
     sa.Index(None, "rule", "at"),
     sa.Index(None, "target", "at"),
+    sa.Index(None, "run", "rule"),
 )
-"""What each bundle took of its limits, and when: the sum over a run and over 24 hours is compared with the caps."""
+"""What each bundle took of its limits, and when; gone when it was proven not done."""
 
 breakers = sa.Table(
     "breakers",
@@ -459,7 +467,7 @@ targets = sa.Table(
     sa.Column("first_seen", Instant, nullable=False),
     sa.Column("moved_at", Instant, nullable=False),
 )
-"""Every database that was ever cleaned, and the number that rises here and there once a run: which of two was restored."""
+"""Every database that was ever cleaned, and the number that rises here and there once a run: was one restored?"""
 
 dataset_schemas = sa.Table(
     "dataset_schemas",
@@ -476,9 +484,10 @@ checkpoints = sa.Table(
     "checkpoints",
     metadata,
     sa.Column("seq", sa.BigInteger, sa.ForeignKey("audit.seq"), primary_key=True, autoincrement=False),
+    sa.Column("epoch", sa.Integer, nullable=False),  # the store's when it was signed
     sa.Column("head", Word, nullable=False),
     sa.Column("at", Instant, nullable=False),
-    sa.Column("signer", Word, nullable=False),
+    sa.Column("signer", Word, nullable=False),  # the public key, in hex
     sa.Column("signature", Word, nullable=False),
 )
 """Signed heads of the audit log."""
