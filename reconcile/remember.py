@@ -12,7 +12,7 @@ from typing import Any
 from reconcile import audit
 from reconcile.finding_names import Names, assign
 from reconcile.findings.identity import Existing, RuleIdentity, encode, public, record_of
-from reconcile.findings.judgement import Change, Judgement, Verdict, judge
+from reconcile.findings.judgement import NOT_CLEAN, Change, Judgement, Verdict, judge
 from reconcile.findings.states import Event, State, after
 from reconcile.store import Transaction
 from reconcile.store import finding_memory as memory
@@ -22,15 +22,19 @@ from rules.engines.base import Group
 ACTOR = "reconcile"
 _KNOWN = (Change.KNOWN, Change.SHRUNK)
 _BACK = (Change.REOPENED, Change.WOKEN)
+_DECIDED = (Change.SETTLED, Change.RESOLVED, Change.IN_HAND)
+_PLANNED = (State.AWAITING, State.APPROVED)
 
 
 @dataclass(frozen=True)
 class RuleOutcome:
     """What one rule's detection came to.
 
-    Every group is one of new, known, grown, reopened (a snooze that ended counts here) and settled; resolved and merged
-    count findings that are gone. `money` is per currency over the groups that nobody decided yet, `money_told` over
+    Every group is one of new, known, grown, reopened (a snooze that ended counts here) and settled (what a cleaning has
+    in hand counts here); resolved and merged count findings that are gone. `money` is per currency over the groups that nobody decided yet, `money_told` over
     those there is something to tell of. `summary`: they are told as one summary of what already existed.
+    `cleaning_is_new`: it is the first run that could do what the rule says about its findings, so it asks; None where
+    the rule does nothing about them.
     """
 
     rule: str
@@ -48,11 +52,13 @@ class RuleOutcome:
     money: Mapping[str, Decimal] = field(default_factory=dict)
     money_told: Mapping[str, Decimal] = field(default_factory=dict)
     told: tuple[str, ...] = ()
+    cleaning_is_new: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, for a run's checkpoint and its public report."""
         names = ("new", "known", "grown", "resolved", "reopened", "merged", "settled")
-        return {
+        cleaning = {} if self.cleaning_is_new is None else {"cleaning_is_new": self.cleaning_is_new}
+        return cleaning | {
             "groups": self.groups,
             "findings": {name: getattr(self, name) for name in names},
             "money": {currency: public(amount) for currency, amount in sorted(self.money.items())},
@@ -83,7 +89,16 @@ def record(
     if entered.renamed:
         body = {"run": run, "rule": rule.name, "was": rule.was, "findings": entered.renamed}
         audit.append(tx, ACTOR, "rule.renamed", rule.name, body)
-    judgement = judge(rule, groups, known.known, known.not_same, tx.now, edited=entered.edited, complete=complete)
+    judgement = judge(
+        rule,
+        groups,
+        known.known,
+        known.not_same,
+        tx.now,
+        edited=entered.edited,
+        complete=complete,
+        read_at=read_at,
+    )
     told = _Writer(tx, run, rule, known, entered).write(judgement, assign(tx, rule, known, judgement))
     return _outcome(rule, judgement, entered, told)
 
@@ -113,15 +128,16 @@ def _outcome(rule: RuleIdentity, judgement: Judgement, entered: Entered, told: t
         known=judgement.count(*_KNOWN),
         grown=judgement.count(Change.GROWN),
         reopened=judgement.count(*_BACK),
-        settled=sum(v.change in (Change.SETTLED, Change.RESOLVED) for v in found),
+        settled=sum(v.change in _DECIDED for v in found),
         resolved=judgement.count(Change.RESOLVED),
         merged=judgement.count(Change.MERGED),
         first_run=entered.first,
         edited=entered.edited,
         summary=_is_summary(rule, entered),
-        money=_money(v.group for v in found if v.change not in (Change.SETTLED, Change.RESOLVED)),
+        money=_money(v.group for v in found if v.change not in _DECIDED),
         money_told=_money(v.group for v in found if v.change.is_told),
         told=told,
+        cleaning_is_new=None if rule.cleaning is None else entered.first or entered.edited or entered.reworked,
     )
 
 
@@ -153,6 +169,8 @@ class _Writer:
         self._new_members: list[Row] = []
         self._changed_members: list[Row] = []
         self._told: list[str] = []
+        self.planless: list[str] = []
+        """Findings that are not any more what a plan for them was made for."""
 
     def write(self, judgement: Judgement, names: Names) -> tuple[str, ...]:
         """Everything the judgement says; returns the ids of findings there is something to tell of, sorted."""
@@ -167,6 +185,8 @@ class _Writer:
     def _apply(self, verdict: Verdict, new_id: str | None, mark: str) -> None:
         if verdict.change is Change.SETTLED:
             self._on_settled(verdict)
+        elif verdict.change is Change.IN_HAND:
+            self._seen.append(verdict.finding or "")
         elif verdict.event in (Event.VANISHED, Event.ABSORBED):
             self._on_gone(verdict)
         elif verdict.group is not None and new_id is not None:
@@ -176,7 +196,7 @@ class _Writer:
 
     def _on_settled(self, verdict: Verdict) -> None:
         """The finding stays as it was decided; a resolved one was not found again."""
-        if verdict.finding and self._known.rows[verdict.finding]["state"] == State.DISMISSED.value:
+        if verdict.finding and self._known.rows[verdict.finding]["state"] in _SETTLED:
             self._seen.append(verdict.finding)
 
     def _on_gone(self, verdict: Verdict) -> None:
@@ -196,6 +216,8 @@ class _Writer:
         before = self._known.rows[finding]
         row = before | self._facts(group, mark) | {"payload": self._payload(before["payload"], verdict, group)}
         self._members(finding, group)
+        if verdict.reason == NOT_CLEAN:
+            memory.settle(self._tx, finding, None)
         if verdict.event is not None:
             self._changed.append(self._moved(row, before, verdict))
         elif any(row[name] != before[name] for name in _SHOWN):
@@ -227,6 +249,8 @@ class _Writer:
         was = State(before["state"]) if before["state"] else None
         state = after(was, verdict.event)
         row = row | {"state": state.value}
+        if was in _PLANNED and state is not was:
+            self.planless.append(row["id"])
         if state is not was:
             row |= {"state_since": self._tx.now, "snoozed_until": None}
         if verdict.change.is_told and not self._silent:
@@ -253,6 +277,7 @@ class _Writer:
                 self._changed_members.append(before | {"role": memory.FORMER})
 
 
+_SETTLED = (State.DISMISSED.value, State.UNDONE.value)
 _SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "records")
 
 

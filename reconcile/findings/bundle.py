@@ -40,7 +40,8 @@ class Bundle:
     """The plan for one group. `changes` are in the order they are applied in; `why` says what limits its undo.
 
     `origins` names, of a merge, the record that each surviving value of the keeper comes from. `undoes` is the bundle
-    that this one takes back.
+    that this one takes back. `binding` stands for what the rule matched, kept and did when it was planned: after an
+    edit the plan is void.
     """
 
     finding: str
@@ -62,6 +63,7 @@ class Bundle:
     triggers: tuple[str, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     undoes: str | None = None
+    binding: str = ""
 
     @property
     def rows(self) -> int:

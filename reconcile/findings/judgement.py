@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.known import Known, Match, NotSame, match
-from reconcile.findings.states import LIVE, Event, State
+from reconcile.findings.states import IN_HAND, LIVE, Event, State
 from rules.engines.base import Group
 
 
@@ -28,6 +28,7 @@ class Change(enum.Enum):
     RESOLVED = "resolved"
     MERGED = "merged"
     SETTLED = "settled"  # found, and decided before: nobody is told
+    IN_HAND = "in_hand"  # found, and a cleaning has its records: what was read may be from before it
 
     @property
     def is_told(self) -> bool:
@@ -67,6 +68,7 @@ ONLY_SETTLED = "only records that were decided before are left"
 NEW_MEMBER = "a record joined that no decision covers"
 NEW_VALUES = "values changed since it was decided"
 FOUND_AGAIN = "its records match again"
+NOT_CLEAN = "its records match again after they were cleaned"
 SNOOZE_OVER = "its snooze is over"
 
 
@@ -79,15 +81,17 @@ def judge(
     *,
     edited: bool = False,
     complete: bool = True,
+    read_at: dt.datetime | None = None,
 ) -> Judgement:
     """What today's groups mean for what is known of the rule.
 
     `at` ends snoozes. `edited`: what the rule matches changed since the last run. `complete` is False for a run that
-    did not look at every record: what it did not find is left as it is. Verdicts on groups stand in the groups' order,
-    then those on findings no group continues, oldest first.
+    did not look at every record: what it did not find is left as it is. What was cleaned after `read_at`, when the run
+    began to read, was found as it was before. Verdicts on groups stand in the groups' order, then those on findings no
+    group continues, oldest first.
     """
     matching = match(groups, known, not_same, by_records=rule.by_records)
-    verdicts = [_on_group(one, at) for one in matching.matches]
+    verdicts = [_on_group(one, at, read_at or at) for one in matching.matches]
     gone = RULE_CHANGED if edited else NO_LONGER_MATCH
     for finding in matching.left:
         if finding.id in matching.absorbed:
@@ -98,8 +102,12 @@ def judge(
     return Judgement(tuple(verdicts))
 
 
-def _on_group(one: Match, at: dt.datetime) -> Verdict:
+def _on_group(one: Match, at: dt.datetime, read_at: dt.datetime) -> Verdict:
     finding, group = one.finding, one.group
+    if finding is not None and _is_in_hand(finding, read_at):
+        return Verdict(Change.IN_HAND, finding.id, group)
+    if finding is not None and one.settled and finding.state is State.CLEANED:
+        return Verdict(Change.REOPENED, finding.id, group, Event.CAME_BACK, reason=NOT_CLEAN)
     if finding is None and one.settled:
         return Verdict(Change.SETTLED, group=group)
     if finding is None:
@@ -111,6 +119,13 @@ def _on_group(one: Match, at: dt.datetime) -> Verdict:
     if finding.state in LIVE:
         return _on_live(one, finding, at)
     return Verdict(Change.REOPENED, finding.id, group, Event.CAME_BACK, reason=_why_back(one, finding))
+
+
+def _is_in_hand(finding: Known, read_at: dt.datetime) -> bool:
+    """A cleaning has the records, or had them after they were read."""
+    if finding.state in IN_HAND:
+        return True
+    return finding.state in (State.CLEANED, State.UNDONE) and finding.since is not None and finding.since >= read_at
 
 
 def _on_live(one: Match, finding: Known, at: dt.datetime) -> Verdict:

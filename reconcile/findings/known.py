@@ -19,7 +19,8 @@ class Known:
     """A finding as the last run left it. Records are canonical names.
 
     `members` are its records then, `former` others it once had, `settled` those a decision covers, which was made when
-    the key was `settled_key`. `snoozed_until` is None for a snooze that lasts until it grows.
+    the key was `settled_key`. `snoozed_until` is None for a snooze that lasts until it grows. `since` is when it came
+    into its state.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Known:
     settled: frozenset[str] = frozenset()
     settled_key: Mapping[str, Value] = field(default_factory=dict)
     snoozed_until: dt.datetime | None = None
+    since: dt.datetime | None = None
 
     @property
     def followed(self) -> frozenset[str]:
@@ -191,7 +193,7 @@ def _absorbed(matches: Iterable[Match], left: Iterable[Known]) -> dict[str, str]
             age[one.finding.id] = (one.finding.first_seen, one.finding.id)
             for candidate in one.candidates:
                 into[candidate.id][one.finding.id] = len(candidate.followed.intersection(one.records))
-    movable = (k.id for k in left if k.state in (*LIVE, State.DISMISSED) and k.id in into)
+    movable = (k.id for k in left if k.state in (*LIVE, State.DISMISSED, State.UNDONE) and k.id in into)
     return {gone: min(into[gone], key=lambda to: (-into[gone][to], age[to])) for gone in movable}
 
 

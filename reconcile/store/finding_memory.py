@@ -44,14 +44,16 @@ back."""
 class Entered:
     """A rule at the start of a run: whether it never ran before, and whether what it matches changed since.
 
-    `overtaken`: another run brought the rule's findings up to date after this one began to read, so it may know of
-    records that this one did not see.
+    `reworked`: what is done about its findings changed, or nothing was done about them before. `overtaken`: another run
+    brought the rule's findings up to date after this one began to read, so it may know of records that this one did not
+    see.
     """
 
     first: bool
     edited: bool
     renamed: int = 0
     overtaken: bool = False
+    reworked: bool = False
 
 
 def insert_for(tx: Transaction, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
@@ -81,9 +83,11 @@ def former_name(tx: Transaction, rule: RuleIdentity) -> str | None:
 def standing(tx: Transaction, rule: RuleIdentity) -> Entered:
     """What `enter` would say, without writing."""
     was = former_name(tx, rule)
-    rows = {row.rule: row.definition for row in tx.connection.execute(_DEFINITIONS, {"names": [rule.name, was or ""]})}
-    definition = rows.get(rule.name, rows.get(was or ""))
-    return Entered(first=definition is None, edited=definition not in (None, rule.definition))
+    rows = {row.rule: row for row in tx.connection.execute(_DEFINITIONS, {"names": [rule.name, was or ""]})}
+    known = rows.get(rule.name, rows.get(was or ""))
+    if known is None:
+        return Entered(first=True, edited=False)
+    return Entered(first=False, edited=known.definition != rule.definition, reworked=known.cleaning != rule.cleaning)
 
 
 def enter(tx: Transaction, rule: RuleIdentity, run: str, read_at: dt.datetime) -> Entered:
@@ -99,15 +103,17 @@ def enter(tx: Transaction, rule: RuleIdentity, run: str, read_at: dt.datetime) -
     known = there.get(rule.name, there.get(was or ""))
     if known is None:
         row = {"rule": rule.name, "definition": rule.definition, "first_run": run, "first_run_at": tx.now}
+        row["cleaning"] = rule.cleaning
         mine = begun.values(row | {"last_run": run, "last_run_at": tx.now}).returning(rule_state.c.rule)
         if tx.connection.execute(mine).one_or_none() is not None:  # psycopg counts no rows of such an insert
             return Entered(first=True, edited=False)
         known = tx.connection.execute(locked, {"names": [rule.name]}).one()
     overtaken = known.last_run != run and read_at < known.last_run_at < tx.now + _TURN
-    update = {"definition": rule.definition, "last_run": run, "last_run_at": tx.now}
+    update = {"definition": rule.definition, "last_run": run, "last_run_at": tx.now, "cleaning": rule.cleaning}
     tx.connection.execute(sa.update(rule_state).where(rule_state.c.rule == rule.name).values(update))
     edited = known.definition != rule.definition
-    return Entered(first=False, edited=edited, renamed=renamed, overtaken=overtaken)
+    reworked = known.cleaning != rule.cleaning
+    return Entered(first=False, edited=edited, renamed=renamed, overtaken=overtaken, reworked=reworked)
 
 
 def _rename(tx: Transaction, old: str | None, new: str, there: Collection[str]) -> int:
@@ -169,6 +175,7 @@ def _known(row: Row, members: Mapping[str, Row]) -> Known:
         settled=frozenset(record for record, one in members.items() if one["settled_at"] is not None),
         settled_key=decode_key(row["payload"].get("settled_key", ())),
         snoozed_until=row["snoozed_until"],
+        since=row["state_since"],
     )
 
 
@@ -232,7 +239,7 @@ _ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 _names: sa.BindParameter[Any] = sa.bindparam("names", expanding=True)
 _RENAMED_FROM = sa.select(rule_state.c.renamed_from).where(rule_state.c.rule == sa.bindparam("name"))
 _DEFINITIONS = sa.select(
-    rule_state.c.rule, rule_state.c.definition, rule_state.c.last_run, rule_state.c.last_run_at
+    rule_state.c.rule, rule_state.c.definition, rule_state.c.cleaning, rule_state.c.last_run, rule_state.c.last_run_at
 ).where(rule_state.c.rule.in_(_names))
 _MEMBERS = (
     sa.select(finding_members)
