@@ -225,6 +225,9 @@ class Target(Protocol):
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
         """The records with these ids (values of the columns `key`) as they are now, without locks; None where gone."""
 
+    def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
+        """As `Work.referring`, as it is now, without locks."""
+
     def remembers(self) -> bool:
         """Whether receipts can be kept there: the table is there or may be made. Makes it."""
 
