@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -37,6 +37,13 @@ class Record:
     def place(self) -> tuple[Any, ...]:
         """The last word in every tie: the id by value, then the content."""
         return (*(order_key(part) for part in self.id), self.order)
+
+
+class Valued(Protocol):
+    """Anything with the values of a record."""
+
+    @property
+    def values(self) -> Mapping[str, Value]: ...
 
 
 Keyed = tuple[tuple[Value, ...], Mapping[str, Value]]
@@ -128,7 +135,7 @@ def without_excepted(records: list[Record], pairs: frozenset[frozenset[tuple[str
     """
     if not pairs:
         return records
-    named = [tuple((canonical(part) or ["", ""])[1] for part in record.id) for record in records]
+    named = [written_id(record.id) for record in records]
     return [
         record
         for n, record in enumerate(records)
@@ -136,7 +143,12 @@ def without_excepted(records: list[Record], pairs: frozenset[frozenset[tuple[str
     ]
 
 
-def money_at_risk(surplus: Iterable[Record], relation: Relation) -> dict[str, Decimal]:
+def written_id(record: RecordId) -> tuple[str, ...]:
+    """An id as `except:` writes it."""
+    return tuple((canonical(part) or ["", ""])[1] for part in record)
+
+
+def money_at_risk(surplus: Iterable[Valued], relation: Relation) -> dict[str, Decimal]:
     """The sum of the amounts per currency; a record without an amount or a currency has none to add."""
     total: dict[str, Decimal] = {}
     money = relation.money

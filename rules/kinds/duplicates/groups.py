@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,19 +31,26 @@ class Grouping:
             return self._groups(members, instead_of)
 
     def _groups(self, members: pa.Table, instead_of: pa.Table | None) -> tuple[Group, ...]:
-        keyed = list(self._keyed(members))
+        keyed = list(self._keyed(grouping.rows(members)))
         if instead_of is not None:
             known = {sameness(key) for key, _ in keyed}
-            keyed += [one for one in self._keyed(instead_of) if sameness(one[0]) not in known]
+            keyed += [one for one in self._keyed(grouping.rows(instead_of)) if sameness(one[0]) not in known]
+        return self._together(keyed)
+
+    def of_rows(self, rows: Iterable[Mapping[str, Value]]) -> tuple[Group, ...]:
+        """Groups of records that take part."""
+        return self._together(self._keyed(rows))
+
+    def _together(self, keyed: Iterable[grouping.Keyed]) -> tuple[Group, ...]:
         records = grouping.identified(keyed, self.fitted.relation, self.fitted.content)
         found = (self._group(one) for alike in grouping.by_key(records) for one in self._apart(alike))
         return grouping.in_order(group for group in found if group is not None)
 
-    def _keyed(self, members: pa.Table) -> Iterator[grouping.Keyed]:
+    def _keyed(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[grouping.Keyed]:
         parts = self.fitted.parts
         functions = [chain_function(part.steps, self.fitted.relation.timezone) for part in parts]
         blank = self.fitted.rule.key != "all"
-        for row in grouping.rows(members):
+        for row in rows:
             whole = self.fitted.columns.complete(row, self.slot)
             key = tuple(f(whole[p.column]) for f, p in zip(functions, parts, strict=True))
             key = tuple(map(_filled, key)) if blank else key
