@@ -65,6 +65,20 @@ class SqlSource:
     def __repr__(self) -> str:
         return f"SqlSource({self.name!r} at {self._place.where})"
 
+    @staticmethod
+    def obstacle(settings: SqlSettings, dataset: SqlDataset) -> str | None:
+        """Why no record of the dataset could ever be changed; see connectors.target.Cleanable."""
+        url = parsed(settings.url)
+        if not has_own_reader(url):
+            return f"only PostgreSQL, MariaDB, MySQL and SQLite are written to, not {url.get_backend_name()}"
+        return None if dataset.table else "it is a `query`, and only a `table` can be changed"
+
+    @staticmethod
+    def file(settings: SqlSettings, root: Path) -> Path | None:
+        """The file of a SQLite database; None for a database on a server."""
+        url = parsed(settings.url)
+        return root / str(url.database) if url.get_backend_name() == "sqlite" else None
+
     def datasets(self) -> Sequence[str]:
         """Tables and views; those outside the default schema as `schema.table`."""
         with self._connected() as connection, telling(self._place):

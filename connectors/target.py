@@ -11,6 +11,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from connectors.errors import ConnectorError
@@ -208,6 +209,18 @@ class Work(Protocol):
 
     def commit(self) -> None:
         """Raises a TargetError: NOT_DONE only where the target said so."""
+
+
+class Cleanable(Protocol):
+    """What the class of a source has whose records can be changed: told before anything is connected to."""
+
+    @staticmethod
+    def obstacle(settings: Any, dataset: Any) -> str | None:
+        """Why no record of the dataset could ever be changed, as a clause; None where it may be."""
+
+    @staticmethod
+    def file(settings: Any, root: Path) -> Path | None:
+        """The file that holds the records, where it is one; relative ones begin at `root`."""
 
 
 @runtime_checkable

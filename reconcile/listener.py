@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import structlog
 
-from reconcile.config.settings import DEFAULT_LISTEN
+from reconcile.config.values import DEFAULT_LISTEN
 
 MAX_HEAD = 8192
 """Bytes of request line and headers."""

@@ -35,10 +35,11 @@ def _listed(value: Any) -> Any:
 class Clean(Strict):
     """What every action takes. An action's own model inherits from it and narrows `action` to its name.
 
-    `version` rises when the action does something else with the same settings: approvals given before are void, and the
-    next run asks.
+    `can_undo`: what it does can be taken back, so it may be done without asking. `version` rises when the action does
+    something else with the same settings: approvals given before are void, and the next run asks.
     """
 
+    can_undo: ClassVar[bool] = True
     version: ClassVar[int] = 1
 
     action: str = Field(description="What becomes of the surplus.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pkgutil import resolve_name
-from typing import Any
 
 from rules.cleaning import Clean, parse_when
 from rules.document import Entry, MapNode, Node, ScalarNode, locate
@@ -64,7 +63,7 @@ def load_rule(
     model, wrong_kind = _kind(entry, what, kinds)
     if model is None:
         return None, [*problems, *wrong_kind]
-    clean, undo, wrong_clean = _clean(entry.node, what, actions)
+    clean, wrong_clean = _clean(entry.node, what, actions)
     reader = Reader(model, what, given={"name": name, "clean": clean}, also=("clean",), later=LATER_KEYS)
     rule, wrong = reader.read(entry.node, entry.key_at)
     problems += wrong
@@ -73,7 +72,7 @@ def load_rule(
     problems += _approval_problems(entry.node)
     if rule is not None:
         problems += _chain_problems(rule, entry.node, normalisers)
-        problems += _cleaning_problems(rule, entry.node, undo)
+        problems += _cleaning_problems(rule, entry.node)
     return (None if problems else rule), problems
 
 
@@ -112,21 +111,19 @@ def _kind(entry: Entry, what: str, kinds: Mapping[str, str]) -> tuple[type[Rule]
     return None, [Problem.at(given.node.at, sentence)]
 
 
-def _clean(rule: MapNode, what: str, actions: Mapping[str, str]) -> tuple[Clean | None, str, list[Problem]]:
-    """What `clean:` says, as the model of its action, and whether it has an undo; None, with the mistakes."""
+def _clean(rule: MapNode, what: str, actions: Mapping[str, str]) -> tuple[Clean | None, list[Problem]]:
+    """What `clean:` says, as the model of its action; None, with the mistakes, where it cannot be made."""
     entry = rule.entries.get("clean")
     if entry is None:
-        return None, "", []
+        return None, []
     of_rule = f"`clean` of {what}"
-    action, wrong = _action(entry, of_rule, actions) if isinstance(entry.node, MapNode) else (None, [])
-    if action is None:
-        return None, "", wrong or Reader(Clean, of_rule).read(entry.node, entry.key_at)[1]
-    clean, wrong = Reader[Clean](action.Settings, of_rule).read(entry.node, entry.key_at)
-    return clean, action.undo, wrong
+    if not isinstance(entry.node, MapNode):
+        return Reader(Clean, of_rule).read(entry.node, entry.key_at)
+    model, wrong = _action(entry, of_rule, actions)
+    return (None, wrong) if model is None else Reader(model, of_rule).read(entry.node, entry.key_at)
 
 
-def _action(entry: Entry, what: str, actions: Mapping[str, str]) -> tuple[Any, list[Problem]]:
-    """The class that an action's name stands for: its settings are its `Settings`."""
+def _action(entry: Entry, what: str, actions: Mapping[str, str]) -> tuple[type[Clean] | None, list[Problem]]:
     assert isinstance(entry.node, MapNode)  # noqa: S101 - the caller looked
     given = entry.node.entries.get("action")
     if given is None:
@@ -137,7 +134,8 @@ def _action(entry: Entry, what: str, actions: Mapping[str, str]) -> tuple[Any, l
         return None, [Problem.at(entry.key_at, f"{what} needs `action`; it is one of {listed(actions)}")]
     name = given.node.text if isinstance(given.node, ScalarNode) else None
     if name is not None and name in actions:
-        return resolve_name(actions[name]), []
+        model: type[Clean] = resolve_name(actions[name]).Settings
+        return model, []
     if name in LATER_ACTIONS:
         sentence = f"action `{name}` comes with a later version; this one knows {listed(sorted(actions))}"
     else:
@@ -151,11 +149,11 @@ def _approval_problems(rule: MapNode) -> Iterator[Problem]:
         yield from expression_problems(approval.node, {"when": parse_when})
 
 
-def _cleaning_problems(rule: Rule, node: MapNode, undo: str) -> Iterator[Problem]:
+def _cleaning_problems(rule: Rule, node: MapNode) -> Iterator[Problem]:
     """What does not go together with cleaning, as far as the rule alone tells."""
     if rule.clean is None:
         return
-    if rule.approval.may_ask_nobody and undo == "none":
+    if rule.approval.may_ask_nobody and not rule.clean.can_undo:
         said = f"what `{rule.clean.action}` does cannot be undone, so somebody has to be asked; write `required`"
         yield Problem.at(locate(node, ("approval",)).node.at, f"`approval`: {said}")
     if getattr(rule, "minimum", 2) != 2:

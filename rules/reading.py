@@ -92,7 +92,8 @@ class Reader(Generic[Model]):
             model = _model_at(self.model, loc[:-1])
             return Problem.at(place.key_at, unknown_key(str(loc[-1]), known_keys(model) if model else ()))
         if kind == "missing":
-            inside = f" in `{place.path[-1]}`" if len(loc) > 1 and place.path else ""
+            named = next((step for step in reversed(place.path) if isinstance(step, str)), None)
+            inside = f" in `{named}`" if len(loc) > 1 and named else ""
             return Problem.at(place.key_at, f"{self.what} needs `{loc[-1]}`{inside}; add it")
         name = next((str(step) for step in reversed(place.path) if isinstance(step, str)), None)
         said = self.hide(secrets.hide(_sentence(error, place.node, secrets)))

@@ -17,7 +17,8 @@ import notifications
 from notifications.base import GroupNotice, Notice, RuleNotice, TroubleNotice
 from notifications.webhook import WebhookChannel, WebhookSettings
 from reconcile import delivery, outbox, plugins, runs
-from reconcile.config.settings import COLUMN_TYPES, DEFAULT_MEMORY, MIN_MEMORY
+from reconcile.config.settings import COLUMN_TYPES, DEFAULT_MEMORY
+from reconcile.config.values import MIN_MEMORY
 from reconcile.decide import MOST_PAIRS_OF
 from rules.expressions.binding import FUNCTIONS
 from rules.expressions.grouping import AGGREGATES

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
+from reconcile.config.cleanable import Cleanable
 from reconcile.config.release import canonical
 from reconcile.config.secrets import hide_in_addresses
 from reconcile.config.sections import Sections, gather, gather_kept
@@ -95,11 +96,14 @@ class _Loading:
             self._check_watched(jobs, datasets)
         self._check_something_is_checked()
         self._check_former_names(rules)
+        cleanable = Cleanable(self.sections, top, sources, datasets, rules, self.connectors)
+        self.sections.problems += cleanable.problems()
         if self.sections.problems:
             problems = self.sections.problems
             news = [*problems[:in_files], *filter(self._is_news, problems[in_files:])]
             raise ConfigProblems(replace(p, sentence=without(self.sections.secrets, p.sentence)) for p in news)
         self._warn_of_unused(datasets, rules, jobs)
+        self.warnings += cleanable.notes()
         text = canonical(self.sections)
         return Project(
             path=self.sections.path.absolute(),
@@ -122,6 +126,11 @@ class _Loading:
             listen=None if top.listen == "none" else top.listen,
             traces=top.traces,
             files=texts(self.sections),
+            retries=top.retry,
+            limits=top.limits,
+            maintenance=tuple(one.window(top.timezone) for one in top.maintenance),
+            undo_window=top.undo_window,
+            encryption_key=top.encryption_key,
         )
 
     def _all(self, section: str, make: Callable[[str, Entry], Any]) -> dict[str, Any]:
@@ -210,7 +219,16 @@ class _Loading:
             return None
         derived = {column: said.is_ for column, said in common.columns.items() if said.is_ is not None}
         return DatasetConfig(
-            name, common.source, settings, common.id, common.where, derived, common.pii, common.money, common.timezone
+            name,
+            common.source,
+            settings,
+            common.id,
+            common.where,
+            derived,
+            common.pii,
+            common.money,
+            common.timezone,
+            common.references,
         )
 
     def _rule(self, name: str, entry: Entry) -> Rule | None:

@@ -73,8 +73,16 @@ def _rule(kind: str) -> Schema:
         return _told_by({"type": "object", "properties": {}}, "kind", kind)
     schema = _of(model)
     schema["properties"].pop("name")
+    schema["properties"]["clean"] = _clean(schema["properties"]["clean"]["description"])
     schema["required"] = [key for key in schema["required"] if key != "name"]
     return _told_by(schema, "kind", kind)
+
+
+def _clean(description: str) -> Schema:
+    """What may become of the surplus: `action` tells which."""
+    models = {name: _load("actions", name, "Settings") for name in Kinds("actions")}
+    made = [_told_by(_of(model), "action", name) for name, model in models.items() if model is not None]
+    return {"description": description, **_any_of(made)} if made else {"type": "object", "description": description}
 
 
 def _told_by(schema: Schema, key: str, name: str) -> Schema:

@@ -110,7 +110,8 @@ class Resolver:
         inside = found["inside"]
         if inside and inside.startswith(("file:", "secret:")) and not secrets_allowed:
             raise _Unresolved(
-                "a secret has no place here; use one in `sources`, `channels`, `state` or a job's `heartbeat` only"
+                "a secret has no place here; use one in `sources`, `channels`, `state`, `encryption_key` or a job's "
+                "`heartbeat` only"
             )
         if found[0] == "$${":
             return "${", False

@@ -17,8 +17,8 @@ SECTIONS = ("sources", "datasets", "rules", "jobs", "channels")
 _TOP_KEYS = (*known_keys(TopSettings), "include", *SECTIONS)
 MAX_KEPT = 50_000_000  # bytes: a text that was written anew can be longer than the one that was read
 LONG = 8  # a shorter secret is hidden where it stands; hidden everywhere it would tear words apart
-_LATER = ("maintenance", "retry", "limits", "encryption_key", "users", "console", "undo_window")
-_SECRETS_IN = ("sources", "jobs", "channels", "state")
+_LATER = ("users", "console")
+_SECRETS_IN = ("sources", "jobs", "channels", "state", "encryption_key")
 
 
 @dataclass

@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import datetime as dt
-import ipaddress
 import re
-import zoneinfo
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJsonSchema, model_validator
 
+from reconcile.config.cleaning import LinkEntry, MaintenanceEntry, RetryTemplate
+from reconcile.config.values import (
+    DEFAULT_LISTEN,
+    NAMES_SCHEMA,
+    Names,
+    Network,
+    Networks,
+    Size,
+    Zone,
+    key_bytes,
+    listed,
+    parse_grace,
+    parse_heartbeat,
+    parse_kept,
+    parse_key,
+    parse_limit,
+    parse_listen,
+    parse_state,
+    parse_traces,
+    parse_version,
+)
+from reconcile.maintenance import Window
 from reconcile.schedule import Schedule
+from rules.cleaning import Caps, Limits, TargetLimits
 from rules.mistakes import Problem, short, suggestion
 from rules.models import Duration, Strict, parse_duration
 from rules.rule import Rule
@@ -25,127 +47,10 @@ if TYPE_CHECKING:
 
 DEFAULT_STATE = "sqlite:///reconcile.db"
 DEFAULT_MEMORY = 2_000_000_000
-MIN_MEMORY = 64_000_000
-DEFAULT_LISTEN = "127.0.0.1:8321"
 COLUMN_TYPES = ("text", "integer", "decimal", "float", "boolean", "date", "instant")
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]i?B|B)", re.IGNORECASE)
-_UNITS = (
-    {"b": 1}
-    | {f"{u}b": 1000**i for i, u in enumerate("kmgt", 1)}
-    | {f"{u}ib": 1024**i for i, u in enumerate("kmgt", 1)}
-)
 _SIZED_DECIMAL = re.compile(r"decimal\(\d{1,2},\d{1,2}\)")
 _CURRENCY = re.compile(r"[A-Z]{3}")
-
-
-def parse_size(value: Any) -> Any:
-    """`512MB`, `2GB`, `1GiB` in bytes; raises ValueError."""
-    if isinstance(value, int):
-        return value
-    found = _SIZE.fullmatch(str(value).strip())
-    if not found:
-        raise ValueError(f"`{value}` is not a size; write it like 512MB or 2GB")
-    return round(float(found[1]) * _UNITS[found[2].lower()])
-
-
-def parse_memory(value: Any) -> Any:
-    """A size that is enough to work in."""
-    size = parse_size(value)
-    if size < MIN_MEMORY:
-        raise ValueError(f"`{value}` is too little to work in; give it at least {MIN_MEMORY // 1_000_000}MB")
-    return size
-
-
-def parse_timezone(value: Any) -> Any:
-    """The name of an IANA time zone; raises ValueError naming the nearest."""
-    try:
-        zoneinfo.ZoneInfo(str(value))
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        near = suggestion(str(value), zoneinfo.available_timezones())
-        hint = near if near.startswith("did you") else "write an IANA name like Europe/Berlin or UTC"
-        raise ValueError(f"`{short(str(value))}` is not a time zone; {hint}") from None
-    return value
-
-
-def parse_version(value: Any) -> Any:
-    if str(value) != "1":
-        raise ValueError(f"`{short(str(value))}` is not a version of this file; this Reconcile reads version 1")
-    return 1
-
-
-def parse_state(value: Any) -> Any:
-    """The address of the state database; raises ValueError without repeating it, for it may hold a password."""
-    text = value.get_secret_value() if isinstance(value, SecretStr) else value
-    scheme = text.split(":")[0].split("+")[0] if isinstance(text, str) else ""
-    if scheme == "postgres":
-        raise ValueError("an address of PostgreSQL begins with postgresql://")
-    if scheme not in ("sqlite", "postgresql"):
-        raise ValueError("the state is kept in SQLite or PostgreSQL; write sqlite:///file.db or postgresql://…")
-    if scheme == "sqlite" and text.split("?")[0].rstrip("/") in ("sqlite:", "sqlite:///:memory:"):
-        raise ValueError("a state in memory would be forgotten after each run; add the path of a file")
-    return value
-
-
-def parse_kept(value: dt.timedelta) -> dt.timedelta:
-    """How long something is kept: a day or more, so that a slip of the pen does not empty the store."""
-    if value < dt.timedelta(days=1):
-        raise ValueError("is too short; keep it for 1d or more")
-    return value
-
-
-def parse_grace(value: dt.timedelta) -> dt.timedelta:
-    if value > dt.timedelta(hours=1):
-        raise ValueError("is too long to wait at a stop; write 1h or less")
-    return value
-
-
-def parse_limit(value: dt.timedelta) -> dt.timedelta:
-    """A limit on time that leaves room to do anything."""
-    if value < dt.timedelta(seconds=1):
-        raise ValueError("is too short; give it 1s or more")
-    return value
-
-
-def parse_listen(value: Any) -> Any:
-    """`host:port`, or `none`; raises ValueError."""
-    if str(value) != "none":
-        host, separator, port = str(value).rpartition(":")
-        if not separator or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-            raise ValueError(f"`{short(str(value))}` is not an address; write it like {DEFAULT_LISTEN}, or none")
-    return value
-
-
-def parse_traces(value: Any) -> Any:
-    if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", str(value)):
-        raise ValueError("is not an address; write it like http://localhost:4318/v1/traces")
-    return value
-
-
-def parse_heartbeat(value: SecretStr) -> SecretStr:
-    """An address that can be called; raises ValueError without repeating it."""
-    from notifications.http import web_address  # noqa: PLC0415 - only who has a watchdog pays for it
-
-    web_address("heartbeat", value.get_secret_value(), "a watchdog's address has its secret in its path")
-    return value
-
-
-def parse_networks(value: Any) -> Any:
-    from notifications.http import networks  # noqa: PLC0415 - see above
-
-    return networks(value)
-
-
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, (list, tuple)) else [value]
-
-
-_NAMES_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)]
-Size = Annotated[int, BeforeValidator(parse_memory), WithJsonSchema({"type": "string", "examples": ["512MB", "2GB"]})]
-Zone = Annotated[str, BeforeValidator(parse_timezone)]
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-Networks = Annotated[tuple[Network, ...], BeforeValidator(parse_networks), WithJsonSchema(_NAMES_SCHEMA)]
 
 
 class Retention(Strict):
@@ -198,6 +103,27 @@ class TopSettings(Strict):
     traces: Annotated[str, BeforeValidator(parse_traces)] | None = Field(
         default=None,
         description="Where OpenTelemetry traces go (OTLP over HTTP), e.g. http://localhost:4318/v1/traces.",
+    )
+    retry: dict[str, RetryTemplate] = Field(
+        default_factory=dict, description="Ways to try again, by name, beside patient, quick and never."
+    )
+    limits: dict[str, TargetLimits] = Field(
+        default_factory=dict, description="How much all rules together may change, by source."
+    )
+    maintenance: Annotated[tuple[MaintenanceEntry, ...], BeforeValidator(listed)] = Field(
+        default=(), description="When nothing is cleaned in a source."
+    )
+    undo_window: Annotated[Duration, AfterValidator(parse_kept)] = Field(
+        default=parse_duration("30d"),
+        json_schema_extra={"default": "30d"},
+        description="How long a cleaning can be undone: so long what was there before is kept.",
+    )
+    encryption_key: Annotated[
+        tuple[Annotated[SecretStr, AfterValidator(parse_key)], ...],
+        BeforeValidator(listed),
+        WithJsonSchema(NAMES_SCHEMA),
+    ] = Field(
+        default=(), description="Seals what was there before in the state; of several, the first seals and all open."
     )
 
 
@@ -259,6 +185,9 @@ class DatasetEntry(Strict):
     pii: Names = Field(default=(), description="Columns with personal data; messages mask them.")
     money: Money | None = Field(default=None, description="The amount that is at risk, and its currency.")
     timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default the project's.")
+    references: Annotated[tuple[LinkEntry, ...], BeforeValidator(listed)] = Field(
+        default=(), description="Tables that name its records without a foreign key; cleaning minds them."
+    )
 
 
 def _schedule(value: Any) -> Any:
@@ -305,9 +234,9 @@ TimeLimit = Annotated[Duration, AfterValidator(parse_limit)]
 class JobEntry(Strict):
     """Rules that run together."""
 
-    rules: Annotated[
-        tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA | {"examples": ["all"]})
-    ] = Field(description="Names of rules, or all.")
+    rules: Annotated[tuple[str, ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA | {"examples": ["all"]})] = (
+        Field(description="Names of rules, or all.")
+    )
     notify: Names = Field(default=(), description="Channels that are told.")
     existing: Literal["summary", "report", "ignore"] = Field(
         default="summary", description="What a rule's first run tells of findings that were there before."
@@ -363,6 +292,7 @@ class DatasetConfig:
     pii: tuple[str, ...] = ()
     money: Money | None = None
     timezone: str = "UTC"
+    references: tuple[LinkEntry, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -402,6 +332,8 @@ class Project:
     `warnings` are mistakes that stop nothing, such as a dataset no rule reads. `alerts` are channels; `listen` is
     host:port or None. `files` say the same as what was read, variables not filled in and comments left out, by path
     from the folder of `path`, the main one first; None where a secret stands in them in clear and must not be kept.
+    `retries` are the templates that are written: a rule's `retry` names one of them or of cleaning.OWN_RETRIES.
+    `limits` are by source; see `caps_of`.
     """
 
     path: Path
@@ -424,8 +356,37 @@ class Project:
     listen: str | None = None
     traces: str | None = None
     files: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
+    retries: Mapping[str, RetryTemplate] = field(default_factory=dict)
+    limits: Mapping[str, TargetLimits] = field(default_factory=dict)
+    maintenance: tuple[Window, ...] = ()
+    undo_window: dt.timedelta = dt.timedelta(days=30)
+    encryption_key: tuple[SecretStr, ...] = ()
+
+    @property
+    def encryption_keys(self) -> tuple[bytes, ...]:
+        """32 bytes each: the first seals, all open."""
+        return tuple(dict.fromkeys(map(key_bytes, self.encryption_key)))
+
+    def caps_of(self, source: str) -> Caps:
+        """What all rules together may change in a source; unsaid, as much as the one that may change most there."""
+        said = self.limits.get(source, TargetLimits())
+        there = [one.limits for one in self.rules.values() if one.clean and self.datasets[one.dataset].source == source]
+        records = (
+            max((one.records for one in there), default=Limits().records) if said.records is None else said.records
+        )
+        return Caps(records=records, money=_largest(there) if said.money is None else said.money)
 
     @property
     def directory(self) -> Path:
         """Where relative paths of the configuration begin."""
         return self.path.parent
+
+
+def _largest(limits: Sequence[Limits]) -> dict[str, Decimal]:
+    """The largest amount by currency, where every rule has a limit on money; else there is none."""
+    if not all(one.money for one in limits):
+        return {}
+    amounts: dict[str, Decimal] = {}
+    for code, amount in (pair for one in limits for pair in (one.money or {}).items()):
+        amounts[code] = max(amount, amounts.get(code, amount))
+    return amounts

@@ -1,0 +1,100 @@
+"""What a configuration says of cleaning beside its rules: templates of retries, maintenance, links, targets' limits."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+
+from reconcile.config.values import NAMES_SCHEMA, Names, Zone, listed
+from reconcile.maintenance import DAYS, Window, minute
+from rules.mistakes import short, suggestion
+from rules.models import Duration, Strict, parse_duration
+
+OWN_RETRIES = ("patient", "quick", "never")
+"""The templates that are there without being written."""
+
+
+def _positive(value: dt.timedelta) -> dt.timedelta:
+    if value < dt.timedelta(milliseconds=50):
+        raise ValueError("is too short; give it 50ms or more")
+    return value
+
+
+class RetryTemplate(Strict):
+    """How something is tried again: after `base`, then twice as long each time up to `cap`, all with full jitter."""
+
+    base: Annotated[Duration, AfterValidator(_positive)] = Field(
+        default=parse_duration("1s"), json_schema_extra={"default": "1s"}, description="The first delay, at most."
+    )
+    cap: Annotated[Duration, AfterValidator(_positive)] = Field(
+        default=parse_duration("15m"), json_schema_extra={"default": "15m"}, description="The longest delay."
+    )
+    attempts: int = Field(default=8, ge=1, le=1000, description="How often it is tried.")
+    budget: Annotated[Duration, AfterValidator(_positive)] = Field(
+        default=parse_duration("20h"), json_schema_extra={"default": "20h"}, description="For how long it is tried."
+    )
+
+    @model_validator(mode="after")
+    def _rises(self) -> RetryTemplate:
+        if self.cap < self.base:
+            raise ValueError("`cap` cannot be shorter than `base`")
+        return self
+
+
+def _time(value: Any) -> Any:
+    minute(str(value))
+    return value
+
+
+def _day(value: Any) -> Any:
+    if value not in DAYS:
+        raise ValueError(f"`{short(str(value))}` is not a day; {suggestion(str(value), DAYS, otherwise='use')}")
+    return value
+
+
+_TIME_SCHEMA = {"type": "string", "pattern": r"^([01][0-9]|2[0-4]):[0-5][0-9]$"}
+_DAYS_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "enum": list(DAYS)},
+        {"type": "array", "items": {"type": "string", "enum": list(DAYS)}},
+    ]
+}
+TimeOfDay = Annotated[str, BeforeValidator(_time), WithJsonSchema(_TIME_SCHEMA)]
+Days = Annotated[
+    tuple[Annotated[str, BeforeValidator(_day)], ...], BeforeValidator(listed), WithJsonSchema(_DAYS_SCHEMA)
+]
+
+
+class MaintenanceEntry(Strict):
+    """Times of the week in which nothing is cleaned in a source."""
+
+    source: str = Field(description="The source.")
+    begins: TimeOfDay = Field(alias="from", description="When it begins, like 22:00.")
+    ends: TimeOfDay = Field(alias="to", description="When it ends, like 02:00, the next day where it has to be.")
+    days: Days = Field(default=DAYS, description="On which days it begins; every day unless said.")
+    timezone: Zone | None = Field(default=None, description="The zone of its times; default the project's.")
+
+    @model_validator(mode="after")
+    def _takes_time(self) -> MaintenanceEntry:
+        if minute(self.begins) == minute(self.ends) or minute(self.begins) == minute("24:00"):
+            raise ValueError("takes no time; for a whole day write from '00:00' to '24:00'")
+        if not self.days:
+            raise ValueError("`days` names no day; leave it out for every day")
+        return self
+
+    def window(self, timezone: str) -> Window:
+        """The window itself; `timezone` is the project's."""
+        days = tuple(sorted({DAYS.index(day) for day in self.days}))
+        return Window(self.source, minute(self.begins), minute(self.ends), days, self.timezone or timezone)
+
+
+class LinkEntry(Strict):
+    """Rows of another table that name records of this dataset without a foreign key."""
+
+    table: str = Field(min_length=1, description="The table with these rows, of the same source.")
+    columns: Annotated[tuple[str, ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA)] = Field(
+        min_length=1, description="The columns there that name a record."
+    )
+    to: Names = Field(default=(), description="The columns here that they name; the dataset's id unless said.")

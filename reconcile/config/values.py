@@ -1,0 +1,159 @@
+"""How single values of a configuration are written: sizes, times, addresses, names, keys."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+import ipaddress
+import re
+import zoneinfo
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, SecretStr, WithJsonSchema
+
+from rules.mistakes import short, suggestion
+
+MIN_MEMORY = 64_000_000
+DEFAULT_LISTEN = "127.0.0.1:8321"
+KEY_SIZE = 32
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]i?B|B)", re.IGNORECASE)
+_UNITS = (
+    {"b": 1}
+    | {f"{u}b": 1000**i for i, u in enumerate("kmgt", 1)}
+    | {f"{u}ib": 1024**i for i, u in enumerate("kmgt", 1)}
+)
+
+
+def parse_size(value: Any) -> Any:
+    """`512MB`, `2GB`, `1GiB` in bytes; raises ValueError."""
+    if isinstance(value, int):
+        return value
+    found = _SIZE.fullmatch(str(value).strip())
+    if not found:
+        raise ValueError(f"`{value}` is not a size; write it like 512MB or 2GB")
+    return round(float(found[1]) * _UNITS[found[2].lower()])
+
+
+def parse_memory(value: Any) -> Any:
+    """A size that is enough to work in."""
+    size = parse_size(value)
+    if size < MIN_MEMORY:
+        raise ValueError(f"`{value}` is too little to work in; give it at least {MIN_MEMORY // 1_000_000}MB")
+    return size
+
+
+def parse_timezone(value: Any) -> Any:
+    """The name of an IANA time zone; raises ValueError naming the nearest."""
+    try:
+        zoneinfo.ZoneInfo(str(value))
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        near = suggestion(str(value), zoneinfo.available_timezones())
+        hint = near if near.startswith("did you") else "write an IANA name like Europe/Berlin or UTC"
+        raise ValueError(f"`{short(str(value))}` is not a time zone; {hint}") from None
+    return value
+
+
+def parse_version(value: Any) -> Any:
+    if str(value) != "1":
+        raise ValueError(f"`{short(str(value))}` is not a version of this file; this Reconcile reads version 1")
+    return 1
+
+
+def parse_state(value: Any) -> Any:
+    """The address of the state database; raises ValueError without repeating it, for it may hold a password."""
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    scheme = text.split(":")[0].split("+")[0] if isinstance(text, str) else ""
+    if scheme == "postgres":
+        raise ValueError("an address of PostgreSQL begins with postgresql://")
+    if scheme not in ("sqlite", "postgresql"):
+        raise ValueError("the state is kept in SQLite or PostgreSQL; write sqlite:///file.db or postgresql://…")
+    if scheme == "sqlite" and text.split("?")[0].rstrip("/") in ("sqlite:", "sqlite:///:memory:"):
+        raise ValueError("a state in memory would be forgotten after each run; add the path of a file")
+    return value
+
+
+def parse_kept(value: dt.timedelta) -> dt.timedelta:
+    """How long something is kept: a day or more, so that a slip of the pen does not empty the store."""
+    if value < dt.timedelta(days=1):
+        raise ValueError("is too short; keep it for 1d or more")
+    return value
+
+
+def parse_grace(value: dt.timedelta) -> dt.timedelta:
+    if value > dt.timedelta(hours=1):
+        raise ValueError("is too long to wait at a stop; write 1h or less")
+    return value
+
+
+def parse_limit(value: dt.timedelta) -> dt.timedelta:
+    """A limit on time that leaves room to do anything."""
+    if value < dt.timedelta(seconds=1):
+        raise ValueError("is too short; give it 1s or more")
+    return value
+
+
+def parse_listen(value: Any) -> Any:
+    """`host:port`, or `none`; raises ValueError."""
+    if str(value) != "none":
+        host, separator, port = str(value).rpartition(":")
+        if not separator or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+            raise ValueError(f"`{short(str(value))}` is not an address; write it like {DEFAULT_LISTEN}, or none")
+    return value
+
+
+def parse_traces(value: Any) -> Any:
+    if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", str(value)):
+        raise ValueError("is not an address; write it like http://localhost:4318/v1/traces")
+    return value
+
+
+def parse_heartbeat(value: SecretStr) -> SecretStr:
+    """An address that can be called; raises ValueError without repeating it."""
+    from notifications.http import web_address  # noqa: PLC0415 - only who has a watchdog pays for it
+
+    web_address("heartbeat", value.get_secret_value(), "a watchdog's address has its secret in its path")
+    return value
+
+
+def parse_networks(value: Any) -> Any:
+    from notifications.http import networks  # noqa: PLC0415 - see above
+
+    return networks(value)
+
+
+def parse_key(value: SecretStr) -> SecretStr:
+    """A key of 32 bytes, in hex or base64; raises ValueError without repeating it."""
+    key_bytes(value)
+    return value
+
+
+def key_bytes(value: SecretStr) -> bytes:
+    """The 32 bytes that a key's text stands for; raises ValueError without repeating it."""
+    text = "".join(value.get_secret_value().split())
+    found = bytes.fromhex(text) if re.fullmatch("[0-9a-fA-F]{64}", text) else _base64(text)
+    if len(found) != KEY_SIZE:
+        raise ValueError(
+            "this is not a key of 32 bytes in base64 or hex; make one with `openssl rand -base64 32` and keep it safe"
+        )
+    return found
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def listed(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+NAMES_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+Names = Annotated[tuple[str, ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA)]
+Size = Annotated[int, BeforeValidator(parse_memory), WithJsonSchema({"type": "string", "examples": ["512MB", "2GB"]})]
+Zone = Annotated[str, BeforeValidator(parse_timezone)]
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Networks = Annotated[tuple[Network, ...], BeforeValidator(parse_networks), WithJsonSchema(NAMES_SCHEMA)]
