@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from connectors import coerce, csv_records
 from connectors.base import DuckScan, Positions, Problem
-from connectors.coerce import Declared, Notation
 from connectors.csv_dialect import CsvDialect, CsvWish, decide
 from connectors.csv_facts import CHUNK, facts
 from connectors.csv_lines import Lines
+from connectors.declared import Declared, Notation
 from connectors.duck import identifier, literal, literals, struct
 from connectors.errors import ConnectorError, FileUnreadable
 from connectors.file_paths import open_bytes

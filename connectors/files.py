@@ -18,9 +18,10 @@ from pydantic import Field
 
 from connectors import csv_files, parquet_files
 from connectors.base import DatasetSettings, DuckScan, Positions, Problem, Scan, SourceSettings
-from connectors.coerce import Coercion, Declared, Notation, declared
+from connectors.coerce import Coercion
 from connectors.csv_dialect import CsvDialect, CsvWish
 from connectors.csv_files import CsvFile
+from connectors.declared import Declared, Notation, declared
 from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer
 from connectors.file_paths import below, confined, format_of, matching, state
 from connectors.jsonl_files import JsonLines

@@ -24,7 +24,8 @@ import pyarrow.compute as pc
 import sqlalchemy as sa
 from sqlalchemy.dialects import mssql
 
-from connectors.coerce import INSTANT, Declared, in_zone
+from connectors.coerce import INSTANT, in_zone
+from connectors.declared import Declared
 from connectors.sql_reading import Asked, Kind, Reading
 from connectors.sql_values import DIGITS, OUTSIDE, Taken, Unfit
 

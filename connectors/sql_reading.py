@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 import sqlalchemy as sa
 
 from connectors.base import Problem
-from connectors.coerce import INSTANT, Coercion, Declared, Notation
+from connectors.coerce import INSTANT, Coercion
+from connectors.declared import Declared, Notation
 from connectors.errors import ValueDoesNotFit
 from connectors.sql_errors import Place
 from connectors.sql_values import DIGITS, OUTSIDE, Taken, Unfit, Wall, arrow_type, from_arrow, positions, taken

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from connectors.base import DatasetSettings, SourceSettings
-from connectors.coerce import Declared, Notation, declared
+from connectors.declared import Declared, Notation, declared
 from connectors.errors import ColumnMissing
 from connectors.sql_address import parsed
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from connectors.coerce import Notation
+from connectors.declared import Notation
 from connectors.sql_address import Deadline
 from connectors.sql_columns import Base
 from connectors.sql_errors import Place

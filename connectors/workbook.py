@@ -12,24 +12,24 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import pyarrow as pa
 from pydantic import Field
 
-from connectors.base import DatasetSettings, Problem, Scan, SourceSettings
-from connectors.coerce import Coercion, Declared, Notation, declared
-from connectors.errors import ColumnMissing, ConnectorError, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
+from connectors.base import DatasetSettings, Scan, SourceSettings
+from connectors.declared import Declared, Notation, declared
+from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
 from connectors.file_paths import confined, state
 from connectors.underway import Read, Underway
 from connectors.workbook_guard import Limits, kind_of
 
-ROUNDED = "numbers of more than 15 digits, which the program that wrote them has rounded; keep such ids as text"
-FAILED = "the cell holds an error"
-ROWS = 65_536
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from connectors.workbook_sheet import Sheet
+
 WAITING = 4
 """How much longer than its processor time a reader may take, on a machine that has other work."""
 
@@ -51,27 +51,6 @@ class WorkbookDataset(DatasetSettings):
     header_row: int | None = Field(default=None, ge=1)
 
 
-@dataclass(frozen=True)
-class _Sheet:
-    """What the child left: an Arrow file of `_row`, =NAME columns and !NAME columns where cells hold errors."""
-
-    path: Path
-    columns: tuple[str, ...]
-    rounded: dict[str, tuple[int, int]]
-
-    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(str(self.path)) as file:
-            reader = pa.ipc.open_file(file)
-            for index in range(reader.num_record_batches):
-                batch = reader.get_batch(index)
-                yield batch.select([one for one in names if one in batch.schema.names])
-
-    @property
-    def schema(self) -> pa.Schema:
-        with pa.memory_map(str(self.path)) as file:
-            return pa.ipc.open_file(file).schema
-
-
 class WorkbookSource:
     """The sheets of one workbook. Reads never change it; the owner file of an open one is no hindrance."""
 
@@ -83,7 +62,7 @@ class WorkbookSource:
         self.path = directory / settings.path
         self._limits = Limits(settings.max_unpacked, settings.max_memory, settings.max_seconds)
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
-        self._read: dict[str, _Sheet] = {}
+        self._read: dict[str, Sheet] = {}
         self._begun: tuple[str, subprocess.Popen[str], Read] | None = None
         self._underway = Underway()
 
@@ -98,19 +77,10 @@ class WorkbookSource:
             self._start(key, order)
 
     def describe(self, dataset: WorkbookDataset) -> pa.Schema:
-        return Coercion(*self._opened(dataset)[1:]).schema
+        return self._sheet(dataset).described(_kinds(dataset), _notation(dataset))
 
     def scan(self, dataset: WorkbookDataset, columns: Sequence[str]) -> Scan:
-        sheet, raw, kinds, notation = self._opened(dataset)
-        for one in columns:
-            if one not in raw.names:
-                raise ColumnMissing(self.path.name, one, raw.names)
-        chosen = pa.schema([raw.field(one) for one in columns])
-        coercion = Coercion(chosen, kinds, notation)
-        failed: dict[str, tuple[int, int]] = {}
-        stream = self._stream(sheet, chosen, coercion, failed)
-        reader = pa.RecordBatchReader.from_batches(coercion.schema, stream)
-        return Scan(reader, lambda: self._problems(sheet, columns, failed, coercion))
+        return self._sheet(dataset).scan(columns, _kinds(dataset), _notation(dataset))
 
     def state(self, dataset: WorkbookDataset) -> str | None:  # noqa: ARG002 - the port's signature
         """That of the whole workbook: which sheet changed is not known without reading it."""
@@ -127,25 +97,15 @@ class WorkbookSource:
             self._scratch.cleanup()
             self._scratch = None
 
-    def _opened(self, dataset: WorkbookDataset) -> tuple[_Sheet, pa.Schema, dict[str, Declared], Notation]:
-        sheet, kinds = self._sheet(dataset), _kinds(dataset)
-        for name in kinds:
-            if name not in sheet.columns:
-                raise ColumnMissing(self.path.name, name, sheet.columns)
-        schema = sheet.schema
-        raw = pa.schema(
-            [pa.field(one, schema.field(f"={one}").type) for one in sheet.columns]
-            + [pa.field("_file", pa.string(), nullable=False), pa.field("_row", pa.int64(), nullable=False)]
-        )
-        naive = {one: Declared("instant") for one in sheet.columns if pa.types.is_timestamp(raw.field(one).type)}
-        return sheet, raw, {**naive, **kinds}, Notation(dataset.decimal, dataset.null_values, dataset.timezone)
-
-    def _sheet(self, dataset: WorkbookDataset) -> _Sheet:
+    def _sheet(self, dataset: WorkbookDataset) -> Sheet:
         key, order = self._order(dataset)
         if key not in self._read:
+            self._start(key, order)
+            from connectors.workbook_sheet import Sheet  # noqa: PLC0415 - the child works while this is loaded
+
             answer = self._ask(order, key)
             rounded = {name: (count, row) for name, (count, row) in answer["rounded"].items()}
-            self._read[key] = _Sheet(Path(order["target"]), tuple(answer["columns"]), rounded)
+            self._read[key] = Sheet(Path(order["target"]), self.path.name, tuple(answer["columns"]), rounded)
         return self._read[key]
 
     def _order(self, dataset: WorkbookDataset) -> tuple[str, dict[str, Any]]:
@@ -241,75 +201,13 @@ class WorkbookSource:
         what = f"sheet {order['sheet']}" if order["sheet"] else "single visible sheet, so `sheet` must say which"
         return DatasetMissing(self.name, what, answer["known"])
 
-    def _stream(
-        self, sheet: _Sheet, chosen: pa.Schema, coercion: Coercion, failed: dict[str, tuple[int, int]]
-    ) -> Iterator[pa.RecordBatch]:
-        names = ["_row", *(f"{mark}{one}" for one in chosen.names for mark in "=!")]
-        try:
-            for found in sheet.read(names):
-                whole = _without_failed(found, chosen.names, failed)
-                for start in range(0, whole.num_rows, ROWS):
-                    part = whole.slice(start, ROWS)
-                    rows = part.column("_row")
-                    data = {
-                        one: rows
-                        if one == "_row"
-                        else pa.repeat(pa.scalar(self.path.name, pa.string()), part.num_rows)
-                        if one == "_file"
-                        else part.column(f"={one}")
-                        for one in chosen.names
-                    }
-                    batch = pa.RecordBatch.from_arrays(list(data.values()), schema=chosen)
-                    yield coercion.batch(batch, _Places(self.path.name, coercion.seen, rows))
-        finally:
-            coercion.close()
-
-    def _problems(
-        self, sheet: _Sheet, columns: Sequence[str], failed: dict[str, tuple[int, int]], coercion: Coercion
-    ) -> tuple[Problem, ...]:
-        name = self.path.name
-        errors = (Problem(one, FAILED, n, f"{name}, row {row}", skipped=True) for one, (n, row) in failed.items())
-        rounded = ((one, *sheet.rounded[one]) for one in columns if one in sheet.rounded)
-        return (
-            *errors,
-            *(Problem(one, ROUNDED, n, f"{name}, row {row}") for one, n, row in rounded),
-            *coercion.problems(),
-        )
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Names a record by its row in the sheet."""
-
-    name: str
-    start: int
-    rows: pa.Array[Any]
-
-    def __call__(self, position: int) -> str:
-        return f"{self.name}, row {self.rows[position - self.start].as_py()}"
-
-
-def _without_failed(
-    batch: pa.RecordBatch, columns: Sequence[str], failed: dict[str, tuple[int, int]]
-) -> pa.RecordBatch:
-    """Leave out records with an error in an asked column, each counted once, under the first such column."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - makes hundreds of functions, for which beginning does not wait
-
-    for one in columns:
-        if f"!{one}" not in batch.schema.names or not batch.num_rows:
-            continue
-        wrong = batch.column(f"!{one}")
-        count = pc.sum(wrong).as_py() or 0
-        if count:
-            row = batch.column("_row")[pc.index(wrong, pa.scalar(value=True)).as_py()].as_py()
-            before, first = failed.get(one, (0, row))
-            failed[one] = (before + count, first)
-            batch = batch.filter(pc.invert(wrong))
-    return batch
-
 
 def _kinds(dataset: WorkbookDataset) -> dict[str, Declared]:
     return {name: declared(name, word) for name, word in dataset.columns.items()}
+
+
+def _notation(dataset: WorkbookDataset) -> Notation:
+    return Notation(dataset.decimal, dataset.null_values, dataset.timezone)
 
 
 def _wish(kind: Declared, mark: str) -> dict[str, Any]:

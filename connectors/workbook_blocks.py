@@ -11,6 +11,10 @@ from typing import Any
 ROWS = 10_000
 
 
+class Impure(Exception):
+    """This sheet has to be read cell by cell."""
+
+
 @dataclass(frozen=True)
 class Block:
     """Rows below each other, the first of them row number `first` as people count; all begin at the same column.

@@ -22,6 +22,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from connectors.workbook_blocks import Impure
+
 PLACES = 12
 EXACT = 2**53
 
@@ -67,6 +69,13 @@ class ColumnOfCells:
         self.kinds.add(kind)
         self.parts.append((kind, array))
 
+    def take(self, kind: str, cells: pa.Array[Any]) -> None:
+        """Cells of one kind that are typed already."""
+        if cells.null_count == len(cells):
+            self.parts.append(("", len(cells)))
+        else:
+            self._keep(kind, cells)
+
     def finished(self) -> pa.ChunkedArray[Any]:
         """All cells in the column's one type."""
         kinds = self.kinds
@@ -79,6 +88,38 @@ class ColumnOfCells:
         if "time" in kinds:
             arrow = pa.timestamp("us")
         return pa.chunked_array([_one(kind, part, arrow) for kind, part in self.parts], arrow)
+
+
+def typed(cells: pa.Array[Any], wish: Wish) -> tuple[str, pa.Array[Any]]:
+    """The kind of a column that a reader gave a type already, and its cells as they are kept; raises Impure.
+
+    A time of day, and a day before March 1900, of which there is one too many, is another thing to each reader.
+    """
+    if pa.types.is_string(cells.type):
+        return "text", pc.if_else(pc.equal(cells, ""), None, cells)
+    if pa.types.is_boolean(cells.type):
+        return "boolean", cells
+    if pa.types.is_floating(cells.type):
+        return "number", cells
+    if pa.types.is_null(cells.type):
+        return "", cells
+    if not pa.types.is_timestamp(cells.type) or _begins(cells) < _MARCH_1900:
+        raise Impure
+    days = cells.cast(pa.date32(), safe=False)
+    midnight = pc.equal(days.cast(cells.type), cells)
+    if pc.all(midnight).as_py() is not False:
+        return "date", days
+    if wish.force and pc.any(midnight).as_py():
+        raise Impure
+    return "time", cells.cast(pa.timestamp("us"))
+
+
+_MARCH_1900 = dt.datetime(1900, 3, 1)  # noqa: DTZ001 - cells have no zone
+
+
+def _begins(cells: pa.Array[Any]) -> dt.datetime:
+    first = pc.min(cells).as_py()
+    return _MARCH_1900 if first is None else first
 
 
 def _kind(one: type) -> str:

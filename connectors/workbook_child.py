@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from connectors.workbook_blocks import NOTHING, Block, blocks
+from connectors.workbook_blocks import NOTHING, Block, Impure, blocks
 
 TURN = 0.0005
 """Seconds a thread computes before another may: a parser that waits for its turn leaves a processor idle."""
@@ -75,12 +75,25 @@ def _obey(order: dict[str, Any]) -> dict[str, Any]:
     sheet = _chosen(order["sheet"], names, hidden)
     if order["kind"] == "xls":
         return _written(order, blocks(book.get_sheet_by_name(sheet).iter_rows()))
+    try:
+        return _pure(order, path, sheet)
+    except Impure:
+        pass
     from connectors import workbook_xlsx  # noqa: PLC0415
 
     try:
         return _written(order, workbook_xlsx.in_slabs(path, sheet))
     except workbook_xlsx.Indivisible:
         return _written(order, workbook_xlsx.whole(path, book, sheet))
+
+
+def _pure(order: dict[str, Any], path: Path, sheet: str) -> dict[str, Any]:
+    from connectors import workbook_pure  # noqa: PLC0415
+
+    found = workbook_pure.read(path, sheet, order)
+    from connectors.workbook_table import write_pure  # noqa: PLC0415
+
+    return write_pure(order, found)
 
 
 def _chosen(asked: str | None, names: list[str], hidden: set[str]) -> str:

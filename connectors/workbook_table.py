@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from connectors.headers import stable_names
 from connectors.workbook_blocks import Block
-from connectors.workbook_cells import EXACT, ColumnOfCells, Wish
+from connectors.workbook_cells import EXACT, ColumnOfCells, Wish, typed
 from connectors.workbook_ods import ERROR, ErrorCell
+
+if TYPE_CHECKING:
+    from connectors.workbook_pure import Pure
 
 BLANK = ("", None)
 BATCH = 40_000
@@ -31,6 +34,17 @@ def write(order: Mapping[str, Any], arriving: Iterator[Block]) -> dict[str, Any]
     table = _Table(header, {name: Wish(**wish) for name, wish in order["wishes"].items()})
     for block in below:
         table.add(block)
+    return _kept(order, table)
+
+
+def write_pure(order: Mapping[str, Any], sheet: Pure) -> dict[str, Any]:
+    """The same of a sheet whose columns are typed already. Raises Impure."""
+    table = _Table(list(sheet.header), {name: Wish(**wish) for name, wish in order["wishes"].items()})
+    table.take(sheet)
+    return _kept(order, table)
+
+
+def _kept(order: Mapping[str, Any], table: _Table) -> dict[str, Any]:
     schema, arrays = table.finished()
     with pa.OSFile(order["target"], "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         writer.write_table(pa.Table.from_arrays(arrays, schema=schema), BATCH)
@@ -90,6 +104,23 @@ class _Table:
             for position, n in enumerate(numbers, start):
                 for place in self._touched.get(n, ()):
                     self._wrong.setdefault(place, set()).add(position)
+
+    def take(self, sheet: Pure) -> None:
+        """All rows at once. Raises Impure."""
+        self._grow(len(self._header), 0)
+        parts = [typed(cells, column.wish) for cells, column in zip(sheet.batch.columns, self._columns, strict=True)]
+        touched = {position for position, _ in sheet.errors}
+        empty = pa.repeat(pa.scalar(value=True), sheet.batch.num_rows)
+        for _, cells in parts:
+            empty = pc.and_(empty, pc.is_null(cells))
+        left_out = [] if pc.sum(empty).as_py() in (0, None) else [n for n, one in enumerate(empty.to_pylist()) if one]
+        kept = pa.array(sorted(set(range(sheet.batch.num_rows)) - (set(left_out) - touched)), pa.int64())
+        for column, (kind, cells) in zip(self._columns, parts, strict=True):
+            column.take(kind, cells.take(kept) if left_out else cells)
+        self._rows = pc.add(kept, 2).to_pylist()
+        place = {position: n for n, position in enumerate(kept.to_pylist())} if sheet.errors else {}
+        for position, column_number in sheet.errors:
+            self._wrong.setdefault(column_number, set()).add(place[position])
 
     def _kept(self, block: Block) -> tuple[Sequence[int], list[list[Any]]]:
         """The rows that are not empty, with their numbers."""

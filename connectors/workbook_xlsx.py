@@ -80,7 +80,7 @@ def in_slabs(path: Path, sheet: str) -> Iterator[Block]:
 def _slabs(path: Path, sheet: str) -> Iterator[_Slab | None]:
     """The slabs, or None where one holds nothing, and at first, when some are under way."""
     with zipfile.ZipFile(path) as archive, ThreadPoolExecutor(WORKERS) as workers:
-        part = _part(archive, sheet)
+        part = part_of(archive, sheet)
         if part is None:
             raise Indivisible
         shared = [one for one in archive.infolist() if one.filename != part and _is_shared(one.filename)]
@@ -175,7 +175,7 @@ def _left(cells: CalamineSheet) -> int:
 
 def _errors(path: Path, sheet: str) -> set[tuple[int, int]]:
     with zipfile.ZipFile(path) as archive:
-        part = _part(archive, sheet)
+        part = part_of(archive, sheet)
         if part is None:
             return set()
         tail = b""
@@ -223,7 +223,7 @@ def _letters(place: str) -> int:
     return found - 1
 
 
-def _part(archive: zipfile.ZipFile, sheet: str) -> str | None:
+def part_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
     """The part that holds the sheet of that name."""
     from lxml import etree  # noqa: PLC0415 - beside the parsing
 

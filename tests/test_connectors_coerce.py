@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.coerce import Coercion, Notation, declared
+from connectors.coerce import Coercion
+from connectors.declared import Notation, declared
 from connectors.errors import ColumnTypeUnknown
 
 NAIVE = dt.datetime(2026, 10, 25, 2, 30)  # noqa: DTZ001 - a naive time is what is tested

@@ -1,0 +1,82 @@
+"""What `columns:` says of a column, and how a dataset writes its values. What it means is in `connectors.coerce`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from connectors.errors import ColumnTypeUnknown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WORDS = ("text", "integer", "decimal", "float", "boolean", "date", "instant")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A column type as a user declared it."""
+
+    word: str
+    precision: int = 38
+    scale: int = 12
+    formats: tuple[str, ...] = ()
+
+    @property
+    def arrow(self) -> pa.DataType:
+        import pyarrow as pa  # noqa: PLC0415 - what a configuration says is read long before anything of it is typed
+
+        types: dict[str, pa.DataType] = {
+            "text": pa.string(),
+            "integer": pa.int64(),
+            "decimal": pa.decimal128(self.precision, self.scale),
+            "float": pa.float64(),
+            "boolean": pa.bool_(),
+            "date": pa.date32(),
+            "instant": pa.timestamp("us", "UTC"),
+        }
+        return types[self.word]
+
+    @property
+    def reason(self) -> str:
+        """Why a value became null, in words for people."""
+        if self.word == "decimal":
+            return f"not a decimal of at most {self.precision - self.scale} digits and {self.scale} places"
+        article = "an" if self.word[0] == "i" else "a"
+        return f"not {article} {self.word}" + (f" as {' | '.join(self.formats)}" if self.formats else "")
+
+
+def declared(column: str, text: str) -> Declared:
+    """Read one value of `columns:`. Raises ColumnTypeUnknown naming the column and what may stand there."""
+    word, _, rest = text.strip().partition(" ")
+    formats = tuple(one.strip() for one in rest.split("|") if one.strip())
+    sized = re.fullmatch(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", text.strip())
+    if sized and 1 <= int(sized[1]) <= 38 and int(sized[2]) <= int(sized[1]):
+        return Declared("decimal", int(sized[1]), int(sized[2]))
+    if word not in WORDS or (formats and word not in ("date", "instant")):
+        raise ColumnTypeUnknown(column, text)
+    for one in formats:
+        _check_format(column, word, one)
+    return Declared(word, formats=formats)
+
+
+def _check_format(column: str, word: str, form: str) -> None:
+    if word == "date" and "%z" in form:
+        raise ColumnTypeUnknown(column, f"{word} {form}")
+    import duckdb  # noqa: PLC0415 - reading a configuration seldom needs it, and need not wait for it
+
+    with duckdb.connect() as con:
+        try:
+            con.execute("select try_strptime('', $1)::varchar", [form]).fetchall()
+        except duckdb.Error as error:
+            raise ColumnTypeUnknown(column, f"{word} {form}") from error
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a dataset writes numbers and nulls, and the zone of its naive times."""
+
+    decimal: str = "."
+    null_values: tuple[str, ...] = ()
+    timezone: str = "UTC"

@@ -1,0 +1,146 @@
+"""What a child left of a sheet, read as the types that `columns:` declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connectors.base import Problem, Scan
+from connectors.coerce import Coercion
+from connectors.declared import Declared, Notation
+from connectors.errors import ColumnMissing
+
+ROUNDED = "numbers of more than 15 digits, which the program that wrote them has rounded; keep such ids as text"
+FAILED = "the cell holds an error"
+ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """An Arrow file of `_row`, =NAME columns and !NAME columns where cells hold errors; `file` is the workbook's name.
+
+    `columns` are the names, `rounded` how many cells of a column were, and the first one's row.
+    """
+
+    path: Path
+    file: str
+    columns: tuple[str, ...]
+    rounded: Mapping[str, tuple[int, int]]
+
+    def described(self, kinds: Mapping[str, Declared], notation: Notation) -> pa.Schema:
+        """The columns as a scan gives them. Raises ColumnMissing."""
+        raw, all_kinds = self._raw(kinds)
+        return Coercion(raw, all_kinds, notation).schema
+
+    def scan(self, columns: Sequence[str], kinds: Mapping[str, Declared], notation: Notation) -> Scan:
+        """Stream these columns. Raises ColumnMissing."""
+        raw, all_kinds = self._raw(kinds)
+        for one in columns:
+            if one not in raw.names:
+                raise ColumnMissing(self.file, one, raw.names)
+        reading = _Reading(self, pa.schema([raw.field(one) for one in columns]), all_kinds, notation)
+        return Scan(pa.RecordBatchReader.from_batches(reading.coercion.schema, reading.batches()), reading.problems)
+
+    def _raw(self, kinds: Mapping[str, Declared]) -> tuple[pa.Schema, dict[str, Declared]]:
+        for name in kinds:
+            if name not in self.columns:
+                raise ColumnMissing(self.file, name, self.columns)
+        with pa.memory_map(str(self.path)) as file:
+            schema = pa.ipc.open_file(file).schema
+        raw = pa.schema(
+            [pa.field(one, schema.field(f"={one}").type) for one in self.columns]
+            + [pa.field("_file", pa.string(), nullable=False), pa.field("_row", pa.int64(), nullable=False)]
+        )
+        naive = {one: Declared("instant") for one in self.columns if pa.types.is_timestamp(raw.field(one).type)}
+        return raw, {**naive, **kinds}
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Those of these columns that are there."""
+        with pa.memory_map(str(self.path)) as file:
+            reader = pa.ipc.open_file(file)
+            for index in range(reader.num_record_batches):
+                batch = reader.get_batch(index)
+                yield batch.select([one for one in names if one in batch.schema.names])
+
+
+@dataclass
+class _Reading:
+    """One pass over a sheet; `failed` counts cells with errors by column, with the first one's row."""
+
+    sheet: Sheet
+    chosen: pa.Schema
+    kinds: Mapping[str, Declared]
+    notation: Notation
+    failed: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.coercion = Coercion(self.chosen, self.kinds, self.notation)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        names = ["_row", *(f"{mark}{one}" for one in self.chosen.names for mark in "=!")]
+        try:
+            for found in self.sheet.read(names):
+                whole = _without_failed(found, self.chosen.names, self.failed)
+                for start in range(0, whole.num_rows, ROWS):
+                    yield self._batch(whole.slice(start, ROWS))
+        finally:
+            self.coercion.close()
+
+    def _batch(self, part: pa.RecordBatch) -> pa.RecordBatch:
+        rows = part.column("_row")
+        data = {
+            one: rows
+            if one == "_row"
+            else pa.repeat(pa.scalar(self.sheet.file, pa.string()), part.num_rows)
+            if one == "_file"
+            else part.column(f"={one}")
+            for one in self.chosen.names
+        }
+        batch = pa.RecordBatch.from_arrays(list(data.values()), schema=self.chosen)
+        return self.coercion.batch(batch, _Places(self.sheet.file, self.coercion.seen, rows))
+
+    def problems(self) -> tuple[Problem, ...]:
+        name, rounded = self.sheet.file, self.sheet.rounded
+        return (
+            *(Problem(one, FAILED, n, f"{name}, row {row}", skipped=True) for one, (n, row) in self.failed.items()),
+            *(
+                Problem(one, ROUNDED, rounded[one][0], f"{name}, row {rounded[one][1]}")
+                for one in self.chosen.names
+                if one in rounded
+            ),
+            *self.coercion.problems(),
+        )
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Names a record by its row in the sheet."""
+
+    name: str
+    start: int
+    rows: pa.Array[Any]
+
+    def __call__(self, position: int) -> str:
+        return f"{self.name}, row {self.rows[position - self.start].as_py()}"
+
+
+def _without_failed(
+    batch: pa.RecordBatch, columns: Sequence[str], failed: dict[str, tuple[int, int]]
+) -> pa.RecordBatch:
+    """Leave out records with an error in an asked column, each counted once, under the first such column."""
+    for one in columns:
+        if f"!{one}" not in batch.schema.names or not batch.num_rows:
+            continue
+        wrong = batch.column(f"!{one}")
+        count = pc.sum(wrong).as_py() or 0
+        if count:
+            row = batch.column("_row")[pc.index(wrong, pa.scalar(value=True)).as_py()].as_py()
+            before, first = failed.get(one, (0, row))
+            failed[one] = (before + count, first)
+            batch = batch.filter(pc.invert(wrong))
+    return batch
