@@ -64,9 +64,16 @@ UNSEEN = "(unseen: this user lacks the right TRIGGER)"
 
 
 class MySql:
-    """Tables of all databases of the server, as far as this user may see them. Only InnoDB keeps its word."""
+    """Tables of all databases of the server, as far as this user may see them. Only InnoDB keeps its word.
 
-    def __init__(self, connection: sa.Connection) -> None:
+    `names_triggers`: the server names triggers to users who may not see what they do, as MariaDB does since 10.11.
+    """
+
+    def __init__(self, connection: sa.Connection, *, names_triggers: bool | None = None) -> None:
+        version = connection.dialect.server_version_info or ()
+        self._names_triggers = names_triggers
+        if names_triggers is None:
+            self._names_triggers = bool(getattr(connection.dialect, "is_mariadb", False)) and version >= (10, 11)
         self._connection = connection
         self.default: str | None = connection.exec_driver_sql("select database()").scalar()
         self._folds = bool(int(connection.exec_driver_sql("select @@lower_case_table_names").scalar() or 0))
@@ -98,7 +105,7 @@ class MySql:
             return None
         columns, triggers = self._all(_COLUMNS, ident), self._all(_TRIGGERS, ident)
         names = [row.name for row in triggers]
-        if not names and not self._may("TRIGGER", ident):
+        if not names and not self._sees_triggers(ident):
             names = [UNSEEN]
         return Described(
             tuple(_column(row) for row in columns),
@@ -135,9 +142,9 @@ class MySql:
         found = re.findall(r"(PRIMARY|UNIQUE) KEY (?:`((?:[^`]|``)*)` )?\([^\n]*WITHOUT OVERLAPS", told)
         return {"PRIMARY" if kind == "PRIMARY" else name.replace("``", "`") for kind, name in found}
 
-    def _may(self, right: str, ident: Ident) -> bool:
-        return any(
-            (right in rights or "ALL PRIVILEGES" in rights) and re.fullmatch(place, f"{ident.schema}.{ident.name}")
+    def _sees_triggers(self, ident: Ident) -> bool:
+        return bool(self._names_triggers) or any(
+            rights & {"TRIGGER", "ALL PRIVILEGES"} and re.fullmatch(place, f"{ident.schema}.{ident.name}")
             for rights, place, _ in self._rights
         )
 
@@ -149,7 +156,7 @@ class MySql:
                 "This user may not see every database of the server: a foreign key of a table that it has no rights to "
                 "is not known here."
             )
-        unseen = sorted(ident.name for ident in tables if not self._may("TRIGGER", ident))
+        unseen = sorted(ident.name for ident in tables if not self._sees_triggers(ident))
         if unseen:
             said.append(f"This user lacks the right TRIGGER, so triggers are not seen on {', '.join(unseen)}.")
         if not self._connection.exec_driver_sql("select @@global.foreign_key_checks").scalar():

@@ -128,10 +128,8 @@ class Sqlite:
         children = sorted({link.table.name for link in links})
         if not children:
             return []
-        named = ", ".join(children)
-        return [
-            f"SQLite checks foreign keys only for programs that ask it to: there may be rows without a parent in {named}."
-        ]
+        why = "SQLite checks foreign keys only for programs that ask it to"
+        return [f"{why}: there may be rows that refer to nobody in {', '.join(children)}."]
 
     def _all(self, statement: sa.TextClause, **given: str) -> Sequence[Any]:
         return self._connection.execute(statement, given).all()

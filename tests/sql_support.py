@@ -22,7 +22,7 @@ def emptied(url: str) -> str:
         )
         for schema in sa.inspect(connection).get_schema_names():
             if schema != "information_schema":
-                connection.exec_driver_sql(f"drop schema {schema} cascade")
+                connection.exec_driver_sql(f'drop schema "{schema}" cascade')
         connection.exec_driver_sql("create schema public")
         connection.exec_driver_sql("grant usage on schema public to public")
     return url

@@ -1,0 +1,767 @@
+"""The catalogue of PostgreSQL, MariaDB and SQLite: what refers to a table, what names a row, what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from conftest import MARIADB, POSTGRES, _scratch_database
+from sql_support import emptied
+
+from connectors.sql_catalogue import catalogue, clause, referring
+from connectors.sql_catalogue_facts import Ident
+from connectors.sql_catalogue_mysql import UNSEEN, MySql
+from connectors.target import Catalogue, Reference, TargetRefused
+
+PARENT = "create table customers (id integer primary key, email varchar(50) not null unique, name varchar(50))"
+
+
+@pytest.fixture(scope="module")
+def postgres_server() -> Iterator[str]:
+    yield from _scratch_database(POSTGRES)
+
+
+@pytest.fixture(scope="module")
+def mariadb_server() -> Iterator[str]:
+    yield from _scratch_database(MARIADB)
+
+
+class Shop:
+    """One database; statements run as another program would run them."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
+        self.dialect = self.engine.dialect.name
+
+    def execute(self, *statements: str) -> None:
+        with self.engine.begin() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement.replace("%", "%%") if self.dialect != "sqlite" else statement)
+
+    def catalogue(self, table: str = "customers", *soft: Reference) -> Catalogue:
+        with self.engine.connect() as connection:
+            return catalogue(connection, table, soft)
+
+    def referring(self, found: Catalogue, reference: Reference, *to: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self.engine.connect() as connection:
+            values = [[sa.literal(one) for one in cells] for cells in to]
+            statement = referring(connection, reference, found.tables, values, lock=True)
+            return [tuple(row) for row in connection.execute(statement)]
+
+    def as_elsewhere(self, *tables: str) -> dict[str, tuple[str, ...]]:
+        """The triggers as servers tell them that name none to users without the right TRIGGER."""
+        with self.engine.connect() as connection:
+            asked = MySql(connection, names_triggers=False)
+            idents = [Ident(str(asked.default), table) for table in tables]
+            return {ident.name: one.triggers for ident, one in asked.described(idents).items()}
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> Shop:
+    return Shop(emptied(postgres_server))
+
+
+@pytest.fixture
+def mariadb(mariadb_server: str) -> Shop:
+    return Shop(emptied(mariadb_server))
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Shop:
+    return Shop(f"sqlite:///{tmp_path}/shop.db")
+
+
+@pytest.fixture(
+    params=[
+        "sqlite",
+        pytest.param("postgres", marks=pytest.mark.server),
+        pytest.param("mariadb", marks=pytest.mark.server),
+    ]
+)
+def shop(request: pytest.FixtureRequest) -> Shop:
+    found: Shop = request.getfixturevalue(request.param)
+    return found
+
+
+def the(found: Catalogue, table: str) -> Reference:
+    [one] = [one for one in found.references if one.table == table]
+    return one
+
+
+# --- references ------------------------------------------------------------------------------------------------------
+
+
+def test_a_cascade_is_followed_from_child_to_grandchild(shop: Shop) -> None:
+    shop.execute(
+        PARENT,
+        "create table orders (id integer primary key, customer integer, "
+        "foreign key (customer) references customers (id) on delete cascade)",
+        "create table bits (id integer primary key, orders integer, "
+        "foreign key (orders) references orders (id) on delete cascade)",
+        "create table parts (id integer primary key, bit integer, foreign key (bit) references bits (id))",
+        "create table strangers (id integer primary key)",
+    )
+
+    found = shop.catalogue()
+
+    assert set(found.tables) == {"customers", "orders", "bits", "parts"}
+    assert {(one.table, one.to_table, one.on_delete) for one in found.references} in (
+        {("orders", "customers", "CASCADE"), ("bits", "orders", "CASCADE"), ("parts", "bits", "NO ACTION")},
+        {("orders", "customers", "CASCADE"), ("bits", "orders", "CASCADE"), ("parts", "bits", "RESTRICT")},
+    )
+    assert the(found, "orders").columns == ("customer",)
+    assert the(found, "orders").to_columns == ("id",)
+
+
+def test_references_in_a_circle_end(shop: Shop) -> None:
+    """Customers have a favourite order, orders a customer, and customers a parent company."""
+    shop.execute("create table customers (id integer primary key, favourite integer, company integer)")
+    if shop.dialect == "sqlite":
+        shop.execute(
+            "drop table customers",
+            "create table customers (id integer primary key, favourite integer references orders, "
+            "company integer references customers)",
+            "create table orders (id integer primary key, customer integer references customers on delete cascade)",
+        )
+    else:
+        shop.execute(
+            "create table orders (id integer primary key, customer integer)",
+            "alter table orders add foreign key (customer) references customers (id) on delete cascade",
+            "alter table customers add foreign key (favourite) references orders (id)",
+            "alter table customers add foreign key (company) references customers (id)",
+        )
+
+    found = shop.catalogue()
+
+    assert [(one.table, one.columns, one.to_table) for one in found.references] == [
+        ("customers", ("company",), "customers"),
+        ("orders", ("customer",), "customers"),
+        ("customers", ("favourite",), "orders"),
+    ]
+
+
+def test_references_of_several_columns_and_to_other_unique_keys_keep_their_order(shop: Shop) -> None:
+    shop.execute(
+        "create table customers (country varchar(2) not null, number integer not null, email varchar(50) not null, "
+        "primary key (country, number), unique (email))",
+        "create table orders (id integer primary key, n integer, c varchar(2), mail varchar(50), "
+        "foreign key (n, c) references customers (number, country), "
+        "foreign key (mail) references customers (email) on update cascade on delete set null)"
+        if shop.dialect != "mysql"
+        else "create table orders (id integer primary key, n integer, c varchar(2), mail varchar(50), "
+        "foreign key (c, n) references customers (country, number), "
+        "foreign key (mail) references customers (email) on update cascade on delete set null)",
+    )
+
+    found = shop.catalogue()
+
+    pairs = [dict(zip(one.columns, one.to_columns, strict=True)) for one in found.references]
+    assert sorted(pairs, key=len) == [{"mail": "email"}, {"c": "country", "n": "number"}]
+    by_mail = next(one for one in found.references if one.columns == ("mail",))
+    assert (by_mail.on_delete, by_mail.on_update) == ("SET NULL", "CASCADE")
+    assert found.tables["customers"].primary_key == ("country", "number")
+    assert found.tables["customers"].uniques == (("email",),)
+
+
+def test_a_declared_soft_link_is_a_reference_and_is_followed(shop: Shop) -> None:
+    shop.execute(
+        PARENT,
+        "create table notes (id integer primary key, customer_id integer)",
+        "create table stars (id integer primary key, note integer, foreign key (note) references notes (id))",
+    )
+
+    found = shop.catalogue("customers", Reference("notes", "notes", ("customer_id",), "", ("id",), soft=True))
+
+    assert the(found, "notes").soft
+    assert the(found, "notes").to_table == "customers"
+    assert not the(found, "stars").soft
+
+
+@pytest.mark.parametrize(
+    ("soft", "names"),
+    [
+        (Reference("n", "nots", ("customer_id",), "", ("id",), soft=True), "There is no table nots"),
+        (Reference("n", "notes", ("customer",), "", ("id",), soft=True), "column 'customer', which table notes"),
+        (Reference("n", "notes", ("customer_id",), "", ("key",), soft=True), "column 'key', which table customers"),
+        (Reference("n", "notes", ("id", "customer_id"), "", ("id",), soft=True), "more columns on one side"),
+    ],
+)
+def test_a_soft_link_that_cannot_be_is_refused(shop: Shop, soft: Reference, names: str) -> None:
+    shop.execute(PARENT, "create table notes (id integer primary key, customer_id integer)")
+
+    with pytest.raises(TargetRefused, match=names):
+        shop.catalogue("customers", soft)
+
+
+@pytest.mark.server
+def test_references_from_other_schemas_are_found(postgres: Shop) -> None:
+    postgres.execute(
+        PARENT,
+        'create schema "crm x"',
+        'create table "crm x".customers (id int primary key, who int references public.customers deferrable)',
+    )
+
+    found = postgres.catalogue()
+
+    assert [(one.table, one.deferrable) for one in found.references] == [("crm x.customers", True)]
+    assert postgres.catalogue("crm x.customers").table == "crm x.customers"
+    with postgres.engine.connect() as connection:
+        told = sa.select(sa.literal_column("*")).select_from(clause(connection, "crm x.customers"))
+    assert str(told.compile(postgres.engine)).endswith('FROM "crm x"."customers"')
+
+
+@pytest.mark.server
+def test_references_from_other_databases_of_the_server_are_found(mariadb: Shop) -> None:
+    other = f"{sa.make_url(mariadb.url).database}_other"
+    mariadb.execute(
+        PARENT,
+        f"create database {other}",
+        f"create table {other}.notes (id int primary key, c int, "
+        f"foreign key (c) references {sa.make_url(mariadb.url).database}.customers (id) on delete cascade)",
+    )
+    try:
+        assert [one.table for one in mariadb.catalogue().references] == [f"{other}.notes"]
+    finally:
+        mariadb.execute(f"drop database {other}")
+
+
+@pytest.mark.server
+def test_on_mariadb_a_user_is_told_what_cannot_be_seen(mariadb: Shop) -> None:
+    """Foreign keys that the user has no rights to see are not in its catalogue, nor, on some servers, triggers."""
+    database = sa.make_url(mariadb.url).database
+    mariadb.execute(
+        PARENT,
+        "create user 'reconcile_few'@'%' identified by 'few'",
+        f"grant select, update, delete on {database}.* to 'reconcile_few'@'%'",
+        "create user 'reconcile_more'@'%' identified by 'more'",
+        f"grant select, update, delete, trigger on {database}.customers to 'reconcile_more'@'%'",
+        f"grant select on {database}.* to 'reconcile_more'@'%'",
+        "create table orders (id int primary key)",
+        "create trigger t before delete on customers for each row set @x = 1",
+    )
+    few, more = (
+        Shop(str(sa.make_url(mariadb.url).set(username=f"reconcile_{name}", password=name).render_as_string(False)))
+        for name in ("few", "more")
+    )
+    try:
+        [sentence] = few.catalogue().told
+        assert sentence.startswith("This user may not see every database of the server: a foreign key")
+        assert few.catalogue().tables["customers"].triggers == ("t",)
+        assert mariadb.catalogue().told == ()
+        mariadb.execute("drop trigger t")
+        assert few.as_elsewhere("customers", "orders") == {"customers": (UNSEEN,), "orders": (UNSEEN,)}
+        assert more.as_elsewhere("customers", "orders") == {"customers": (), "orders": (UNSEEN,)}
+    finally:
+        mariadb.execute("drop user 'reconcile_few'@'%'", "drop user 'reconcile_more'@'%'")
+
+
+# --- rows that refer -------------------------------------------------------------------------------------------------
+
+
+def test_the_rows_that_refer_come_in_the_order_of_their_key(shop: Shop) -> None:
+    shop.execute(
+        PARENT,
+        "create table orders (country varchar(2), n integer, customer integer, primary key (country, n), "
+        "foreign key (customer) references customers (id))",
+        "insert into customers values (1, 'a', ''), (2, 'b', ''), (3, 'c', '')",
+        "insert into orders values ('de', 2, 1), ('at', 9, 2), ('de', 1, 1), ('ch', 1, 3), ('fr', 1, null)",
+    )
+    found = shop.catalogue()
+
+    rows = shop.referring(found, the(found, "orders"), (1,), (2,))
+
+    assert rows == [("at", 9, 2), ("de", 1, 1), ("de", 2, 1)]
+    assert shop.referring(found, the(found, "orders")) == []
+
+
+def test_rows_that_refer_to_their_own_table_are_found(shop: Shop) -> None:
+    shop.execute(
+        "create table customers (id integer primary key, boss integer, foreign key (boss) references customers (id))",
+        "insert into customers values (1, null), (2, 1), (3, 1), (4, 2)",
+    )
+    found = shop.catalogue()
+
+    assert shop.referring(found, the(found, "customers"), (1,)) == [(2, 1), (3, 1)]
+
+
+def test_a_row_refers_as_the_database_compares_keys_and_not_as_bytes_do(sqlite: Shop) -> None:
+    """In SQLite the key's collation and affinity decide: a cascade would delete both rows."""
+    sqlite.execute(
+        "create table customers (mail text collate nocase unique not null, n integer primary key)",
+        "create table notes (id integer primary key, mail text references customers (mail), "
+        "n text references customers)",
+        "insert into customers values ('A@x', 7)",
+        "insert into notes values (1, 'a@X', null), (2, null, '07'), (3, 'b@x', '8')",
+    )
+    found = sqlite.catalogue()
+    by_mail, by_number = (next(one for one in found.references if one.columns == (name,)) for name in ("mail", "n"))
+
+    assert sqlite.referring(found, by_mail, ("A@x",)) == [(1, "a@X", None)]
+    assert sqlite.referring(found, by_number, (7,)) == [(2, None, "07")]
+
+
+@pytest.mark.server
+def test_on_mariadb_a_row_refers_by_the_collation_of_the_key(mariadb: Shop) -> None:
+    mariadb.execute(
+        "create table customers (mail varchar(20) primary key)",
+        "create table notes (id int primary key, mail varchar(20), foreign key (mail) references customers (mail))",
+        "insert into customers values ('A@x')",
+        "insert into notes values (1, 'a@X')",
+    )
+    found = mariadb.catalogue()
+
+    assert mariadb.referring(found, the(found, "notes"), ("A@x",)) == [(1, "a@X")]
+
+
+def test_soft_links_of_another_type_are_compared_as_text(shop: Shop) -> None:
+    """As numbers, MariaDB would take 'none' for 0 and '7b' for 7."""
+    shop.execute(
+        PARENT,
+        "create table notes (id integer primary key, about varchar(20))",
+        "insert into customers values (0, 'a', ''), (7, 'b', '')",
+        "insert into notes values (1, '7'), (2, '7b'), (3, 'none'), (4, null)",
+    )
+    found = shop.catalogue("customers", Reference("notes", "notes", ("about",), "customers", ("id",), soft=True))
+
+    assert shop.referring(found, the(found, "notes"), (0,), (7,)) == [(1, "7")]
+
+
+def test_referring_rows_without_a_key_cannot_be_named(shop: Shop) -> None:
+    shop.execute(
+        PARENT,
+        "create table clicks (customer integer, foreign key (customer) references customers (id))",
+    )
+    found = shop.catalogue()
+
+    with pytest.raises(TargetRefused, match="Rows of clicks refer to customers and cannot be told apart"):
+        shop.referring(found, the(found, "clicks"), (1,))
+    assert "neither a primary key nor a unique key" in str(found.tables["clicks"].refused)
+    assert found.tables["customers"].refused is None
+
+
+# --- columns and keys ------------------------------------------------------------------------------------------------
+
+_NUMBERED = {
+    "sqlite": "n integer primary key",
+    "postgresql": "n integer generated always as identity primary key",
+    "mysql": "n integer auto_increment primary key",
+}
+_DOUBLED = "generated always as (a * 2) stored"
+
+
+def test_columns_are_told_as_the_database_declares_them(shop: Shop) -> None:
+    shop.execute(
+        f"create table customers ({_NUMBERED[shop.dialect]}, a integer not null, b integer {_DOUBLED}, "
+        f"price decimal(8,2) default 1, word varchar(7))"
+    )
+
+    columns = {one.name: one for one in shop.catalogue().tables["customers"].columns}
+
+    assert list(columns) == ["n", "a", "b", "price", "word"]
+    assert [name for name, one in columns.items() if one.identity] == ["n"]
+    assert [name for name, one in columns.items() if one.generated] == ["b"]
+    assert [name for name, one in columns.items() if not one.nullable] == ["n", "a"]
+    assert columns["price"].default
+    assert not columns["word"].default
+    assert columns["price"].type in ("decimal(8,2)", "numeric(8,2)")
+
+
+@pytest.mark.server
+def test_a_serial_numbers_rows_itself(postgres: Shop) -> None:
+    postgres.execute("create table customers (id bigserial primary key, code int default 7)")
+
+    columns = postgres.catalogue().tables["customers"].columns
+
+    assert [(one.name, one.type, one.identity) for one in columns] == [
+        ("id", "bigint", True),
+        ("code", "integer", False),
+    ]
+
+
+def test_without_a_primary_key_a_unique_key_without_nulls_names_the_rows(shop: Shop) -> None:
+    shop.execute(
+        "create table customers (a integer not null, b integer not null, c integer)",
+        "create unique index two on customers (a, b)",
+        "create unique index one on customers (b)",
+        "create unique index nullable on customers (c)",
+    )
+
+    facts = shop.catalogue().tables["customers"]
+
+    assert facts.refused is None
+    assert facts.primary_key == ("b",)
+    assert facts.uniques == (("a", "b"), ("c",))
+
+
+def test_a_table_without_any_key_is_refused(shop: Shop) -> None:
+    shop.execute("create table customers (id integer, b integer unique)", "create index i on customers (id)")
+
+    assert shop.catalogue().tables["customers"].refused == (
+        "Nothing can be cleaned in table customers: it has neither a primary key nor a unique key without nulls to "
+        "name its rows by."
+    )
+
+
+@pytest.mark.parametrize(
+    ("dialect", "index"),
+    [
+        ("sqlite", "(word) where id > 3"),
+        ("sqlite", "(lower(word))"),
+        pytest.param("postgres", "(word) where id > 3", marks=pytest.mark.server),
+        pytest.param("postgres", "(lower(word))", marks=pytest.mark.server),
+        pytest.param("postgres", "(word text_pattern_ops)", marks=pytest.mark.server),
+        pytest.param("mariadb", "(word(3))", marks=pytest.mark.server),
+    ],
+)
+def test_unique_indexes_that_only_the_database_can_judge_are_named(
+    request: pytest.FixtureRequest, dialect: str, index: str
+) -> None:
+    shop: Shop = request.getfixturevalue(dialect)
+    shop.execute(
+        "create table customers (id integer primary key, word varchar(9) not null)",
+        f"create unique index odd on customers {index}",
+    )
+
+    facts = shop.catalogue().tables["customers"]
+
+    assert facts.unclear == ("odd",)
+    assert facts.uniques == ()
+
+
+@pytest.mark.server
+def test_exclusions_and_nulls_that_are_alike_are_left_to_the_database(postgres: Shop, mariadb: Shop) -> None:
+    postgres.execute(
+        "create table customers (id int primary key, a int, b int4range, "
+        "unique nulls not distinct (a), exclude using gist (b with &&))"
+    )
+    mariadb.execute(
+        "create table customers (id int primary key, a date, b date, period for p (a, b), "
+        "unique odd (id, p without overlaps))"
+    )
+
+    assert postgres.catalogue().tables["customers"].unclear == ("customers_a_key", "customers_b_excl")
+    assert mariadb.catalogue().tables["customers"].unclear == ("odd",)
+
+
+def test_sqlite_tables_without_a_rowid_are_fine(sqlite: Shop) -> None:
+    sqlite.execute("create table customers (id text primary key, n integer) without rowid")
+
+    facts = sqlite.catalogue().tables["customers"]
+
+    assert (facts.primary_key, facts.refused) == (("id",), None)
+    assert [one.nullable for one in facts.columns] == [False, True]
+    assert not facts.columns[0].identity
+
+
+# --- triggers --------------------------------------------------------------------------------------------------------
+
+
+def test_triggers_are_named_and_those_of_foreign_keys_are_none(shop: Shop) -> None:
+    body = {
+        "sqlite": "create trigger audit_it after delete on customers begin select 1; end",
+        "mysql": "create trigger audit_it after delete on customers for each row set @x = 1",
+        "postgresql": "create trigger audit_it after delete on customers for each statement execute function f()",
+    }[shop.dialect]
+    if shop.dialect == "postgresql":
+        shop.execute("create function f() returns trigger language plpgsql as 'begin return null; end'")
+    shop.execute(
+        PARENT,
+        "create table orders (id integer primary key, c integer, foreign key (c) references customers (id))",
+        body,
+    )
+
+    found = shop.catalogue()
+
+    assert found.tables["customers"].triggers == ("audit_it",)
+    assert found.tables["orders"].triggers == ()
+
+
+@pytest.mark.server
+def test_rules_are_told_and_triggers_that_never_fire_are_not(postgres: Shop) -> None:
+    postgres.execute(
+        PARENT,
+        "create function f() returns trigger language plpgsql as 'begin return new; end'",
+        "create trigger off before update on customers for each row execute function f()",
+        "create trigger replica before update on customers for each row execute function f()",
+        "create trigger always before update on customers for each row execute function f()",
+        "alter table customers disable trigger off, enable replica trigger replica, enable always trigger always",
+        "create rule keep as on delete to customers do instead nothing",
+    )
+
+    assert postgres.catalogue().tables["customers"].triggers == ("always", "rule keep")
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+
+def test_views_are_refused(shop: Shop) -> None:
+    shop.execute(PARENT, "create view seen as select * from customers")
+
+    assert shop.catalogue("seen").tables["seen"].refused == (
+        "Nothing can be cleaned in table seen: it is a view; clean the table behind it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "why"),
+    [
+        ("create virtual table words using fts5(a)", "words", "it is a virtual table"),
+        ("create virtual table words using fts5(a)", "words_content", "what a virtual table keeps its content in"),
+        ("create table seen (id integer primary key autoincrement)", "sqlite_sequence", "belongs to the database"),
+        ("create table reconcile_receipts (id integer primary key)", "reconcile_receipts", "or to Reconcile"),
+        (
+            "create table a (id integer primary key, b integer); create table c (x integer references a (b))",
+            "a",
+            "a foreign key of c refers to columns that are not unique",
+        ),
+    ],
+)
+def test_of_sqlite_is_refused(sqlite: Shop, make: str, name: str, why: str) -> None:
+    sqlite.execute(*make.split("; "))
+
+    assert why in str(sqlite.catalogue(name).tables[name].refused)
+
+
+def test_temporary_tables_of_sqlite_are_refused(sqlite: Shop) -> None:
+    with sqlite.engine.connect() as connection:
+        connection.exec_driver_sql("create temp table t (id integer primary key)")
+        found = catalogue(connection, sa.table("t"))
+
+    assert "it is a temporary table" in str(found.tables[found.table].refused)
+
+
+_FOREIGN = (
+    "create extension file_fdw; create server s foreign data wrapper file_fdw; "
+    "create foreign table f (id int) server s options (filename '/dev/null')"
+)
+_PARTITIONED = (
+    "create table whole (id int primary key, a int) partition by range (id); "
+    "create table low partition of whole for values from (0) to (10); "
+)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("make", "name", "why"),
+    [
+        ("create materialized view m as select 1 as id", "m", "it is a materialised view"),
+        ("create unlogged table t (id int primary key)", "t", "it is unlogged"),
+        ("select 1", "pg_catalog.pg_class", "it belongs to the database itself"),
+        ("create table reconcile_owner (id int primary key)", "reconcile_owner", "it belongs to Reconcile"),
+        (_PARTITIONED, "low", "it is a partition of another table"),
+        (
+            f"{_PARTITIONED}create table x (id int primary key, l int references low)",
+            "whole",
+            "a foreign key of x refers to its partition low alone",
+        ),
+        (
+            "create table t (id int primary key); create table u (x int) inherits (t)",
+            "t",
+            "other tables inherit from it",
+        ),
+        (_FOREIGN, "f", "it is a foreign table"),
+    ],
+)
+def test_of_postgresql_is_refused(postgres: Shop, make: str, name: str, why: str) -> None:
+    postgres.execute(*[one for one in make.split("; ") if one])
+
+    assert why in str(postgres.catalogue(name).tables[name].refused)
+
+
+@pytest.mark.server
+def test_a_partitioned_table_is_cleaned_as_a_whole(postgres: Shop) -> None:
+    """Triggers of a partition fire for the whole; keys of a partition alone say nothing of the others."""
+    postgres.execute(
+        *[one for one in _PARTITIONED.split("; ") if one],
+        "create table orders (id int primary key, w int references whole) partition by range (id)",
+        "create table few partition of orders for values from (0) to (10)",
+        "create unique index only_low on low (a)",
+        "create function f() returns trigger language plpgsql as 'begin return new; end'",
+        "create trigger all_of_it before update on whole for each row execute function f()",
+        "create trigger low_only before update on low for each row execute function f()",
+    )
+
+    found = postgres.catalogue("whole")
+
+    assert found.tables["whole"].refused is None
+    assert found.tables["whole"].triggers == ("all_of_it", "low_only")
+    assert found.tables["whole"].unclear == ("only_low",)
+    assert [(one.table, one.to_table) for one in found.references] == [("orders", "whole")]
+
+
+@pytest.mark.server
+def test_temporary_tables_of_postgresql_are_refused(postgres: Shop) -> None:
+    with postgres.engine.connect() as connection:
+        connection.exec_driver_sql("create temp table t (id int primary key)")
+        found = catalogue(connection, "t")
+
+    assert "it is a temporary table" in str(found.tables[found.table].refused)
+
+
+@pytest.mark.server
+def test_rows_and_columns_that_the_user_may_not_see_forbid_cleaning(postgres: Shop) -> None:
+    postgres.execute(
+        PARENT,
+        "create table orders (id int primary key, c int references customers)",
+        "drop role if exists reconcile_clerk",
+        "create role reconcile_clerk",
+        "grant usage on schema public to reconcile_clerk",
+        "grant select, update, delete on customers to reconcile_clerk",
+        "grant select (id) on orders to reconcile_clerk",
+        "alter table customers enable row level security",
+    )
+    try:
+        with postgres.engine.connect() as connection:
+            connection.exec_driver_sql("set role reconcile_clerk")
+            found = catalogue(connection, "customers")
+        assert "row level security hides rows" in str(found.tables["customers"].refused)
+        assert "may not read all of its columns" in str(found.tables["orders"].refused)
+        assert postgres.catalogue().tables["customers"].refused is None
+    finally:
+        postgres.execute("drop owned by reconcile_clerk", "drop role reconcile_clerk")
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("make", "name", "why"),
+    [
+        ("create table t (id int primary key) engine=myisam", "t", "its storage engine MyISAM keeps no transactions"),
+        ("create table t (id int primary key) engine=aria", "t", "its storage engine Aria keeps no transactions"),
+        ("create table t (id int primary key) engine=memory", "t", "its storage engine MEMORY keeps no transactions"),
+        ("create table t (id int not null) engine=csv", "t", "its storage engine CSV keeps no transactions"),
+        ("create sequence s", "s", "it is a sequence"),
+        ("select 1", "mysql.proc", "it belongs to the database itself"),
+    ],
+)
+def test_of_mariadb_is_refused(mariadb: Shop, make: str, name: str, why: str) -> None:
+    mariadb.execute(make)
+
+    assert why in str(mariadb.catalogue(name).tables[name].refused)
+
+
+def test_a_table_that_is_not_there_is_refused(shop: Shop) -> None:
+    with pytest.raises(TargetRefused, match=r"There is no table customers\."):
+        shop.catalogue()
+
+
+@pytest.mark.server
+def test_a_name_that_means_two_tables_is_refused(postgres: Shop) -> None:
+    postgres.execute(
+        "create schema a",
+        "create table a.b (id int primary key)",
+        'create table "a.b" (id int primary key)',
+        'create table "c.d" (id int primary key)',
+    )
+    with postgres.engine.connect() as connection:
+        inside = catalogue(connection, sa.table("b", schema="a"))
+
+    assert postgres.catalogue("a.b").tables["a.b"].refused is None
+    assert postgres.catalogue("c.d").tables["c.d"].refused is None
+    assert "another table that the same name means" in str(inside.tables["a.b"].refused)
+
+
+# --- digest and sentences --------------------------------------------------------------------------------------------
+
+_CHANGES: dict[str, Callable[[str], list[str]]] = {
+    "a column more": lambda _: ["alter table customers add column note varchar(3)"],
+    "a column renamed": lambda _: ["alter table customers rename column name to title"],
+    "a key more": lambda _: ["create unique index more on customers (name)"],
+    "a reference more": lambda _: [
+        "create table late (id integer primary key, o int, foreign key (o) references orders (id) on delete cascade)"
+    ],
+    "a column of a child": lambda _: ["alter table orders add column note varchar(3)"],
+    "a trigger": lambda dialect: {
+        "sqlite": ["create trigger t after delete on orders begin select 1; end"],
+        "mysql": ["create trigger t after delete on orders for each row set @x = 1"],
+        "postgresql": [
+            "create function f() returns trigger language plpgsql as 'begin return null; end'",
+            "create trigger t after delete on orders execute function f()",
+        ],
+    }[dialect],
+}
+
+
+@pytest.mark.parametrize("change", list(_CHANGES))
+def test_the_digest_changes_with_the_schema_and_only_then(shop: Shop, change: str) -> None:
+    shop.execute(
+        PARENT,
+        "create table orders (id integer primary key, c integer, foreign key (c) references customers (id))",
+        "create table strangers (id integer primary key)",
+    )
+    before = shop.catalogue().digest
+    shop.execute("insert into customers values (1, 'a', '')", "drop table strangers")
+
+    assert shop.catalogue().digest == before
+    shop.execute(*_CHANGES[change](shop.dialect))
+    assert shop.catalogue().digest != before
+
+
+def test_the_digest_is_the_same_in_another_process(shop: Shop) -> None:
+    shop.execute(PARENT, "create table orders (id integer primary key, c integer references customers (id))")
+    asked = (
+        "import sys, sqlalchemy as sa; from connectors.sql_catalogue import catalogue; "
+        "print(catalogue(sa.create_engine(sys.argv[1]).connect(), 'customers').digest)"
+    )
+
+    told = subprocess.run([sys.executable, "-c", asked, shop.url], capture_output=True, text=True, check=True)
+
+    assert told.stdout.strip() == shop.catalogue().digest
+
+
+@pytest.mark.server
+def test_the_digest_changes_with_what_a_trigger_does(postgres: Shop) -> None:
+    function = "create or replace function f() returns trigger language plpgsql as 'begin return {}; end'"
+    postgres.execute(
+        PARENT,
+        function.format("null"),
+        "create trigger t before delete on customers for each row execute function f()",
+    )
+    before = postgres.catalogue().digest
+
+    postgres.execute(function.format("old"))
+
+    assert postgres.catalogue().digest != before
+
+
+def test_rows_that_may_refer_to_nobody_are_told(sqlite: Shop) -> None:
+    sqlite.execute(PARENT, "create table orders (id integer primary key, c integer references customers)")
+
+    [sentence] = sqlite.catalogue().told
+    assert sentence.endswith("there may be rows that refer to nobody in orders.")
+    sqlite.execute("drop table orders")
+    assert sqlite.catalogue().told == ()
+
+
+@pytest.mark.server
+def test_a_foreign_key_that_was_never_checked_is_told(postgres: Shop) -> None:
+    postgres.execute(
+        PARENT,
+        "create table orders (id int primary key, c int)",
+        "alter table orders add constraint later foreign key (c) references customers not valid",
+    )
+
+    [sentence] = postgres.catalogue().told
+
+    assert sentence.startswith("The foreign key later of orders was never checked")
+
+
+def test_names_are_taken_as_they_are_written(shop: Shop) -> None:
+    mark = "`{}`" if shop.dialect == "mysql" else '"{}"'
+    odd, column = mark.format("Ku%nden x:y"), mark.format("i'd; --")
+    shop.execute(
+        f"create table {odd} ({column} integer primary key)",
+        f"create table notes (id integer primary key, k integer, foreign key (k) references {odd} ({column}))",
+        f"insert into {odd} values (1)",
+        "insert into notes values (5, 1)",
+    )
+
+    found = shop.catalogue("Ku%nden x:y")
+
+    assert the(found, "notes").to_columns == ("i'd; --",)
+    assert shop.referring(found, the(found, "notes"), (1,)) == [(5, 1)]
