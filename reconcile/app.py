@@ -21,6 +21,7 @@ from notifications.base import Channel
 from reconcile import config
 from reconcile.config.settings import JobConfig, Project
 from reconcile.plugins import Kinds
+from reconcile.sealing import Seals
 from reconcile.slots import SlotRefused, parse_slot
 from reconcile.store import Store
 from rules.kinds.duplicates import DuplicatesRule
@@ -143,7 +144,8 @@ class Application:
     def store(self) -> Store:
         """The state database, created when it is not there. Raises a StoreError."""
         if self._store is None:
-            self._store = Store.open(self.project.state.get_secret_value(), self.project.directory)
+            seals = Seals(self.project.encryption_keys)
+            self._store = Store.open(self.project.state.get_secret_value(), self.project.directory, seals=seals)
         return self._store
 
     @property

@@ -111,6 +111,7 @@ _CODES = {
         "reconcile.backup:BackupNotWritten",
         "reconcile.cli.exits:AnswerNotWritten",
         "reconcile.lease:LeaseLost",
+        "reconcile.sealing:SealedUnreadable",
         "reconcile.store.errors:StoreError",
         "rules.engines.base:OutOfMemory",
     ),

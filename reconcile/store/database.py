@@ -11,7 +11,9 @@ from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 
+from reconcile.sealing import Seals
 from reconcile.store import creation, errors, key, tables, told
+from reconcile.store.content import PLAIN, Sealer
 from reconcile.store.engine import (
     APPLICATION_ID,
     SCHEMA,
@@ -64,7 +66,7 @@ class Transaction:
 class Store:
     """An open state database. Safe to share between threads; one per process (never across a fork)."""
 
-    def __init__(self, place: Place, patience: dt.timedelta, clock: Clock | None) -> None:
+    def __init__(self, place: Place, patience: dt.timedelta, clock: Clock | None, seals: Seals | None = None) -> None:
         self._place = place
         self._engine = place.engine
         self._patience = patience
@@ -75,6 +77,10 @@ class Store:
         self.revision = ""
         self.key = b""
         """The store's secret (32 bytes). It is for HMACs only and never leaves the process."""
+        self.sealer: Sealer = PLAIN
+        """What rows in plans are sealed with; whoever opens the store with an `encryption_key` sets it."""
+        self.seals = seals or Seals()
+        """What seals, and opens, what records held before they were cleaned."""
 
     @classmethod
     def open(
@@ -85,13 +91,14 @@ class Store:
         key: bytes | None = None,
         clock: Clock | None = None,
         patience: dt.timedelta = dt.timedelta(seconds=10),
+        seals: Seals | None = None,
     ) -> Store:
         """The store at a `state:` URL, created or upgraded where needed; `root` is the folder of the configuration.
 
         `key` overrides the key file. `clock` replaces the store's own clock (tests, replays). `patience` is how long a
-        locked database is waited for. Raises a StoreError.
+        locked database is waited for. `seals` are those of the configuration's keys. Raises a StoreError.
         """
-        store = cls(locate(url, root, patience), patience, clock)
+        store = cls(locate(url, root, patience), patience, clock, seals)
         try:
             store._prepare(key)
         except BaseException:
@@ -145,6 +152,7 @@ class Store:
         """The store as it will be once a transaction that gives it this identity is kept; it shares our connections."""
         one = Store(self._place, self._patience, self._clock)
         one.id, one.key, one.epoch, one.revision = store_id, secret, epoch, self.revision
+        one.sealer = self.sealer
         return one
 
     def close(self) -> None:
