@@ -153,11 +153,9 @@ def _name(asked: Asked, ident: Ident) -> str:
 
 
 def _ambiguous(asked: Asked, ident: Ident) -> str | None:
-    """Names with dots in them may mean two tables; then they are not for us."""
+    """A name with a dot may mean two tables; then neither is for us."""
     name = _name(asked, ident)
-    if "." not in ident.name and "." not in ident.schema:
-        return None
-    return None if _ident(asked, name) == ident else "there is another table that the same name means; rename one"
+    return None if "." not in name or _ident(asked, name) == ident else "there is another table that the same name means; rename one"
 
 
 def _declared(asked: Asked, start: Ident, soft: Sequence[Reference]) -> list[Link]:
