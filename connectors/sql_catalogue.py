@@ -155,7 +155,8 @@ def _name(asked: Asked, ident: Ident) -> str:
 def _ambiguous(asked: Asked, ident: Ident) -> str | None:
     """A name with a dot may mean two tables; then neither is for us."""
     name = _name(asked, ident)
-    return None if "." not in name or _ident(asked, name) == ident else "there is another table that the same name means; rename one"
+    alone = "." not in name or _ident(asked, name) == ident
+    return None if alone else "there is another table that the same name means; rename one"
 
 
 def _declared(asked: Asked, start: Ident, soft: Sequence[Reference]) -> list[Link]:
