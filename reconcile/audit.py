@@ -8,16 +8,13 @@ chain stays whole; they hold ids, counts and hashes, never cell values.
 Entries are written at the very end of the transaction of the change they tell, the head's row last: that row puts
 writers in order and is held for as short as can be.
 
-What this can prove: any edit, insert, removal or reordering inside the log, and a tail that was cut without also
-rewriting the head. What it cannot: whoever may write the database can cut the tail and set the head back, or rebuild
-everything from some entry on, unseen. Only heads that were written down elsewhere (anchors) show that; this log does
-not have them yet.
+Every hundredth head is signed in the same transaction (reconcile.checkpoints), and reconcile.anchoring carries signed
+heads to places outside. What that can prove, and what not, is said in docs/audit.md.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import hmac
 import json
 import secrets
@@ -27,15 +24,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from reconcile import checkpoints
 from reconcile.store import Store, Transaction, tables
 from reconcile.store.columns import json_text
+from reconcile.verifier import Broken, Chain, Problem, Row, commitment, first, genesis, next_head
 from rules.values import canonical_instant
 
-_GENESIS = b"reconcile/audit/1/genesis\0"
-_LEAF = b"reconcile/audit/1/leaf\0"
-_HEAD = b"reconcile/audit/1/head\0"
-_BODY = b"reconcile/audit/1/body\0"
-_FIELDS = ("seq", "at", "actor", "event", "subject", "body_commitment")
 _BATCH = 1_000
 
 
@@ -67,26 +61,43 @@ class VerifyResult:
 
 
 class _Pending:
-    """The entries of one transaction until its end."""
+    """The entries of one transaction until its end. `seals`: the last one is signed, whatever its number."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[str, str, str, str]] = []  # actor, event, subject, body as canonical JSON
+        self.entries: list[tuple[str, str, str, str, dict[str, str | None]]] = []
+        """Actor, event, subject, body as canonical JSON, and what that is filed under."""
+        self.seals = False
 
     def finish(self, tx: Transaction) -> None:
         last, head = tx.connection.execute(_LAST.with_for_update()).one()
         head = head or genesis(tx.store.id)
-        rows, bodies = [], []
+        rows, bodies, signed = [], [], []
         at = canonical_instant(tx.now)
-        for seq, (actor, event, subject, body) in enumerate(self.entries, last + 1):
+        due = checkpoints.due_within(last + 1, last + len(self.entries))
+        for seq, (actor, event, subject, body, filed) in enumerate(self.entries, last + 1):
             salt = secrets.token_hex(32)
             row = {"seq": seq, "at": at, "actor": actor, "event": event, "subject": subject, "prev": head}
-            row["body_commitment"] = commitment(salt, body)
-            head = row["head"] = _next_head(head, row)
+            proof = row["body_commitment"] = commitment(salt, body)
+            head = row["head"] = next_head(head, seq, at, actor, event, subject, proof)
             rows.append(row)
-            bodies.append({"seq": seq, "salt": salt, "body": body, **_named(body)})
-        tx.connection.execute(sa.insert(_raw_audit), rows)
-        tx.connection.execute(sa.insert(_raw_bodies), bodies)
-        tx.connection.execute(_MOVE, {"end": last + len(rows), "new_head": head})
+            bodies.append({"seq": seq, "salt": salt, "body": body, **filed})
+            if seq in due:
+                signed.append((seq, head, at))
+        end = last + len(rows)
+        if rows:
+            tx.connection.execute(sa.insert(_raw_audit), rows)
+            tx.connection.execute(sa.insert(_raw_bodies), bodies)
+        if self.seals and end and end not in due and _signed_until(tx) < end:
+            signed.append((end, head, at))
+        if signed:
+            checkpoints.write(tx, signed)
+        if rows:
+            tx.connection.execute(_MOVE, {"end": end, "new_head": head})
+
+
+def _signed_until(tx: Transaction) -> int:
+    newest = checkpoints.last(tx)
+    return 0 if newest is None else newest.seq
 
 
 def append(tx: Transaction, actor: str, event: str, subject: str, body: Mapping[str, Any]) -> None:
@@ -95,7 +106,20 @@ def append(tx: Transaction, actor: str, event: str, subject: str, body: Mapping[
     `actor` is who did it (a person or `reconcile`), `event` a dotted name (`finding.opened`), `subject` what it is
     about in clear (it is stored as an HMAC), `body` plain JSON; its keys `finding` and `run` can be searched for.
     """
-    tx.finisher(_Pending).entries.append((actor, event, subject_of(tx.store, subject), json_text(dict(body))))
+    said = dict(body)
+    entry = (actor, event, subject_of(tx.store, subject), json_text(said), _named(said))
+    tx.finisher(_Pending).entries.append(entry)
+
+
+def checkpoint(store: Store) -> bool:
+    """Sign the end of the log, unless it is signed; False when there was nothing new."""
+    with store.read() as tx:
+        end = tx.connection.execute(_LAST).one().seq
+        if _signed_until(tx) >= end:
+            return False
+    with store.begin() as tx:
+        tx.finisher(_Pending).seals = True
+    return True
 
 
 def entries(
@@ -125,81 +149,78 @@ def entries(
 
 
 def verify(store: Store) -> VerifyResult:
-    """Recompute the whole chain in bounded memory; name the first entry that is wrong, and what is wrong with it."""
+    """Recompute the whole chain in bounded memory; name the first entry that is wrong, and what is wrong with it.
+
+    It looks at nothing but the log; reconcile.proof also compares it with its signatures, its anchors and the state.
+    """
     with store.read() as tx:
         return verify_in(tx)
 
 
 def verify_in(tx: Transaction) -> VerifyResult:
     """The same, as the transaction sees the log."""
-    result = _walk(tx)
-    if result.intact:
-        stray = tx.connection.execute(_STRAY_BODY).scalar()
-        if stray is not None:
-            return VerifyResult(result.entries, result.head, stray, "a body stands here without its entry")
-    return result
+    chain = Chain(tx.store.id)
+    problem = None
+    try:
+        for _ in follow(tx, chain):
+            pass
+    except Broken as broken:
+        problem = broken.problem
+    if problem is None:
+        problem = first((*ends(tx, chain), *chain.bodies()))
+    if problem is None:
+        return VerifyResult(chain.seq, chain.head)
+    return VerifyResult(min(chain.seq, problem.seq - 1), chain.head, problem.seq, problem.sentence)
 
 
-def _walk(tx: Transaction) -> VerifyResult:
-    seq, head = 0, genesis(tx.store.id)
-    for row in tx.connection.execution_options(yield_per=_BATCH).execute(_CHAIN).mappings():
-        problem = "the entry is missing" if row["seq"] != seq + 1 else _problem(row, head)
-        if problem:
-            return VerifyResult(seq, head, seq + 1, problem)
-        seq, head = seq + 1, row["head"]
-    return _compare_end(tx, seq, head)
+def follow(tx: Transaction, chain: Chain) -> Iterator[tuple[Row, dict[str, Any] | None]]:
+    """Every entry with its body parsed, each once it was found right; raises Broken at the first that is not."""
+    found = tx.connection.execution_options(yield_per=_BATCH, stream_results=True).execute(_CHAIN)
+    filed: list[tuple[Any, Any]] = []
+
+    def rows() -> Iterator[Row]:
+        for some in found.partitions(_BATCH):
+            for *row, finding, run in some:
+                filed.append((finding, run))
+                yield tuple(row)
+
+    for row in chain.follow(rows()):
+        [(finding, run)] = filed
+        filed.clear()
+        body = None if row[9] is None else _parsed(row[9])
+        if body is not None and (_name(body, "finding") != finding or _name(body, "run") != run):
+            raise Broken(row[0], "what the entry's body is filed under was changed")
+        yield row, body
 
 
-def _compare_end(tx: Transaction, seq: int, head: str) -> VerifyResult:
-    end = tx.connection.execute(_LAST).one_or_none()
+def ends(tx: Transaction, chain: Chain) -> Iterator[Problem]:
+    """What is wrong with where the log ends, once the chain was followed to there."""
+    seq, end = chain.seq, tx.connection.execute(_LAST).one_or_none()
     if end is None:
-        return VerifyResult(seq, head, seq + 1, "the row that says where the log ends is missing")
-    if end.seq > seq:
-        return VerifyResult(seq, head, seq + 1, f"the log ends here, but {end.seq} entries were written")
-    if end.seq < seq:
-        return VerifyResult(end.seq, head, end.seq + 1, "the entry stands behind the end of the log")
-    if seq and end.head != head:
-        return VerifyResult(seq - 1, head, seq, "the entry's head is not the one the log ended with")
-    return VerifyResult(seq, head)
-
-
-def _problem(row: sa.RowMapping, prev: str) -> str | None:
-    if row["prev"] != prev:
-        return "the entry does not follow the one before it: one of the two was changed, inserted or moved"
-    if not all(isinstance(row[name], (int, str)) for name in _FIELDS) or row["head"] != _next_head(prev, row):
-        return "the entry was changed"
-    if row["body"] is None:
-        return "the entry's body is missing"
-    if not isinstance(row["body"], str) or row["body_commitment"] != commitment(str(row["salt"]), row["body"]):
-        return "the entry's body was changed"
-    if _named(row["body"]) != {"finding": row["finding"], "run": row["run"]}:
-        return "what the entry's body is filed under was changed"
-    return None
-
-
-def genesis(store_id: str) -> str:
-    """Head 0 of a store."""
-    return hashlib.sha256(_GENESIS + store_id.encode()).hexdigest()
-
-
-def commitment(salt: str, body: str) -> str:
-    """What an entry says of its body: it proves the body where that still stands, and tells nothing where not."""
-    return hashlib.sha256(_BODY + salt.encode() + b"\0" + body.encode()).hexdigest()
+        yield Problem(seq + 1, "the row that says where the log ends is missing")
+    elif end.seq > seq:
+        yield Problem(seq + 1, f"the log ends here, but {end.seq} entries were written")
+    elif end.seq < seq:
+        yield Problem(end.seq + 1, "the entry stands behind the end of the log")
+    elif seq and end.head != chain.head:
+        yield Problem(seq, "the entry's head is not the one the log ended with")
+    stray = tx.connection.execute(_STRAY_BODY).scalar()
+    if stray is not None:
+        yield Problem(stray, "a body stands here without its entry")
 
 
 def subject_of(store: Store, subject: str) -> str:
     """A subject as the log holds it: HMAC-SHA256 under the store's key."""
-    return hmac.new(store.key, f"reconcile/audit/1/subject|{subject}".encode(), hashlib.sha256).hexdigest()
+    return hmac.digest(store.key, f"reconcile/audit/1/subject|{subject}".encode(), "sha256").hex()
 
 
-def _next_head(prev: str, row: Mapping[Any, Any]) -> str:
-    leaf = hashlib.sha256(_LEAF + json_text({name: row[name] for name in _FIELDS}).encode()).digest()
-    return hashlib.sha256(_HEAD + prev.encode() + b"\0" + leaf).hexdigest()
+def _named(said: Mapping[str, Any]) -> dict[str, str | None]:
+    return {name: _name(said, name) for name in ("finding", "run")}
 
 
-def _named(body: str) -> dict[str, str | None]:
-    said = _parsed(body)
-    return {name: said.get(name) if isinstance(said.get(name), str) else None for name in ("finding", "run")}
+def _name(said: Mapping[str, Any], name: str) -> str | None:
+    found = said.get(name)
+    return found if isinstance(found, str) else None
 
 
 def _parsed(body: str) -> dict[str, Any]:
@@ -218,7 +239,7 @@ _MOVE = (
     .values(seq=sa.bindparam("end"), head=sa.bindparam("new_head"))
 )
 _CHAIN = (
-    sa.select(*_raw_audit.c, *(c for c in _raw_bodies.c if c.name != "seq"))
+    sa.select(*_raw_audit.c, *(_raw_bodies.c[name] for name in ("salt", "body", "finding", "run")))
     .join_from(_raw_audit, _raw_bodies, _raw_bodies.c.seq == _raw_audit.c.seq, isouter=True)
     .order_by(_raw_audit.c.seq)
 )

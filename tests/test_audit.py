@@ -13,9 +13,11 @@ from store_support import NOON, FixedClock, Program, in_parallel
 
 from reconcile import audit
 from reconcile.store import Store, Transaction, tables
+from reconcile.verifier import next_head
 
 SQLITE = "sqlite:///reconcile.db"
 LENGTH = 40
+FIELDS = ("seq", "at", "actor", "event", "subject", "body_commitment")
 PLACES = (1, 2, 17, LENGTH - 1, LENGTH)
 
 
@@ -126,7 +128,7 @@ def test_the_head_is_what_anybody_computes_from_the_documented_form(tmp_path: Pa
         row |= {"subject": audit.subject_of(store, "run:1"), "body_commitment": audit.commitment("aa", "{}")}
 
         assert audit.genesis("st_0") == GOLDEN[0]
-        assert audit._next_head(audit.genesis("st_0"), row) == GOLDEN[1]
+        assert next_head(audit.genesis("st_0"), *(row[name] for name in FIELDS)) == GOLDEN[1]
         assert tx.now.tzinfo is dt.UTC
 
 
@@ -213,9 +215,13 @@ def _edit_and_rehash(tx: Transaction, seq: int) -> int:
     """The next entry betrays it, or at the end of the log the head's row."""
     log = audit._raw_audit
     row = dict(tx.connection.execute(sa.select(log).where(log.c.seq == seq)).mappings().one())
-    head = audit._next_head(row["prev"], {**row, "actor": "mallory"})
+    head = hashed({**row, "actor": "mallory"})
     tx.connection.execute(sa.update(log).where(log.c.seq == seq).values(actor="mallory", head=head))
     return min(seq + 1, LENGTH)
+
+
+def hashed(row: dict[str, object]) -> str:
+    return next_head(*(row[name] for name in ("prev", *FIELDS)))  # type: ignore[arg-type]  # as they are stored
 
 
 def _shift(tx: Transaction, first: int, by: int) -> None:
@@ -238,7 +244,7 @@ def _insert_forged(tx: Transaction, seq: int) -> int:
     body = dict(tx.connection.execute(sa.select(bodies).where(bodies.c.seq == seq)).mappings().one())
     _shift(tx, seq, 1)
     row["actor"] = "mallory"
-    tx.connection.execute(sa.insert(log).values({**row, "head": audit._next_head(row["prev"], row)}))
+    tx.connection.execute(sa.insert(log).values({**row, "head": hashed(row)}))
     tx.connection.execute(sa.insert(bodies).values(body))
     return seq + 1
 

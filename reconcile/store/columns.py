@@ -77,4 +77,7 @@ class Document(TypeDecorator[Any]):
 
 def json_text(value: Any) -> str:
     """JSON with sorted keys, no spaces, ASCII: one text for one value. Raises TypeError or ValueError for others."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -1,0 +1,85 @@
+"""Checkpoints: heads of the audit log signed with Ed25519 by the store, in the transaction of the entry they cover.
+
+The key pair is derived from the store's secret, so there is no second file to keep, to copy to other hosts and to lose.
+Every hundredth entry is signed; `audit.checkpoint` signs the last one at the end of a run and once a minute.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from reconcile.store import Store, Transaction, tables
+from reconcile.verifier import EVERY, Mark
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+_BATCH = 1_000
+
+
+def public_key(store: Store) -> str:
+    """The store's public key: 64 hex digits. Anchors and exports name it; keep it where you keep such things."""
+    return _private(store).public_key().public_bytes_raw().hex()
+
+
+def mark(store: Store, seq: int, head: str, at: str) -> Mark:
+    """A head, signed. `at` is a canonical instant."""
+    key = _private(store)
+    signer = key.public_key().public_bytes_raw().hex()
+    bare = Mark(store.id, store.epoch, seq, head, at, signer, "")
+    return Mark(store.id, store.epoch, seq, head, at, signer, key.sign(bare.signed).hex())
+
+
+def write(tx: Transaction, heads: list[tuple[int, str, str]]) -> None:
+    """Sign and keep these heads (entry, head, time)."""
+    rows = []
+    for seq, head, at in heads:
+        said = mark(tx.store, seq, head, at).to_json()
+        rows.append({name: value for name, value in said.items() if name != "store"})
+    tx.connection.execute(sa.insert(_raw), rows)
+
+
+def last(tx: Transaction) -> Mark | None:
+    """The newest checkpoint."""
+    row = tx.connection.execute(_NEWEST).mappings().one_or_none()
+    return None if row is None else _mark(tx.store, row)
+
+
+def get(tx: Transaction, seq: int) -> Mark | None:
+    """The checkpoint of that entry."""
+    row = tx.connection.execute(sa.select(_raw).where(_raw.c.seq == seq)).mappings().one_or_none()
+    return None if row is None else _mark(tx.store, row)
+
+
+def all_of(tx: Transaction) -> Iterator[Mark]:
+    """Every checkpoint as it stands, oldest first, streamed."""
+    found = tx.connection.execution_options(yield_per=_BATCH).execute(sa.select(_raw).order_by(_raw.c.seq))
+    for row in found.mappings():
+        yield _mark(tx.store, row)
+
+
+def due_within(first: int, end: int) -> range:
+    """The entries among these that are to be signed."""
+    return range(-(-first // EVERY) * EVERY, end + 1, EVERY)
+
+
+def _private(store: Store) -> Ed25519PrivateKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415 - see below
+
+    # cryptography takes longer to load than a short command to run, and most write less than a checkpoint
+    seed = hmac.new(store.key, f"reconcile/audit/1/signing-key|{store.id}".encode(), hashlib.sha256).digest()
+    return Ed25519PrivateKey.from_private_bytes(seed)
+
+
+def _mark(store: Store, row: sa.RowMapping) -> Mark:
+    said: dict[str, Any] = {name: row[name] for name in Mark.__dataclass_fields__ if name != "store"}
+    return Mark(store.id, **said)
+
+
+_raw = sa.table("checkpoints", *(sa.column(c.name) for c in tables.checkpoints.c))
+_NEWEST = sa.select(_raw).order_by(_raw.c.seq.desc()).limit(1)

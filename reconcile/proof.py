@@ -1,0 +1,289 @@
+"""The whole proof of the audit log: its chain, its signatures, its anchors, and that state and log explain each other.
+
+The log is streamed once, in bounded memory. Every change of a state is an entry that says `from` and `to`, so the sum
+of H(thing, to) - H(thing, from) over all entries is the sum of H(thing, last to), and has to be the same over the rows
+of the state. The sums are kept in some thousand buckets under a key of this process; only where one is off, the things in
+it are looked at one by one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile import audit, checkpoints
+from reconcile.anchors.base import Anchor, AnchorError, Readable, Torn
+from reconcile.store import Store, Transaction, tables
+from reconcile.verifier import ERASED, RESTORED, Broken, Chain, Mark, Marks, Problem, first
+
+_OWN = "the log's own checkpoints"
+_BUCKETS = 4_096
+_BATCH = 1_000
+
+Thing = tuple[str, str]
+"""What has a state: `finding` or `bundle`, and its id."""
+
+
+@dataclass(frozen=True)
+class AnchorSeen:
+    """What an anchor held. `last` is the newest entry it covers; `problem` why it could not be read."""
+
+    name: str
+    heads: int = 0
+    last: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was found; `problem` is the first thing wrong. Entries up to `signed` and `anchored` are covered by those."""
+
+    entries: int
+    head: str
+    public_key: str
+    problem: Problem | None
+    signed: int = 0
+    anchored: int = 0
+    anchors: tuple[AnchorSeen, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def intact(self) -> bool:
+        return self.problem is None
+
+
+def prove(store: Store, anchors: Mapping[str, Anchor]) -> Proof:
+    """Verify everything that can be: see docs/audit.md for what that proves. Raises a StoreError."""
+    with store.read() as tx:
+        until = {name: _written_until(tx, name) for name in anchors}
+    marks = Marks(store.id, checkpoints.public_key(store))
+    seen, remarks = _read(store, anchors, marks)
+    with store.read() as tx:
+        marks.add(_OWN, checkpoints.all_of(tx))
+        chain, problems = _follow(tx, marks)
+        held = [(name, until[name]) for name in anchors if marks.heads.get(_called(name)) is not None]
+        problems += [one for name, end in held for one in _lost(tx, name, end, marks)]
+        remarks += _restored(chain, marks)
+    covered = {name: _last_right(marks, name, chain) for name in marks.heads}
+    return Proof(
+        entries=chain.seq,
+        head=chain.head,
+        public_key=checkpoints.public_key(store),
+        problem=first(problems),
+        signed=covered[_OWN],
+        anchored=max((seq for name, seq in covered.items() if name != _OWN), default=0),
+        anchors=tuple(_with_last(one, covered) for one in seen),
+        remarks=tuple(remarks),
+    )
+
+
+def _called(anchor: str) -> str:
+    return f"the anchor {anchor!r}"
+
+
+def _with_last(one: AnchorSeen, covered: Mapping[str, int]) -> AnchorSeen:
+    return AnchorSeen(one.name, one.heads, covered.get(_called(one.name), 0), one.problem)
+
+
+def _last_right(marks: Marks, source: str, chain: Chain) -> int:
+    return max((seq for (_, seq), head in marks.heads[source].items() if chain.heads.get(seq) == head), default=0)
+
+
+# The anchors
+
+
+def _read(store: Store, anchors: Mapping[str, Anchor], marks: Marks) -> tuple[list[AnchorSeen], list[str]]:
+    seen, remarks = [], []
+    for name, place in anchors.items():
+        torn: list[Torn] = []
+        try:
+            if not isinstance(place, Readable):
+                raise AnchorError(name, "cannot be read back")  # noqa: TRY301 - told like any other
+            marks.add(_called(name), _heads(place.read(store.id), torn))
+        except AnchorError as error:
+            marks.heads.pop(_called(name), None)
+            seen.append(AnchorSeen(name, problem=str(error)))
+            continue
+        seen.append(AnchorSeen(name, heads=len(marks.heads[_called(name)])))
+        remarks += [f"{_called(name)}: {one.where}, is no signed head" for one in torn[:3]]
+    return seen, remarks
+
+
+def _heads(found: Iterator[Mark | Torn], torn: list[Torn]) -> Iterator[Mark]:
+    for one in found:
+        if isinstance(one, Torn):
+            torn.append(one)
+        else:
+            yield one
+
+
+def _written_until(tx: Transaction, name: str) -> int:
+    """The newest entry whose head the anchor is known to have taken, before it is read."""
+    mine = tables.anchors.c
+    newest = sa.select(sa.func.max(mine.seq)).where(mine.anchor == name, mine.status == "written")
+    return tx.connection.execute(newest).scalar() or 0
+
+
+def _lost(tx: Transaction, name: str, until: int, marks: Marks) -> Iterator[Problem]:
+    """The first head that the anchor took and does not hold any more."""
+    held = {seq for _, seq in marks.heads[_called(name)]}
+    mine = tables.anchors.c
+    wrote = sa.select(mine.seq).where(mine.anchor == name, mine.status == "written", mine.seq <= until)
+    for seq in tx.connection.execution_options(yield_per=_BATCH).execute(wrote.order_by(mine.seq)).scalars():
+        if seq not in held:
+            yield Problem(seq, f"{_called(name)} took the head of this entry, and does not hold it any more")
+            return
+
+
+def _restored(chain: Chain, marks: Marks) -> list[str]:
+    """What a restore ended, and what is of other stores."""
+    said = [f"{source} also holds {count:,} heads of other stores" for source, count in marks.strangers.items()]
+    for one in chain.restores:
+        gone = {seq for kept in marks.heads.values() for epoch, seq in kept if epoch < one.epoch and seq >= one.seq}
+        if gone:
+            said.append(f"a restore at entry {one.seq:,} ended the entries {one.seq:,} to {max(gone):,} of before")
+    return said
+
+
+# The log and the state
+
+
+@dataclass
+class _Sums:
+    """For each bucket of things, H of the states the log says they have, minus H of those they have."""
+
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(16))
+    of: list[int] = field(default_factory=lambda: [0] * _BUCKETS)
+
+    def add(self, thing: Thing, state: str | None, sign: int) -> None:
+        if state is not None:
+            text = f"{thing[0]}\0{thing[1]}\0{state}".encode(errors="surrogatepass")
+            digest = hashlib.blake2b(text, digest_size=12, key=self.secret).digest()
+            self.of[_bucket(thing)] += sign * int.from_bytes(digest, "big")
+
+    @property
+    def off(self) -> frozenset[int]:
+        return frozenset(number for number, value in enumerate(self.of) if value)
+
+
+def _bucket(thing: Thing) -> int:
+    return zlib.crc32(thing[1].encode(errors="surrogatepass")) % _BUCKETS
+
+
+def _follow(tx: Transaction, marks: Marks) -> tuple[Chain, list[Problem]]:
+    chain = Chain(tx.store.id, marks.wanted)
+    sums, forged = _Sums(), None
+    try:
+        for row, body in audit.follow(tx, chain):
+            if body is None:
+                continue
+            if forged is None and not _is_about(tx.store, row[3], row[4], body):
+                forged = Problem(row[0], "the entry was not written by this store: its subject is not under its key")
+            for _, thing, was, to in _moves(row[0], row[3], body):
+                sums.add(thing, to, 1)
+                sums.add(thing, was, -1)
+    except Broken as broken:
+        found = [broken.problem, *marks.compare(chain, whole=False)]
+        return chain, found if forged is None else [*found, forged]
+    problems = [*audit.ends(tx, chain), *chain.bodies(), *marks.compare(chain), *marks.unsigned(_OWN, chain)]
+    problems += [forged] if forged is not None else []
+    for thing, state in _standing(tx):
+        sums.add(thing, state, -1)
+    if sums.off:
+        problems += _unexplained(tx, sums.off, chain.seq)
+    return chain, problems + list(_odd_effects(tx, chain.seq))
+
+
+def _is_about(store: Store, event: str, subject: str, body: Mapping[str, Any]) -> bool:
+    """Where the body says what the entry is about, its subject is the HMAC of that, which takes the store's key."""
+    clear = None
+    if event.startswith("finding."):
+        clear = body.get("finding")
+    elif event == RESTORED:
+        clear = f"store:{store.id}"
+    elif event == ERASED:
+        clear = f"erasure:{body.get('erasure')}"
+    return not isinstance(clear, str) or audit.subject_of(store, clear) == subject
+
+
+def _moves(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[int, Thing, str | None, str]]:
+    """The changes of states that an entry tells: its own, or those of entries whose bodies it says were erased."""
+    if event == ERASED:
+        for one in body["entries"]:
+            yield from _moves(one["seq"], "", one)
+        return
+    for name, was, to in body.get("bundles", ()) if isinstance(body.get("bundles"), list) else ():
+        yield seq, ("bundle", name), was, to
+    to = body.get("to")
+    if not isinstance(to, str):
+        return
+    for kind in ("bundle", "finding"):
+        name = body.get(kind)
+        if isinstance(name, str):
+            yield seq, (kind, name), body.get("from"), to
+            return
+
+
+def _standing(tx: Transaction) -> Iterator[tuple[Thing, str]]:
+    for kind, table in (("finding", tables.findings), ("bundle", tables.bundles)):
+        rows = tx.connection.execution_options(yield_per=_BATCH).execute(sa.select(table.c.id, table.c.state))
+        for name, state in rows:
+            yield (kind, name), state
+
+
+def _unexplained(tx: Transaction, off: frozenset[int], end: int) -> Iterator[Problem]:
+    """Which things of these buckets the log does not explain, each at the last entry about it."""
+    said: dict[Thing, tuple[int, str]] = {}
+    for row, body in audit.follow(tx, Chain(tx.store.id)):
+        for seq, thing, _, to in _moves(row[0], row[3], body or {}):
+            if _bucket(thing) in off and seq >= said.get(thing, (0, ""))[0]:
+                said[thing] = (seq, to)
+    for thing, state in _standing(tx):
+        if _bucket(thing) not in off:
+            continue
+        kind, name = thing
+        seq, to = said.pop(thing, (0, ""))
+        if not seq:
+            yield Problem(end + 1, f"the {kind} {name} stands in the state, and no entry tells of it")
+        elif to != state:
+            yield Problem(seq, f"the {kind} {name} is {state}, and the last entry about it says {to}")
+    for (kind, name), (seq, _) in said.items():
+        yield Problem(seq, f"the {kind} {name} of this entry is not in the state")
+
+
+def _odd_effects(tx: Transaction, end: int) -> Iterator[Problem]:
+    """Operations that are not in the state of their bundle."""
+    row = tx.connection.execute(_ODD).first()
+    if row is not None:
+        said = f"an operation of the bundle {row.bundle} is {row.state}, and the bundle is {row.stands}"
+        seq = _last_entry(tx, row.bundle) or end
+        yield Problem(seq, said)
+
+
+def _last_entry(tx: Transaction, bundle: str) -> int | None:
+    for row, body in _backwards(tx):
+        if any(thing == ("bundle", bundle) for _, thing, _, _ in _moves(row.seq, row.event, body)):
+            return int(row.seq)
+    return None
+
+
+def _backwards(tx: Transaction) -> Iterator[tuple[Any, dict[str, Any]]]:
+    log, bodies = tables.audit, tables.audit_bodies
+    query = sa.select(log.c.seq, log.c.event, bodies.c.body).join(bodies, bodies.c.seq == log.c.seq)
+    for row in tx.connection.execution_options(yield_per=_BATCH).execute(query.order_by(log.c.seq.desc())):
+        yield row, row.body
+
+
+_ODD = (
+    sa.select(tables.effects.c.bundle, tables.effects.c.state, tables.bundles.c.state.label("stands"))
+    .join(tables.bundles, tables.bundles.c.id == tables.effects.c.bundle)
+    .where(tables.effects.c.state != tables.bundles.c.state)
+    .order_by(tables.effects.c.bundle)
+    .limit(1)
+)
