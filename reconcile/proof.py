@@ -2,8 +2,8 @@
 
 The log is streamed once, in bounded memory. Every change of a state is an entry that says `from` and `to`, so the sum
 of H(thing, to) - H(thing, from) over all entries is the sum of H(thing, last to), and has to be the same over the rows
-of the state. The sums are kept in some thousand buckets under a key of this process; only where one is off, the things in
-it are looked at one by one.
+of the state. The sums are kept in some thousand buckets under a key of this process; only where one is off, the things
+in it are looked at one by one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class AnchorSeen:
 
 @dataclass(frozen=True)
 class Proof:
-    """What was found; `problem` is the first thing wrong. Entries up to `signed` and `anchored` are covered by those."""
+    """What was found; `problem` is the first thing wrong. `signed`, `anchored`: the last entry those cover."""
 
     entries: int
     head: str
