@@ -1,13 +1,19 @@
-"""What a person stopped: a job, or everything. Checked where work begins, and between two rules of a run."""
+"""What a person stopped: a job or everything, and the cleaning of a rule or in a source.
+
+A job's pause is checked where work begins and between two rules of a run, all of them, with maintenance windows, in
+the transaction that lets a cleaning go out.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from reconcile import audit
+from reconcile import audit, maintenance
+from reconcile.maintenance import Window
 from reconcile.store import Transaction
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import pauses
@@ -19,6 +25,30 @@ EVERYTHING = "everything"
 def of_job(name: str) -> str:
     """How a paused job is called."""
     return f"job:{name}"
+
+
+def of_rule(name: str) -> str:
+    """How the paused cleaning of a rule is called; it is checked all the same."""
+    return f"rule:{name}"
+
+
+def of_source(name: str) -> str:
+    """How the paused cleaning in a source is called; it is read all the same."""
+    return f"source:{name}"
+
+
+_WORDS = {"job": "Job", "rule": "Cleaning by rule", "source": "Cleaning in source"}
+
+
+def in_words(subject: str) -> str:
+    """What a subject is, at the beginning of a sentence."""
+    kind, _, name = subject.partition(":")
+    return "Everything" if subject == EVERYTHING else f"{_WORDS[kind]} {name!r}"
+
+
+def _option(subject: str) -> str:
+    kind, _, name = subject.partition(":")
+    return "--all" if subject == EVERYTHING else name if kind == "job" else f"--{kind} {name}"
 
 
 @dataclass(frozen=True)
@@ -33,12 +63,11 @@ class Pause:
 
     @property
     def sentence(self) -> str:
-        what = "Everything" if self.subject == EVERYTHING else f"Job {self.subject.removeprefix('job:')!r}"
         until = f", until {self.until:%d %b %Y %H:%M} UTC" if self.until else ""
-        resume = "--all" if self.subject == EVERYTHING else self.subject.removeprefix("job:")
+        since = f"{self.since:%d %b %Y %H:%M} UTC{until}"
         return (
-            f"{what} is paused by {self.by} since {self.since:%d %b %Y %H:%M} UTC{until}: {self.reason}. "
-            f"`reconcile resume {resume}` lets it run again"
+            f"{in_words(self.subject)} is paused by {self.by} since {since}: {self.reason}. "
+            f"`reconcile resume {_option(self.subject)}` lets it go on"
         )
 
 
@@ -74,6 +103,18 @@ def active(tx: Transaction) -> dict[str, Pause]:
     query = sa.select(pauses.c.subject, pauses.c.reason, pauses.c.by, pauses.c.since, pauses.c.until)
     found = [Pause(*row) for row in tx.connection.execute(query)]
     return {one.subject: one for one in found if one.until is None or one.until > tx.now}
+
+
+def closed(tx: Transaction, windows: Iterable[Window], *, source: str, rule: str, job: str | None) -> str | None:
+    """Why nothing is cleaned there now, as a sentence: it is paused, or in maintenance; None when nothing says so.
+
+    To be asked in the transaction that writes `sent`: what is sent later than a pause is kept from being sent.
+    """
+    paused = active(tx)
+    for subject in (EVERYTHING, of_source(source), of_rule(rule), *([of_job(job)] if job else ())):
+        if subject in paused:
+            return paused[subject].sentence
+    return maintenance.closed(windows, source, tx.now)
 
 
 def refuse(tx: Transaction, job: str) -> None:

@@ -21,13 +21,19 @@ if TYPE_CHECKING:
 
 Job = Annotated[str | None, typer.Argument(help="The job.", metavar="[JOB]")]
 Everything = Annotated[bool, typer.Option("--all", help="All jobs, those to come too.")]
+OfRule = Annotated[
+    str | None, typer.Option("--rule", help="The cleaning of this rule; it is checked all the same.", metavar="RULE")
+]
+OfSource = Annotated[
+    str | None, typer.Option("--source", help="Cleaning in this source; it is read all the same.", metavar="SOURCE")
+]
 
 
 def register(app: typer.Typer) -> None:
     app.command(help="Run jobs at their times, until told to stop.")(serve)
     app.command(help="List the jobs: when each is due, and how it stands.")(jobs)
-    app.command(help="Stop a job, now and from now on.")(pause)
-    app.command(help="Let what is paused run again.")(resume)
+    app.command(help="Stop a job, or cleaning, now and from now on.")(pause)
+    app.command(help="Let what is paused go on.")(resume)
 
 
 def serve(
@@ -122,6 +128,8 @@ def _when(job: JobConfig) -> str | None:
 def pause(
     job: Job = None,
     everything: Everything = False,
+    rule: OfRule = None,
+    source: OfSource = None,
     reason: Annotated[str, typer.Option("--reason", help="Why; shown wherever the pause is.")] = "no reason given",
     until: Annotated[
         str | None, typer.Option("--until", help="Until a time, or for so long: 2h, 3d.", metavar="T")
@@ -136,7 +144,7 @@ def pause(
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
-        subject = _subject(application, job, everything)
+        subject = _subject(application, job, everything, rule, source)
         end = None if until is None else people.moment(until, application.project.timezone, "--until")
         with application.store.begin() as tx:
             one = pauses.pause(tx, subject, reason=reason, by=people.person(), until=end)
@@ -149,6 +157,8 @@ def pause(
 def resume(
     job: Job = None,
     everything: Everything = False,
+    rule: OfRule = None,
+    source: OfSource = None,
     clock: Annotated[bool, typer.Option("--clock", help="The clock is right: catch up what it jumped over.")] = False,
     config: Config = FILE,
     json: AsJson = False,
@@ -160,9 +170,9 @@ def resume(
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
-        if clock and (job or everything):
+        if clock and (job or everything or rule or source):
             raise typer.BadParameter("it stands alone, without a job and --all", param_hint="--clock")
-        subject = "clock" if clock else _subject(application, job, everything)
+        subject = "clock" if clock else _subject(application, job, everything, rule, source)
         with application.memory.begin() as tx:
             if clock:
                 done = scheduler.confirm_clock(tx, application.project, people.person()) is not None
@@ -171,14 +181,27 @@ def resume(
     if json:
         out.emit({"subject": subject, "resumed": done})
     elif done:
-        out.say(f"{subject.removeprefix('job:')} goes on")
+        out.say(f"{_called(subject)} goes on")
     else:
-        out.note(f"{subject.removeprefix('job:')} was not held up; nothing was changed")
+        out.note(f"{_called(subject)} was not held up; nothing was changed")
 
 
-def _subject(application: Application, job: str | None, everything: bool) -> str:
+def _called(subject: str) -> str:
     from reconcile import pauses
 
-    if (job is None) != everything:
-        raise typer.BadParameter("name a job, or give --all; not both", param_hint="JOB")
+    kind, _, name = subject.partition(":")
+    return pauses.in_words(subject) if kind in ("rule", "source") else name or subject
+
+
+def _subject(application: Application, job: str | None, everything: bool, rule: str | None, source: str | None) -> str:
+    from reconcile import pauses
+
+    if sum((job is not None, everything, rule is not None, source is not None)) != 1:
+        raise typer.BadParameter("name a job, or give one of --all, --rule and --source", param_hint="JOB")
+    if rule is not None:
+        application.require("rule", rule, tuple(application.project.rules))
+        return pauses.of_rule(rule)
+    if source is not None:
+        application.require("source", source, tuple(application.project.sources))
+        return pauses.of_source(source)
     return pauses.EVERYTHING if job is None else pauses.of_job(application.job(job).name)
