@@ -26,6 +26,7 @@ DEFAULT_RETRY = "patient"
 
 _ANYTIME = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)  # what is asked of an approval does not depend on time
 _SHORTEST_EXPIRY = dt.timedelta(minutes=1)
+_NAMES_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
 def _listed(value: Any) -> Any:
@@ -51,7 +52,7 @@ class Clean(Strict):
     triggers: Literal["known"] | None = Field(
         default=None, description="`known` says that the table's triggers may fire without anybody being asked."
     )
-    ignore_drift: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
+    ignore_drift: Annotated[tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)] = Field(
         default=(), description="Columns that may change between the plan and its execution."
     )
     bundle_rows: int = Field(default=1000, ge=1, le=100_000, description="More rows than this for one group: people.")

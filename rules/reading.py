@@ -136,6 +136,8 @@ def _sentence(error: Any, node: Node, secrets: Secrets) -> str:
         return str(context["error"])
     if kind in ("literal_error", "enum"):
         return _choice(value, context["expected"])
+    if kind.startswith("union_tag"):
+        return _tag(node, context)
     if kind in _BOUNDS:
         return f"{value} must be {_BOUNDS[kind]} {context[_LIMITS[kind]]}"
     if kind in ("too_short", "string_too_short"):
@@ -163,6 +165,15 @@ def _at_fault(place: Place, said: str) -> Position:
     inside = (one for _, one in walk(place.node) if isinstance(one, ScalarNode) and one.text)
     quoted = next((one.at for one in inside if f"`{one.text}`" in said), None)
     return quoted or (place.key_at if isinstance(place.node, MapNode) else place.node.at)
+
+
+def _tag(node: Node, context: Mapping[str, Any]) -> str:
+    """A mapping whose kind tells what else may stand in it."""
+    key = context["discriminator"].strip("'")
+    known = re.findall(r"'([^']*)'", context.get("expected_tags", ""))
+    if not known:
+        return f"needs `{key}`, which says what it is; add it" if isinstance(node, MapNode) else "must be a mapping"
+    return f"`{short(str(context['tag']))}` is not a {key}; {suggestion(str(context['tag']), known)}"
 
 
 def _choice(value: str, expected: str) -> str:

@@ -91,6 +91,7 @@ class _Loading:
         jobs = self._all("jobs", lambda name, entry: self._job(name, entry, top))
         channels = self._all("channels", self._channel)
         self._check_alerts()
+        self._check_anchors(top)
         self._check_after(jobs)
         if any(job.watch for job in jobs.values()):
             self._check_watched(jobs, datasets)
@@ -131,6 +132,7 @@ class _Loading:
             maintenance=tuple(one.window(top.timezone) for one in top.maintenance),
             undo_window=top.undo_window,
             encryption_key=top.encryption_key,
+            audit=top.audit,
         )
 
     def _all(self, section: str, make: Callable[[str, Entry], Any]) -> dict[str, Any]:
@@ -275,6 +277,23 @@ class _Loading:
             if one not in self.sections["channels"]:
                 self._tell_unknown(at, "channel", one, self.sections["channels"])
 
+    def _check_anchors(self, top: TopSettings | None) -> None:
+        """An anchor in Slack is written with the channel's own token."""
+        for name, anchor in top.audit.anchors.items() if top else ():
+            channel = getattr(anchor, "channel", None)
+            if channel is None:
+                continue
+            at = locate(self.sections.top.entries["audit"].node, ("anchors", name, "channel")).node.at
+            if channel not in self.sections["channels"]:
+                self._tell_unknown(at, "channel", channel, self.sections["channels"])
+                continue
+            said = {key: one.node for key, one in _entries(self.sections["channels"][channel])}
+            kind = said.get("type")
+            if not isinstance(kind, ScalarNode) or kind.text != "slack" or "token" not in said:
+                self.sections.tell(
+                    at, f"channel `{short(channel)}` cannot hold an anchor; name one of Slack with a `token`"
+                )
+
     def _check_after(self, jobs: Mapping[str, JobConfig]) -> None:
         """Jobs that wait for each other in a circle would never run."""
         for name, job in jobs.items():
@@ -377,8 +396,12 @@ def _dataset_expressions(node: Node) -> Iterator[Problem]:
                 yield from expression_problems(entry.node, {"is": parse})
 
 
+def _entries(entry: Entry) -> Iterable[tuple[str, Entry]]:
+    return entry.node.entries.items() if isinstance(entry.node, MapNode) else ()
+
+
 def _keys(entry: Entry) -> set[str]:
-    return set(entry.node.entries) if isinstance(entry.node, MapNode) else set()
+    return {key for key, _ in _entries(entry)}
 
 
 def _names_in(node: Node) -> Iterator[tuple[Position, str]]:

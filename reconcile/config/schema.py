@@ -117,13 +117,17 @@ def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
     """
     if "$ref" in schema:
         return _plain({**definitions[schema["$ref"].rsplit("/", 1)[-1]], **_without(schema, "$ref")}, definitions)
-    plain = _without(schema, "$defs", "title", *(["default"] if schema.get("default", "") is None else []))
+    plain = _without(
+        schema, "$defs", "title", "discriminator", *(["default"] if schema.get("default", "") is None else [])
+    )
     for key in _MAPS:
         if key in plain:
             plain[key] = {name: _plain(one, definitions) for name, one in plain[key].items()}
     for key in _SCHEMAS:
         if isinstance(plain.get(key), dict):
             plain[key] = _plain(plain[key], definitions)
+    if "oneOf" in plain:  # told apart by a word that each of them has, so that no two can fit
+        plain["anyOf"] = plain.pop("oneOf")
     for key in _LISTS:
         if key in plain:
             plain[key] = [_plain(one, definitions) for one in plain[key] if one.get("type") != "null"]

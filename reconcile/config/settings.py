@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJsonSchema, model_validator
 
+from reconcile.anchors.settings import AuditSettings
 from reconcile.config.cleaning import LinkEntry, MaintenanceEntry, RetryTemplate
 from reconcile.config.values import (
     DEFAULT_LISTEN,
@@ -124,6 +125,9 @@ class TopSettings(Strict):
         WithJsonSchema(NAMES_SCHEMA),
     ] = Field(
         default=(), description="Seals what was there before in the state; of several, the first seals and all open."
+    )
+    audit: AuditSettings = Field(
+        default_factory=AuditSettings, description="Where signed heads of the audit log are written down, outside."
     )
 
 
@@ -361,6 +365,7 @@ class Project:
     maintenance: tuple[Window, ...] = ()
     undo_window: dt.timedelta = dt.timedelta(days=30)
     encryption_key: tuple[SecretStr, ...] = ()
+    audit: AuditSettings = field(default_factory=AuditSettings)
 
     @property
     def encryption_keys(self) -> tuple[bytes, ...]:
