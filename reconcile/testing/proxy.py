@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import socket
+import struct
 import threading
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -26,11 +27,17 @@ class _Pair:
     client: socket.socket
     target: socket.socket
     replies_left: int | None = None
+    is_heard: bool = True
+    is_reset: bool = False
 
-    def cut(self) -> None:
+    def cut(self, *, reset: bool = False) -> None:
+        """With `reset` the sockets, once closed, send RST instead of FIN."""
+        self.is_reset = self.is_reset or reset
         for one in (self.client, self.target):
             with contextlib.suppress(OSError):  # it is cut already
-                one.shutdown(socket.SHUT_RDWR)
+                if reset:
+                    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                one.shutdown(socket.SHUT_RD if self.is_reset else socket.SHUT_RDWR)
 
 
 @dataclass
@@ -38,6 +45,9 @@ class _Fault:
     way: _Way = _Way.PASS
     seconds: float = 0
     replies_left: int | None = None
+    unanswered: bytes | None = None
+    skip: int = 0
+    resets: bool = False
     changed: threading.Condition = field(default_factory=threading.Condition)
 
 
@@ -55,6 +65,8 @@ class TcpProxy:
         self._closed = False
         self.connections = 0
         """How many were accepted so far."""
+        self.dropped = 0
+        """How many replies were dropped by `drop_reply_to`."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.host, self.port = self._listener.getsockname()
         threading.Thread(target=self._accept, name="proxy", daemon=True).start()
@@ -83,6 +95,17 @@ class TcpProxy:
         """
         self._becomes(_Fault(replies_left=size))
 
+    def drop_reply_to(self, words: bytes, *, skip: int = 0) -> None:
+        """Once a client says these words (`COMMIT`), in whatever letters, its connection is cut as soon as the target
+        has answered, and the answer is not handed on. The first `skip` times are let through. Once; `dropped` counts.
+        """
+        self._becomes(_Fault(unanswered=words.upper(), skip=skip))
+
+    def reset(self) -> None:
+        """Reset every connection at once, on both sides (RST), and every new one as soon as it is accepted."""
+        self._becomes(_Fault(_Way.CUT, resets=True))
+        self._cut_all()
+
     def close(self) -> None:
         """Stop listening and cut every connection. Safe to call twice."""
         self._closed = True
@@ -109,7 +132,7 @@ class TcpProxy:
         with self._fault.changed:
             pairs = list(self._pairs)
         for pair in pairs:
-            pair.cut()
+            pair.cut(reset=self._fault.resets)
 
     def _accept(self) -> None:
         while not self._closed:
@@ -146,6 +169,10 @@ class TcpProxy:
                 self._wait_while_silent()
                 if self._fault.way is _Way.CUT or not self._waited(self._fault):
                     break
+                if source is pair.client:
+                    self._listen(pair, data)
+                elif not pair.is_heard:
+                    break
                 passing = self._passing(pair, data) if source is pair.target else data
                 sink.sendall(passing)
                 if len(passing) < len(data):
@@ -154,6 +181,18 @@ class TcpProxy:
             return  # cut by the other direction, or from outside
         finally:
             pair.cut()
+
+    def _listen(self, pair: _Pair, said: bytes) -> None:
+        """Whether these are the words after which this client hears nothing any more."""
+        with self._fault.changed:
+            if self._fault.unanswered is None or self._fault.unanswered not in said.upper():
+                return
+            if self._fault.skip:
+                self._fault.skip -= 1
+                return
+            pair.is_heard = False
+            self.dropped += 1
+            self._fault.unanswered = None
 
     def _passing(self, pair: _Pair, reply: bytes) -> bytes:
         with self._fault.changed:
