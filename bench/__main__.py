@@ -63,10 +63,10 @@ sources: {{files: {{type: files, root: "{path.parent}"}}}}
 datasets: {{charges: {{source: files, path: {path.name}, id: id}}}}
 rules: {{twin: {{kind: duplicates, dataset: charges, key: [{{email: [mailbox]}}, order_id, amount]}}}}
 """
-        base = contender("duckdb_hash", str(path))
+        base = contender("duckdb_checked", str(path))
         whole = [
             base,
-            contender("duckdb_checked", str(path)),
+            contender("duckdb_hash", str(path)),
             reconcile("reconcile run --dry-run", configuration, "--dry-run"),
             reconcile("reconcile run (findings stored, audited)", configuration),
             contender("duckdb_window", str(path)),
@@ -74,7 +74,8 @@ rules: {{twin: {{kind: duplicates, dataset: charges, key: [{{email: [mailbox]}},
             contender("pandas_duplicated", str(path)),
         ]
         interleave(whole, runs)
-        parts.append(f"### {path.suffix[1:]}, {rows:,} rows\n\n{agree(whole)}\n\n{table(whole, base)}")
+        same = "duckdb_checked gives the answer of a run: ids checked, and who took no part; the others only the records."
+        parts.append(f"### {path.suffix[1:]}, {rows:,} rows\n\n{agree(whole)} {same}\n\n{table(whole, base)}")
     return "\n\n".join(parts)
 
 
