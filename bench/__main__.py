@@ -74,7 +74,7 @@ rules: {{twin: {{kind: duplicates, dataset: charges, key: [{{email: [mailbox]}},
             contender("pandas_duplicated", str(path)),
         ]
         interleave(whole, runs)
-        same = "duckdb_checked gives the answer of a run: ids checked, and who took no part; the others only the records."
+        same = "duckdb_checked says what a run says: ids unique, who took no part; the others only the records."
         parts.append(f"### {path.suffix[1:]}, {rows:,} rows\n\n{agree(whole)} {same}\n\n{table(whole, base)}")
     return "\n\n".join(parts)
 
