@@ -93,6 +93,40 @@ class RuleNotice:
 
 
 @dataclass(frozen=True)
+class CleaningNotice:
+    """What Reconcile did about a rule's findings, or proposes: counts of findings.
+
+    `awaiting`, `quarantined` and `failed` wait for a person and are told now; `findings` are some of those. `cleaned`,
+    `stale` (the records changed, so nothing was done) and `waiting` (tried again later) are this run's. `stopped` is
+    why nothing more was done by itself. `undo` is the command that takes back what was done.
+    """
+
+    rule: str
+    severity: str
+    dataset: str
+    awaiting: int = 0
+    quarantined: int = 0
+    failed: int = 0
+    cleaned: int = 0
+    stale: int = 0
+    waiting: int = 0
+    money: Mapping[str, Decimal] = field(default_factory=dict)
+    stopped: str | None = None
+    undo: str | None = None
+    findings: tuple[GroupNotice, ...] = ()
+    owner: str | None = None
+
+    @property
+    def asks(self) -> int:
+        """How many findings wait for a person."""
+        return self.awaiting + self.quarantined + self.failed
+
+    @property
+    def is_told(self) -> bool:
+        return bool(self.asks or self.cleaned or self.stale or self.stopped)
+
+
+@dataclass(frozen=True)
 class FailureNotice:
     """Something that could not be checked: it must never look like "clean"."""
 
@@ -139,6 +173,7 @@ class Notice:
     created: dt.datetime | None = None
     timezone: str = "UTC"
     trouble: TroubleNotice | None = None
+    cleaning: tuple[CleaningNotice, ...] = ()
 
 
 @dataclass(frozen=True)

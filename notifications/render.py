@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from notifications import trouble, words
+from notifications import cleaning, trouble, words
 from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.document import Document, Line, Section, Span
 
@@ -45,13 +45,14 @@ def document(notice: Notice, room: Room) -> Document:
         return Document(headline(notice), about, (trouble.section(notice, notice.trouble), *_rest(notice, ())))
     rules = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
     failures = tuple(_failures(notice))
-    rest = tuple(_rest(notice, rules))
+    asked = tuple(cleaning.asked(notice, lambda group: _group(group, notice)))
+    rest = (*cleaning.done(notice), *_rest(notice, rules))
     details = _details(notice, rules, room)
-    left = room.units - sum(section.size() for section in (*failures, *rest))
+    left = room.units - sum(section.size() for section in (*failures, *asked, *rest))
     return Document(
         headline=headline(notice),
         about=_about(notice),
-        sections=(*failures, *_fitting(notice, rules, room, left, details), *rest),
+        sections=(*failures, *asked, *_fitting(notice, rules, room, left, details), *rest),
         details=tuple(details.values()),
     )
 
@@ -65,13 +66,16 @@ def headline(notice: Notice) -> str:
     failed = [failure for failure in notice.failures if not failure.ended]
     told = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
     parts = [_could_not(failed)] if failed else []
+    parts += cleaning.in_short(notice)
     all_first = len(told) > 1 and all(rule.first_run for rule in told)
     found = [_short(rule, notice, alone=len(told) == 1, said=all_first) for rule in told[:_HEADLINE_RULES]]
     if len(told) > _HEADLINE_RULES:
         found.append(f"findings of {words.plural(len(told) - _HEADLINE_RULES, 'more rule', 'more rules')}")
     parts += [f"{'First run: ' if all_first else ''}{words.listed(found)}"] if found else []
     if parts:
-        sign = "⚠️" if failed else _SIGNS.get(told[0].severity, "•")
+        worst = [rule.severity for rule in told] + [one.severity for one in notice.cleaning if one.asks]
+        worst.sort(key=lambda severity: SEVERITIES.index(severity) if severity in SEVERITIES else -1)
+        sign = "⚠️" if failed else _SIGNS.get(worst[-1], "•") if worst else "✅"
         return f"{sign} {'; '.join(parts)}"
     return f"✅ {_nothing_new(notice)}"
 

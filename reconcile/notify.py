@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from notifications.base import MASK, FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.base import MASK, CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
 from reconcile.config.settings import DatasetConfig, Project
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import Change
 from reconcile.findings.shown import Finding, FindingMember
+from reconcile.findings.states import State
 from rules.forensics import retry_sentence
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import RecordId, Value
@@ -55,12 +56,15 @@ def message_id(run: str, channel: str, attempt: int) -> str:
 
 
 def digest(
-    letter: Letter, outcomes: Sequence[Mapping[str, Any]], untold: Sequence[Finding], news: Sequence[FailureNews]
+    letter: Letter,
+    outcomes: Sequence[Mapping[str, Any]],
+    untold: Sequence[Finding],
+    news: Sequence[FailureNews],
+    asking: Sequence[Finding] = (),
 ) -> Notice:
-    """The one message of a run to a channel: what is new to it, what could not be checked, and what got better."""
-    by_rule: dict[str, list[Finding]] = defaultdict(list)
-    for finding in untold:
-        by_rule[finding.rule].append(finding)
+    """The one message of a run to a channel: what waits for a person (`asking`), what is new to the channel, what could
+    not be checked, what was cleaned, and what got better."""
+    by_rule = _by_rule(untold)
     return Notice(
         id=letter.message,
         job=letter.job,
@@ -71,6 +75,55 @@ def digest(
         since=letter.since,
         created=letter.created,
         timezone=letter.project.timezone,
+        cleaning=tuple(_cleanings(letter, outcomes, asking)),
+    )
+
+
+def _by_rule(told: Iterable[Finding]) -> dict[str, list[Finding]]:
+    by_rule: dict[str, list[Finding]] = defaultdict(list)
+    for finding in told:
+        by_rule[finding.rule].append(finding)
+    return by_rule
+
+
+def says_something(outcomes: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether there is something to tell of what was done, beyond findings."""
+    said = (outcome.get("cleaning", {}) for outcome in outcomes)
+    return any(one.get(name) for one in said for name in ("cleaned", "stale", "stopped"))
+
+
+def _cleanings(
+    letter: Letter, outcomes: Sequence[Mapping[str, Any]], asking: Sequence[Finding]
+) -> Iterator[CleaningNotice]:
+    """A notice for each rule that did something or asks something; rules that ask come first."""
+    by_rule = _by_rule(asking)
+    made = [_cleaning(letter, outcome, by_rule[outcome["rule"]]) for outcome in outcomes if "failed" not in outcome]
+    yield from sorted((one for one in made if one.is_told), key=lambda one: not one.asks)
+
+
+def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: Sequence[Finding]) -> CleaningNotice:
+    rule = letter.project.rules[outcome["rule"]]
+    assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
+    dataset = letter.project.datasets[rule.dataset]
+    said = outcome.get("cleaning", {})
+    states = Counter(finding.state for finding in asking)
+    return CleaningNotice(
+        rule=rule.name,
+        severity=rule.severity.name,
+        dataset=rule.dataset,
+        awaiting=states[State.AWAITING],
+        quarantined=states[State.QUARANTINED],
+        failed=states[State.FAILED],
+        cleaned=said.get("cleaned", 0),
+        stale=said.get("stale", 0),
+        waiting=said.get("waiting", 0),
+        money=_money(asking),
+        stopped=said.get("stopped"),
+        undo=f"reconcile undo --run {letter.run}",
+        findings=tuple(
+            replace(_group(letter, finding, rule, dataset), state=finding.state.value) for finding in _largest(asking)
+        ),
+        owner=rule.owner,
     )
 
 
@@ -88,7 +141,7 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], told: Sequence[Finding]) -
         new=_count(told, Change.NEW),
         grown=_count(told, Change.GROWN),
         reopened=_count(told, Change.REOPENED, Change.WOKEN),
-        known=still - len(told),
+        known=max(0, still - len(told) - outcome.get("cleaning", {}).get("cleaned", 0)),
         resolved=counts["resolved"],
         records=sum(len(_undecided(finding)) for finding in told),
         money=_money(told),

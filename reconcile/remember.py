@@ -31,10 +31,10 @@ class RuleOutcome:
     """What one rule's detection came to.
 
     Every group is one of new, known, grown, reopened (a snooze that ended counts here) and settled (what a cleaning has
-    in hand counts here); resolved and merged count findings that are gone. `money` is per currency over the groups that nobody decided yet, `money_told` over
-    those there is something to tell of. `summary`: they are told as one summary of what already existed.
-    `cleaning_is_new`: it is the first run that could do what the rule says about its findings, so it asks; None where
-    the rule does nothing about them.
+    in hand counts here); resolved and merged count findings that are gone. `money` is per currency over the groups that
+    nobody decided yet, `money_told` over those there is something to tell of. `summary`: they are told as one summary
+    of what already existed. `cleaning_is_new`: it is the first run that could do what the rule says about its findings,
+    so it asks; None where the rule does nothing about them.
     """
 
     rule: str

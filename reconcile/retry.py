@@ -10,8 +10,9 @@ import datetime as dt
 import email.utils
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 _MICROSECOND = dt.timedelta(microseconds=1)
 FLOOR = dt.timedelta(milliseconds=50)
@@ -32,6 +33,29 @@ class Policy:
 QUICK = Policy(dt.timedelta(seconds=1), dt.timedelta(seconds=30), 4, dt.timedelta(minutes=5))
 PATIENT = Policy(dt.timedelta(seconds=1), dt.timedelta(minutes=15), 8, dt.timedelta(hours=20))
 NEVER = Policy(dt.timedelta(0), dt.timedelta(0), 1, dt.timedelta(0))
+TEMPLATES: Mapping[str, Policy] = {"patient": PATIENT, "quick": QUICK, "never": NEVER}
+"""What `retry:` of a rule may name without more ado."""
+
+
+class Template(Protocol):
+    """A template as the configuration gives it."""
+
+    @property
+    def base(self) -> dt.timedelta: ...
+    @property
+    def cap(self) -> dt.timedelta: ...
+    @property
+    def attempts(self) -> int: ...
+    @property
+    def budget(self) -> dt.timedelta: ...
+
+
+def named(name: str, given: Mapping[str, Template]) -> Policy:
+    """The policy of that name: one of the configuration's, or one of ours. Raises KeyError."""
+    if name in given:
+        own = given[name]
+        return Policy(own.base, own.cap, own.attempts, own.budget)
+    return TEMPLATES[name]
 
 
 @dataclass(frozen=True)

@@ -128,15 +128,26 @@ def _one(tx: Transaction, name: str) -> Finding:
 # What channels were told
 
 
-def untold(tx: Transaction, channel: str, rules: Sequence[str], *, members: bool = True) -> list[Finding]:
-    """Open findings of these rules with something the channel was not told yet, the worst and oldest first.
+ASKING = (State.AWAITING, State.QUARANTINED, State.FAILED)
+"""States in which a cleaning waits for a person."""
+
+
+def untold(
+    tx: Transaction,
+    channel: str,
+    rules: Sequence[str],
+    *,
+    members: bool = True,
+    states: Sequence[State] = (State.OPEN, State.STALE),
+) -> list[Finding]:
+    """Findings of these rules with something the channel was not told yet, the worst and oldest first.
 
     It looks at what is stored, not at one run: what a killed run found and never told is here again.
     """
     last = sa.select(told.c.version).where(told.c.finding == findings.c.id, told.c.channel == channel).scalar_subquery()
     query = (
         sa.select(findings)
-        .where(findings.c.rule.in_(rules), findings.c.state == State.OPEN.value)
+        .where(findings.c.rule.in_(rules), findings.c.state.in_([state.value for state in states]))
         .where(findings.c.version > sa.func.coalesce(last, 0))
         .order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id)
     )

@@ -1,0 +1,100 @@
+"""What a message says of cleaning: first what waits for a person, at the end what was done."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+
+from notifications import words
+from notifications.base import CleaningNotice, GroupNotice, Notice
+from notifications.document import Line, Section, Span
+
+_RULES = 10
+_GROUPS = 3
+
+_Drawn = Callable[[GroupNotice], tuple[Line, ...]]
+
+
+def in_short(notice: Notice) -> list[str]:
+    """The headline's parts: how much waits for a person, and how much was cleaned."""
+    asked = sum(one.asks for one in notice.cleaning)
+    cleaned = sum(one.cleaned for one in notice.cleaning)
+    stopped = sum(one.stopped is not None for one in notice.cleaning)
+    parts = [words.plural(asked, "cleaning waits for you", "cleanings wait for you")] if asked else []
+    if stopped and not asked:
+        parts.append(f"cleaning of {words.plural(stopped, 'rule', 'rules')} stopped")
+    return parts + ([words.plural(cleaned, "finding cleaned", "findings cleaned")] if cleaned else [])
+
+
+def asked(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
+    """What waits for a person, a section a rule, with the command that answers."""
+    told = [one for one in notice.cleaning if one.asks or one.stopped]
+    for one in told[:_RULES]:
+        shown = one.findings[:_GROUPS]
+        yield Section(
+            "rule",
+            (_heading(one), *_what(one)),
+            tuple(drawn(group) for group in shown),
+            tuple(_next(one, shown)),
+        )
+    if len(told) > _RULES:
+        more = words.plural(len(told) - _RULES, "more rule asks", "more rules ask")
+        yield Section("rule", ((Span(f"And {more}: "), Span("reconcile findings", "code")),))
+
+
+def _heading(one: CleaningNotice) -> Line:
+    owner = (Span(" · "), Span(words.visible(one.owner, 60), mention=one.owner)) if one.owner else ()
+    return (Span("✋ "), Span(words.visible(one.rule, 80), "bold"), Span(" · needs a decision"), *owner)
+
+
+def _what(one: CleaningNotice) -> Iterator[Line]:
+    risk = words.money(one.money)
+    if one.awaiting:
+        waits = words.plural(one.awaiting, "cleaning is proposed and waits", "cleanings are proposed and wait")
+        yield (Span(f"{waits} for approval{f', {risk} at risk' if risk else ''}."),)
+    if one.quarantined:
+        doubt = words.plural(one.quarantined, "cleaning", "cleanings")
+        yield (Span(f"Of {doubt} nobody knows whether it was done: "), Span("reconcile quarantine", "code"))
+    if one.failed:
+        yield (Span(f"{words.plural(one.failed, 'cleaning', 'cleanings')} could not be done and will not be retried."),)
+    if one.stopped:
+        yield (Span(words.visible(one.stopped, 500)),)
+
+
+def _next(one: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
+    rest = one.asks - len(shown)
+    if rest > 0:
+        every = f"reconcile findings --rule {words.visible(shlex.quote(one.rule), 80)}"
+        yield (Span(f"And {rest:,} more: " if shown else "All of them: "), Span(every, "code"))
+    waiting = [group.finding for group in shown if group.state == "awaiting_approval"]
+    if waiting:
+        finding = words.visible(shlex.quote(waiting[0]), 40)
+        yield (
+            Span("Look: "),
+            Span(f"reconcile show {finding}", "code"),
+            Span(" · do it: "),
+            Span(f"reconcile approve {finding}", "code"),
+            Span(" · do not: "),
+            Span(f"reconcile reject {finding}", "code"),
+        )
+
+
+def done(notice: Notice) -> Iterator[Section]:
+    """What was done, and what takes it back."""
+    lines = [_done(one) for one in notice.cleaning if one.cleaned or one.stale or one.waiting]
+    more = len(lines) - _RULES
+    undo = next((one.undo for one in notice.cleaning if one.cleaned and one.undo), None)
+    last: list[Line] = (
+        [(Span(f"And cleanings of {words.plural(more, 'more rule', 'more rules')}"),)] if more > 0 else []
+    )
+    if undo is not None:
+        last.append((Span("Take it back: "), Span(words.visible(undo, 120), "code")))
+    if lines:
+        yield Section("note", (*lines[:_RULES], *last))
+
+
+def _done(one: CleaningNotice) -> Line:
+    facts = [f"{one.cleaned:,} cleaned"] if one.cleaned else []
+    facts += [f"{one.stale:,} left alone because records changed"] if one.stale else []
+    facts += [f"{one.waiting:,} tried again later"] if one.waiting else []
+    return (Span("🧹 "), Span(words.visible(one.rule, 80), "bold"), Span(f": {words.listed(facts)}"))

@@ -1,0 +1,129 @@
+"""What a cleaning makes of findings: their states, what is settled, and what people hear, for many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile import audit
+from reconcile.findings.states import TRANSITIONS, Event, State
+from reconcile.store import Transaction
+from reconcile.store.finding_memory import CHUNK, FORMER
+from reconcile.store.tables import finding_members, findings
+
+_TOLD = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED)
+"""What is news: a person has to do something."""
+_SETTLING = (Event.CLEANED, Event.TAKEN_BACK)
+
+
+@dataclass(frozen=True)
+class Move:
+    """What happens to a finding; `bundle` is the plan it happens through, `why` a sentence for people."""
+
+    finding: str
+    event: Event
+    bundle: str | None = None
+    why: str | None = None
+
+
+def move(tx: Transaction, moves: Iterable[Move], *, by: str, run: str | None = None) -> list[Move]:
+    """Bring each finding where its event leads, with its audit entry; returns the moves that were made.
+
+    A finding in a state in which that cannot happen to it stays as it is: it was merged into another one meanwhile, or
+    a person decided; what was done to its records stands in the journal of effects.
+    """
+    made: list[Move] = []
+    for some in _chunks(moves):
+        rows = {row.id: row for row in tx.connection.execute(_LOCKED, {"ids": sorted({one.finding for one in some})})}
+        now = {name: State(row.state) for name, row in rows.items()}
+        versions = {name: row.version for name, row in rows.items()}
+        payloads = {name: dict(row.payload) for name, row in rows.items()}
+        done: list[Move] = []
+        for one in some:
+            was = now.get(one.finding)
+            if was is None or (was, one.event) not in TRANSITIONS:
+                continue
+            now[one.finding] = to = TRANSITIONS[was, one.event]
+            versions[one.finding] += one.event in _TOLD
+            payloads[one.finding] |= _said(rows[one.finding], one)
+            body = {"finding": one.finding, "rule": rows[one.finding].rule, "from": was.value, "to": to.value}
+            body |= {"records": rows[one.finding].records, "version": versions[one.finding]}
+            optional = {"run": run, "bundle": one.bundle, "why": one.why}
+            audit.append(tx, by, one.event.value, one.finding, body | {k: v for k, v in optional.items() if v})
+            done.append(one)
+        changed = dict.fromkeys(one.finding for one in done)
+        if changed:
+            columns = (
+                {
+                    "finding": name,
+                    "new_state": now[name].value,
+                    "new_version": versions[name],
+                    "new_payload": payloads[name],
+                    "new_since": tx.now if now[name].value != rows[name].state else rows[name].state_since,
+                }
+                for name in changed
+            )
+            tx.connection.execute(_WRITE, list(columns))
+        settle(tx, [one.finding for one in done if one.event in _SETTLING])
+        made += done
+    return made
+
+
+def settle(tx: Transaction, names: Collection[str]) -> None:
+    """What was done covers the present records of these findings, and only those."""
+    if names:
+        tx.connection.execute(_SETTLE, {"ids": list(names), "now": tx.now})
+        tx.connection.execute(_UNSETTLE, {"ids": list(names)})
+
+
+def _said(row: sa.Row[Any], one: Move) -> dict[str, Any]:
+    said: dict[str, Any] = {} if one.why is None else {"reason": one.why}
+    return said | ({"settled_key": row.key} if one.event in _SETTLING else {})
+
+
+def _chunks(moves: Iterable[Move]) -> Iterator[Sequence[Move]]:
+    listed = list(moves)
+    return (listed[at : at + CHUNK] for at in range(0, len(listed), CHUNK))
+
+
+_ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
+_LOCKED = (
+    sa.select(
+        *(findings.c[name] for name in ("id", "rule", "state", "state_since", "version", "records", "payload", "key"))
+    )
+    .where(findings.c.id.in_(_ids))
+    .order_by(findings.c.id)
+    .with_for_update()
+)
+_WRITE = (
+    sa.update(findings)
+    .where(findings.c.id == sa.bindparam("finding"))
+    .values(
+        state=sa.bindparam("new_state"),
+        version=sa.bindparam("new_version"),
+        payload=sa.bindparam("new_payload"),
+        state_since=sa.bindparam("new_since"),
+        snoozed_until=None,
+    )
+)
+_SETTLE = (
+    sa.update(finding_members)
+    .where(
+        finding_members.c.finding.in_(_ids),
+        finding_members.c.role != FORMER,
+        finding_members.c.settled_at.is_(None),
+    )
+    .values(settled_at=sa.bindparam("now"))
+)
+_UNSETTLE = (
+    sa.update(finding_members)
+    .where(
+        finding_members.c.finding.in_(_ids),
+        finding_members.c.role == FORMER,
+        finding_members.c.settled_at.is_not(None),
+    )
+    .values(settled_at=None)
+)
