@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from rules.errors import RuleError
 from rules.mistakes import listed, short, suggestion
 from rules.models import Strict
 from rules.values import Schema, Type, Value, canonical, order_key, sameness

@@ -1,33 +1,49 @@
-"""From findings to plans: what would become of every row, read anew, and nothing written."""
+"""From findings to plans: what would become of every row, read anew, and nothing written.
+
+An action says what becomes of the group's own rows; everything else is the same for all of them: records that no longer
+match are left alone, the keeper stands guard, whoever refers to the surplus is seen to, and changes come in an order
+that constraints allow. The same rows give the same plan, in every process.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
 
-from connectors.target import Catalogue, Reference, Target
-from reconcile.clean.actions.base import NotPlannable, Place
+from connectors.errors import DatasetMissing
+from connectors.target import Catalogue, Reference, Row, TableFacts, Target, TargetRefused
+from reconcile.clean.actions.base import Action, ActionPlan, Effect, Members, NotPlannable, Place
+from reconcile.clean.collisions import group_collision
+from reconcile.clean.draft import Draft, cells_at
+from reconcile.clean.members import AsksPerson, NothingToDo, Stale, members_now
+from reconcile.clean.reading import ReadReferring
+from reconcile.clean.references import Closure, Leaving
+from reconcile.clean.reversing import limits_of_undo, touched_tables
 from reconcile.config.settings import DatasetConfig
-from reconcile.findings.bundle import Bundle
+from reconcile.findings.bundle import Bundle, Operation
+from reconcile.findings.identity import binding_of
 from reconcile.findings.shown import Finding
+from reconcile.plugins import Kinds
+from rules import grouping
+from rules.cleaning import Clean
 from rules.engines.base import Relation
 from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.duplicates.fitted import Fitted, fit
+from rules.mistakes import listed, suggestion
+from rules.values import RecordId, Type
 
 CHUNK = 500
-"""How many findings are read together."""
+"""So many findings are read together, fewer where they have many records."""
+_MOST_RECORDS = 5_000
+_NUMBERS = {Type.INTEGER: int, Type.DECIMAL: Decimal, Type.FLOAT: float}
 
-
-class Stale(NotPlannable):
-    """The records changed since they were found: gone, no longer alike, or another one is to be kept."""
-
-
-class NothingToDo(NotPlannable):
-    """Every record of it is as the action would leave it."""
-
-
-class AsksPerson(NotPlannable):
-    """Only a person can decide what becomes of it."""
+Generations = Callable[[Sequence[tuple[str, str]]], Mapping[tuple[str, str], int]]
+"""Which life of a record an effect would be on, for (effect, record); 1 where it says nothing."""
 
 
 @dataclass(frozen=True)
@@ -43,34 +59,282 @@ class Tools:
     rule: DuplicatesRule
     catalogue: Catalogue
     slot: dt.datetime
+    generations: Generations = field(default=lambda _: {})
 
     @classmethod
     def of(
-        cls, target: Target, dataset: DatasetConfig, relation: Relation, rule: DuplicatesRule, slot: dt.datetime
+        cls,
+        target: Target,
+        dataset: DatasetConfig,
+        relation: Relation,
+        rule: DuplicatesRule,
+        slot: dt.datetime,
+        generations: Generations = lambda _: {},
     ) -> Tools:
         """With the catalogue as it is now. Raises TargetRefused, ConnectorError."""
-        return cls(target, dataset, relation, rule, target.catalogue(dataset.settings, soft_links(dataset)), slot)
+        catalogue = target.catalogue(dataset.settings, soft_links(dataset))
+        return cls(target, dataset, relation, rule, catalogue, slot, generations)
+
+    @cached_property
+    def settings(self) -> Clean:
+        assert self.rule.clean is not None  # noqa: S101 - only rules that clean are planned
+        return self.rule.clean
+
+    @cached_property
+    def action(self) -> Action:
+        made: Action = Kinds("actions").load(self.settings.action)()
+        return made
+
+    @cached_property
+    def place(self) -> Place:
+        return place(self.target, self.dataset, self.relation, self.catalogue)
+
+    @cached_property
+    def fitted(self) -> Fitted:
+        return fit(self.rule, self.relation)
+
+    @cached_property
+    def identity(self) -> str:
+        return self.target.identity()
+
+    @cached_property
+    def binding(self) -> str:
+        return binding_of(self.rule, self.dataset.where, self.dataset.derived)
 
 
 def soft_links(dataset: DatasetConfig) -> tuple[Reference, ...]:
-    """The links that the dataset declares."""
-    raise NotImplementedError
+    """The links that the dataset declares; a target takes an empty `to_table` for the dataset's own."""
+    return tuple(
+        Reference(f"{one.table}({', '.join(one.columns)})", one.table, one.columns, "", one.to or dataset.id, soft=True)
+        for one in dataset.references
+    )
 
 
-def place(target: Target, dataset: DatasetConfig, relation: Relation, catalogue: Catalogue, finding: str = "") -> Place:
-    """Where an action acts; what `Action.check` is asked with."""
-    raise NotImplementedError
+def place(target: Target, dataset: DatasetConfig, relation: Relation, catalogue: Catalogue) -> Place:
+    """Where an action acts; what `mistakes` is asked about."""
+    known: dict[str, TableFacts | None] = {}
+
+    def other(name: str) -> TableFacts | None:
+        if name not in known:
+            known[name] = _facts(target, dataset, name)
+        return known[name]
+
+    return Place(catalogue.tables[catalogue.table], relation.schema, dataset.id, other)
+
+
+def mistakes(rule: DuplicatesRule, where: Place) -> list[str]:
+    """What keeps the rule's `clean` from working there, one sentence each; empty when nothing does."""
+    if rule.clean is None:
+        return []
+    action: Action = Kinds("actions").load(rule.clean.action)()
+    wrong = [where.table.refused] if where.table.refused else []
+    columns = [one.name for one in where.table.columns]
+    wrong += [
+        f"`ignore_drift` names `{name}`, which is no column; {suggestion(name, columns)}"
+        for name in rule.clean.ignore_drift
+        if name not in columns
+    ]
+    unnamed = [name for name in where.id if name not in columns]
+    if unnamed:
+        wrong.append(f"Its id has {listed(unnamed)}, which no row of `{where.table.table}` can be found by")
+    return wrong + action.check(rule.clean, where)
 
 
 def make(finding: Finding, tools: Tools) -> Bundle:
     """The plan for one finding. Raises Stale, NothingToDo, AsksPerson or another NotPlannable; ConnectorError."""
-    for _, planned in make_many([finding], tools):
-        if isinstance(planned, Bundle):
-            return planned
-        raise planned
-    raise AssertionError("one finding has one plan")
+    [(_, planned)] = make_many([finding], tools)
+    if isinstance(planned, Bundle):
+        return planned
+    raise planned
 
 
 def make_many(findings: Iterable[Finding], tools: Tools) -> Iterator[tuple[str, Bundle | NotPlannable]]:
-    """The plan for each finding, in their order, or why there is none; rows are read for a chunk of them at a time."""
-    raise NotImplementedError
+    """The plan for each finding, in their order, or why there is none; rows are read for a chunk of them at a time.
+
+    Raises what the target does not answer with: ConnectorError.
+    """
+    wrong = mistakes(tools.rule, tools.place)
+    for chunk in _chunks(findings):
+        if wrong:
+            yield from (
+                (one.id, NotPlannable(f"Nothing is cleaned by `{tools.rule.name}`: {wrong[0]}.")) for one in chunk
+            )
+        else:
+            yield from _planned(chunk, tools)
+
+
+def _chunks(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
+    chunk: list[Finding] = []
+    records = 0
+    for one in findings:
+        if chunk and (len(chunk) == CHUNK or records + one.records > _MOST_RECORDS):
+            yield chunk
+            chunk, records = [], 0
+        chunk.append(one)
+        records += one.records
+    if chunk:
+        yield chunk
+
+
+@dataclass
+class _Begun:
+    """A finding whose own rows are planned, and whose references are not."""
+
+    finding: Finding
+    group: Members
+    done: ActionPlan
+    draft: Draft
+
+    @property
+    def leaving(self) -> list[Row]:
+        return [one.row for one in self.group.surplus if one.name in self.done.leaving]
+
+
+def _planned(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[str, Bundle | NotPlannable]]:
+    begun: dict[str, _Begun | NotPlannable] = {}
+    for finding, rows in _rows(chunk, tools):
+        try:
+            begun[finding.id] = _begin(finding, rows, tools)
+        except NotPlannable as why:
+            begun[finding.id] = why
+    referring = ReadReferring(tools.target)
+    refused = _read_references([one for one in begun.values() if isinstance(one, _Begun)], referring, tools)
+    for name, one in begun.items():
+        if isinstance(one, NotPlannable):
+            yield name, one
+        elif refused is not None and one.leaving:
+            yield name, refused
+        else:
+            try:
+                yield name, _bundle(one, referring, tools)
+            except NotPlannable as why:
+                yield name, why
+            except TargetRefused as why:
+                yield name, NotPlannable(str(why))
+
+
+def _rows(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[Finding, Sequence[Row | None] | None]]:
+    """The findings' rows as they are now; None for a finding that is too large to be cleaned at all."""
+    most = tools.settings.bundle_rows
+    small = [one for one in chunk if len(one.surplus) <= most]
+    ids = [_typed(member.id, tools) for one in small for member in one.members]
+    read = iter(tools.target.rows(tools.dataset.settings, tools.dataset.id, ids) if ids else ())
+    for one in chunk:
+        yield one, [next(read) for _ in one.members] if len(one.surplus) <= most else None
+
+
+def _typed(record: RecordId, tools: Tools) -> RecordId:
+    """An id as the dataset has it: the name of a record in the store does not tell 5 from 5.00."""
+    kinds = (tools.relation.schema[name].type for name in tools.dataset.id)
+    return tuple(_NUMBERS[kind](part) if kind in _NUMBERS else part for kind, part in zip(kinds, record, strict=True))  # type: ignore[arg-type]
+
+
+def _begin(finding: Finding, rows: Sequence[Row | None] | None, tools: Tools) -> _Begun:
+    if rows is None:
+        raise _too_many(len(finding.surplus), tools)
+    group = members_now(finding, rows, tools.fitted, tools.slot)
+    done = tools.action.changes(group, tools.settings, replace(tools.place, finding=finding.id))
+    draft = Draft(tools.catalogue)
+    for change in done.changes:
+        draft.add(change)
+    for one in (group.keeper, *group.settled):
+        draft.guard(one.row)
+    everyone = [one.row for one in (group.keeper, *group.surplus, *group.settled)]
+    shared = group_collision(everyone, tools.catalogue.tables[tools.catalogue.table], draft)
+    if shared:
+        raise NotPlannable(
+            f"Two of its records would have the same {listed(shared)}, and only one may; set it as well."
+        )
+    return _Begun(finding, group, done, draft)
+
+
+def _read_references(begun: Sequence[_Begun], referring: ReadReferring, tools: Tools) -> NotPlannable | None:
+    """Read who refers to the surplus of all these, and to what they are re-pointed to, in few questions.
+
+    The answer is why nothing of this table can leave, if so: rows that refer to it cannot be told apart.
+    """
+    repoints = tools.settings.references == "repoint"
+    rows = [row for one in begun for row in one.leaving]
+    rows += [one.group.keeper.row for one in begun if repoints and one.leaving]
+    for reference in tools.catalogue.references:
+        if reference.to_table == tools.catalogue.table:
+            keys = (cells_at(row.cells, reference.to_columns) for row in rows)
+            try:
+                referring.read(reference, (key for key in keys if key is not None))
+            except TargetRefused as why:
+                return NotPlannable(str(why))
+    return None
+
+
+def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
+    group, draft = begun.group, begun.draft
+    stays = frozenset(one.row.name for one in (group.keeper, *group.settled))
+    instead = group.keeper.row if tools.settings.references == "repoint" else None
+    closure = Closure(draft, tools.settings.references, referring, group.keeper.row, stays, tools.settings.bundle_rows)
+    closure.follow(Leaving(row, instead) for row in begun.leaving)
+    closure.check_keys()
+    moved = {one.name for one in group.surplus if one.row.name in closure.moved}
+    effects = [one for one in begun.done.effects if not one.idle or one.record in moved]
+    if not effects:
+        raise NothingToDo("Its records are as they would be left; there is nothing to do.")
+    changes = draft.in_order()
+    many = sum(not one.is_guard for one in changes)
+    if many > tools.settings.bundle_rows:
+        raise _too_many(many, tools)
+    tables = touched_tables(changes, tools.catalogue.tables, tools.place.other)
+    why = limits_of_undo(changes, tables)
+    handled = {one.record for one in effects}
+    risked = grouping.money_at_risk([one for one in group.surplus if one.name in handled], tools.relation)
+    return Bundle(
+        finding=begun.finding.id,
+        rule=tools.rule.name,
+        dataset=tools.dataset.name,
+        source=tools.dataset.source,
+        target=tools.identity,
+        table=tools.catalogue.table,
+        action=tools.action.name,
+        keeper=group.keeper.name,
+        operations=_operations(effects, tools),
+        changes=changes,
+        catalogue=tools.catalogue.digest,
+        references=closure.guards(),
+        ignore_drift=tuple(sorted(tools.settings.ignore_drift)),
+        money={currency: format(amount, "f") for currency, amount in sorted(risked.items())},
+        reversible=("window" if why else "yes") if tools.settings.can_undo else "no",
+        why=why,
+        triggers=tuple(f"{facts.table}.{name}" for facts in tables for name in facts.triggers),
+        origins=dict(sorted(begun.done.origins.items())),
+        binding=tools.binding,
+    )
+
+
+def _operations(effects: Sequence[Effect], tools: Tools) -> tuple[Operation, ...]:
+    lives = tools.generations([(one.effect, one.record) for one in effects])
+    return tuple(
+        Operation(one.record, one.effect, _fingerprint(one, tools), lives.get((one.effect, one.record), 1))
+        for one in effects
+    )
+
+
+def _fingerprint(effect: Effect, tools: Tools) -> str:
+    said = [effect.effect, tools.identity, tools.catalogue.table, list(effect.payload)]
+    return hashlib.sha256(json.dumps(said, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
+
+
+def _too_many(rows: int, tools: Tools) -> AsksPerson:
+    return AsksPerson(
+        f"{rows} rows would change for one group, and `bundle_rows` is {tools.settings.bundle_rows}; look at it, and "
+        "raise that if it is right."
+    )
+
+
+def _facts(target: Target, dataset: DatasetConfig, name: str) -> TableFacts | None:
+    """Another table of the same target; None where there is none."""
+    try:
+        found = target.catalogue(dataset.settings.model_copy(update={"table": name}))
+    except (DatasetMissing, TargetRefused):
+        return None
+    return found.tables[found.table]
+
+
+__all__ = ["AsksPerson", "NotPlannable", "NothingToDo", "Stale", "Tools", "make", "make_many", "mistakes", "place"]

@@ -19,10 +19,11 @@ from connectors.target import Cell, Cells
 from reconcile.clean.actions.base import Place, Record
 from reconcile.findings.identity import public
 from rules.mistakes import short, suggestion
-from rules.values import Value, canonical
+from rules.values import Type, Value, canonical
 
 _FIELD = re.compile(r"\{\{\s*(keeper|record)\.([^{}|]*?[^{}|\s])\s*\}\}")
 _TRUE, _FALSE = ("true", "t", "1", "yes", "on"), ("false", "f", "0", "no", "off")
+_SAID = ("true", "false")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ def parse_values(value: Any) -> Any:
         raise ValueError("must be a mapping of columns to values, like {status: duplicate}")
     for column, said in value.items():
         if not isinstance(said, (str, type(None))):
-            raise ValueError(f"`{short(str(column))}` must be one value, like duplicate or {{{{ keeper.id }}}}")
+            raise ValueError(  # noqa: TRY004 - what validators raise
+                f"`{short(str(column))}` must be one value, like duplicate or {{{{ keeper.id }}}}"
+            )
         parts(said or "")
     return dict(value)
 
@@ -109,6 +112,8 @@ def news(wanted: Cells, record: Record) -> dict[str, Cell]:
 def _cell(column: str, text: str | None, record: Record, keeper: Record, place: Place) -> Cell:
     if text is None:
         return None
+    if column in place.schema and place.schema[column].type is Type.BOOLEAN and text.lower() in _SAID:
+        return "t", "1" if text.lower() == "true" else "0"  # which every database reads as a boolean
     written = parts(text)
     if len(written) == 1 and isinstance(written[0], Field):
         whose = keeper if written[0].of == "keeper" else record

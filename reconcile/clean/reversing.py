@@ -1,0 +1,47 @@
+"""What limits the undo of a plan, said before anybody approves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from connectors.target import Change, TableFacts
+from rules.mistakes import listed
+
+
+def limits_of_undo(changes: Sequence[Change], tables: Iterable[TableFacts]) -> tuple[str, ...]:
+    """Why it can be taken back only while nobody does something else, one sentence each; empty when nothing can."""
+    by_name: Mapping[str, TableFacts] = {one.table: one for one in tables}
+    found = [
+        said for change in changes if not change.is_guard for said in _of_change(change, by_name[change.row.table])
+    ]
+    found += [
+        f"Triggers of `{one.table}` ({listed(one.triggers)}) fire again on undo; what they did elsewhere stays."
+        for one in by_name.values()
+        if one.triggers
+    ]
+    return tuple(sorted(set(found)))
+
+
+def _of_change(change: Change, facts: TableFacts) -> Iterator[str]:
+    if change.before is None:
+        return
+    gone = change.after is None
+    for columns in facts.uniques:
+        if gone or set(columns) & set(change.after or ()):
+            yield f"Another row of `{facts.table}` may take its {listed(columns)}, which only one row can have."
+    if gone and facts.unclear:
+        yield f"Another row of `{facts.table}` may take its place in {listed(facts.unclear)}."
+    numbered = [one.name for one in facts.columns if one.identity]
+    if gone and numbered:
+        yield f"A new row of `{facts.table}` may be given the number that a deleted one had in {listed(numbered)}."
+    if not gone and set(facts.primary_key) & set(change.after or ()):
+        yield f"Another row of `{facts.table}` may take its {listed(facts.primary_key)}."
+
+
+def touched_tables(
+    changes: Iterable[Change], known: Mapping[str, TableFacts], other: Callable[[str], TableFacts | None]
+) -> tuple[TableFacts, ...]:
+    """The tables that rows change in, by name; `other` knows those outside the catalogue."""
+    names = sorted({one.row.table for one in changes if not one.is_guard})
+    found = (known.get(name) or other(name) for name in names)
+    return tuple(one for one in found if one is not None)
