@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -28,6 +28,7 @@ from sqlalchemy.sql.elements import quoted_name
 from connectors.base import DatasetSettings, Scan, Snapshot, SourceSettings
 from connectors.errors import ConnectorError, DatasetMissing
 from connectors.sql_address import Deadline, engine, has_own_reader, parsed, where
+from connectors.sql_changing import Changing
 from connectors.sql_columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql_errors import Place
 from connectors.sql_generic import GenericSource
@@ -38,9 +39,14 @@ from connectors.sql_snapshot import opened
 from connectors.sql_stop import watched
 from connectors.sql_stream import AdbcStream, RowStream, has_adbc, telling
 
+if TYPE_CHECKING:
+    from connectors.sql_target import SqlTarget
 
-class SqlSource:
+
+class SqlSource(Changing):
     """Tables and queries of one database. Opening connects to nothing; connections live as long as a read.
+
+    It is a `connectors.target.Target` as well, whose changes go over other connections: `connectors.sql_target`.
 
     A URL of a database without a reader of its own gives a GenericSource instead, which cannot be queried (pushdown).
     """
@@ -133,7 +139,9 @@ class SqlSource:
         return opened(self._connected, self._base, self._place, self._seconds)
 
     def close(self) -> None:
-        """Nothing is held between reads but the engine."""
+        """Nothing is held between reads but the engine, and between changes one connection."""
+        if self._changing is not None:
+            self._changing.close()
         if self._made is not None:
             self._made.dispose()
             self._made = None
@@ -141,6 +149,11 @@ class SqlSource:
     def stop(self) -> None:
         """End every read under way: cancelled in the database, then cut off; see `connectors.sql_stop`."""
         self._place.underway.stop()
+
+    def _made_target(self) -> SqlTarget:
+        from connectors.sql_target import SqlTarget  # noqa: PLC0415 - what only reads need not wait for it
+
+        return SqlTarget(self._url, self._root, self._place, self._seconds, self.datasets)
 
     def _connected(self) -> sa.Connection:
         if self._made is None:

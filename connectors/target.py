@@ -176,11 +176,14 @@ class RowsDiffer(Exception):
 class Work(Protocol):
     """One transaction of the target, READ COMMITTED, with time limits of its own. Not kept unless `commit` returned.
 
-    Every method raises a TargetError.
+    Every method raises a TargetError. One that is CONFLICT or TERMINAL ends the savepoint it happened in; after any
+    other, and after any error outside of a savepoint, the transaction is over and every method raises.
     """
 
-    transaction: str | None
-    """Where nothing can be written beside the rows: what the target calls this transaction, known before COMMIT."""
+    @property
+    def transaction(self) -> str | None:
+        """What the target calls this transaction, known before COMMIT, for where nothing can be written beside the
+        rows; `Target.happened` takes it. None where the target has no such name."""
 
     def lock(self, rows: Sequence[RowName]) -> dict[RowName, Row]:
         """These rows as they are, locked in the order of (table, key); those that are not there are left out."""
@@ -199,7 +202,10 @@ class Work(Protocol):
         """Do it; raises RowsDiffer unless it met one row, by its key. A guard does nothing."""
 
     def apply_all(self, changes: Sequence[Change]) -> None:
-        """The same for each, in this order; changes of one shape that follow one another go to the target together."""
+        """The same as `apply` for each, in this order, in few statements: neighbours of one table and kind are one.
+
+        Raises RowsDiffer, of the first of such neighbours and how many rows they met, unless each met one.
+        """
 
     def seal(self, receipts: Sequence[Receipt]) -> None:
         """Write the `after` of receipts that this transaction inserted."""

@@ -1,0 +1,86 @@
+"""What stands in a row, cell by cell, so that it can be compared byte for byte and written back.
+
+| database | tag | text |
+| --- | --- | --- |
+| all | `t` | a text; written into a column of any type, the database reads it as that type |
+| PostgreSQL | `t` | every value as PostgreSQL itself writes it, in a session whose settings are ours |
+| MariaDB, MySQL | `t` | numbers, dates, texts, enums, json … as the database writes them, floats with all digits |
+| | `b` | hex digits: the bytes of binary columns, geometries, and of texts in a character set with ambiguous letters |
+| SQLite | `t` | text, where it is UTF-8 |
+| | `i` `r` | an integer; a real, shortest digits that give it back, `inf` |
+| | `b` `x` | hex digits: a blob; text that is not UTF-8 |
+
+SQLite has a storage class for each cell, the others a type for each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from connectors.target import Cell
+
+TEXT, BYTES, INTEGER, REAL, BAD_TEXT = "t", "b", "i", "r", "x"
+Fragment = tuple[str, tuple[Any, ...]]
+"""A piece of SQL and the parameters bound in it."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as rows of its table are read and written. `form` is the dialect's own word for how that is done."""
+
+    name: str
+    type: str
+    form: str = "plain"
+    nullable: bool = True
+    generated: bool = False
+    identity: bool = False
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A table whose rows can be named: `name` as RowName has it, `key` the columns of its primary key.
+
+    Where there is no primary key they are those of the first unique key without nulls.
+    """
+
+    name: str
+    schema: str | None
+    table: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+
+    @property
+    def by_name(self) -> Mapping[str, Column]:
+        return {one.name: one for one in self.columns}
+
+    @property
+    def keyed(self) -> tuple[Column, ...]:
+        return tuple(self.by_name[name] for name in self.key)
+
+
+@dataclass(frozen=True)
+class Link:
+    """Columns of a table that refer to those of another; `soft`: the database does not know of it."""
+
+    table: Shape
+    columns: tuple[Column, ...]
+    to_table: Shape
+    to_columns: tuple[Column, ...]
+    soft: bool
+
+
+def joined(fragments: Sequence[Fragment], between: str) -> Fragment:
+    """These pieces of SQL with a word between them, and all their parameters."""
+    return between.join(sql for sql, _ in fragments), tuple(one for _, bound in fragments for one in bound)
+
+
+def row_order(key: Sequence[tuple[str, Cell]]) -> list[tuple[str, ...]]:
+    """What rows of one table are sorted by, nulls first; the same in every process."""
+    return [() if cell is None else cell for _, cell in key]
+
+
+def chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,0 +1,91 @@
+"""One connection that speaks a database's own words: no ORM, no cache, the driver's errors as they are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from connectors.sql_errors import Place
+from connectors.sql_stop import read_of
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a statement, and how many it touched."""
+
+    rows: Sequence[Sequence[Any]]
+    count: int
+
+
+class Session:
+    """A connection in use. `until` is when it sends nothing more, in seconds of `time.monotonic`."""
+
+    def __init__(self, connection: sa.Connection, place: Place, seconds: float) -> None:
+        self.connection = connection
+        self.is_clean = False
+        """Nothing is open in it and nothing went wrong: it can be used again."""
+        self.place = place
+        self.until = time.monotonic() + seconds
+        pooled: Any = connection.connection
+        self.raw: Any = pooled.dbapi_connection
+        module: Any = connection.dialect.loaded_dbapi
+        self.errors: type[Exception] = module.Error
+        if connection.dialect.name == "sqlite":
+            read = read_of(connection)
+            self.raw.set_progress_handler(lambda: read.ended or self.is_late, 10_000)
+
+    @property
+    def is_late(self) -> bool:
+        return time.monotonic() > self.until
+
+    def again(self, seconds: float) -> Session:
+        """The same connection with time anew."""
+        self.until = time.monotonic() + seconds
+        return self
+
+    def cut(self) -> None:
+        """End whatever it is at, from another thread: cancelled in the database, then cut off."""
+        read_of(self.connection).end()
+
+    def end(self) -> None:
+        """Close it; what is not committed is rolled back. Says nothing where the connection is broken."""
+        try:
+            self.raw.rollback()
+        except self.errors:
+            self.connection.invalidate()
+        self.connection.close()
+
+    def run(self, sql: str, bound: Sequence[Any] = ()) -> Answer:
+        """One statement. Raises the driver's errors."""
+        cursor = self.raw.cursor()
+        try:
+            cursor.execute(sql, tuple(bound))
+            return Answer(cursor.fetchall() if cursor.description else (), cursor.rowcount)
+        finally:
+            cursor.close()
+
+    def run_many(self, sql: str, bound: Sequence[Sequence[Any]]) -> int:
+        """The same statement for each of these parameters; how many rows it touched in all."""
+        cursor = self.raw.cursor()
+        try:
+            cursor.executemany(sql, [tuple(one) for one in bound])
+            return int(cursor.rowcount)
+        finally:
+            cursor.close()
+
+    def say(self, sql: str) -> None:
+        """Statements without parameters, several at once where the driver takes that."""
+        cursor = self.raw.cursor()
+        try:
+            cursor.execute(sql)
+        finally:
+            cursor.close()
+
+    def one(self, sql: str, bound: Sequence[Any] = ()) -> Any:
+        """The first value of the first row; None where there is no row."""
+        rows = self.run(sql, bound).rows
+        return rows[0][0] if rows else None

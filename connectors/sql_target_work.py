@@ -1,0 +1,245 @@
+"""One transaction of a database in which rows are changed.
+
+How long it can last, whatever becomes of us, of the `seconds` it is given: our side sends nothing more after half of
+them, not even COMMIT; a statement takes at most a quarter, waiting for a lock a little less; and a session that is
+silent for a quarter is ended by the database (SQLite has no server that could, and takes no part in this). A
+connection on which the server keeps silent is cut off after `seconds`.
+
+Outcomes of errors: `connectors.sql_outcomes`. After one that is no CONFLICT or TERMINAL nothing more is sent, because
+databases roll back more or less than one statement then: MariaDB, after the time-out of a lock, would go on and commit
+an effect without its receipt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+
+from connectors.sql_cells import Column, Fragment, Shape, chunks, joined, row_order
+from connectors.sql_outcomes import Phase
+from connectors.sql_receipts import OurTables
+from connectors.sql_target_dialect import Dialect, NotCommitted, Unwritable
+from connectors.sql_target_errors import late, over, told, unwritable
+from connectors.sql_target_session import Session
+from connectors.sql_target_tables import CONDITIONS_AT_ONCE, Tables
+from connectors.target import (
+    Cell,
+    Cells,
+    Change,
+    Outcome,
+    Receipt,
+    ReceiptStands,
+    Reference,
+    Row,
+    RowName,
+    RowsDiffer,
+    TargetError,
+)
+
+ROWS_AT_ONCE = 500
+
+
+class SqlWork:
+    """See the port. The transaction is begun; whoever made this ends it."""
+
+    def __init__(self, session: Session, dialect: Dialect, ours: OurTables) -> None:
+        self._session, self._dialect, self._ours = session, dialect, ours
+        self._tables = Tables(session, dialect)
+        self._depth = 0
+        self._over: TargetError | None = None
+        self._name: str | None = None
+        self.committed = False
+
+    @property
+    def transaction(self) -> str | None:
+        if self._name is None:
+            with self._telling():
+                self._name = self._dialect.transaction(self._session)
+        return self._name
+
+    def lock(self, rows: Sequence[RowName]) -> dict[RowName, Row]:
+        found: dict[RowName, Row] = {}
+        with self._telling():
+            ordered = sorted(set(rows), key=lambda one: (one.table, [name for name, _ in one.key], row_order(one.key)))
+            for (table, columns), names in groupby(ordered, key=lambda one: (one.table, [name for name, _ in one.key])):
+                shape = self._tables.named(table)
+                size = ROWS_AT_ONCE if len(columns) == 1 else CONDITIONS_AT_ONCE
+                for some in chunks(list(names), size):
+                    found.update(self._locked(shape, self._tables.columns(shape, columns), some))
+        return {name: found[name] for name in rows if name in found}
+
+    def _locked(self, shape: Shape, key: Sequence[Column], names: Sequence[RowName]) -> Iterator[tuple[RowName, Row]]:
+        wanted = {one.key: one for one in names}
+        where, bound = self._any_of(key, [[cell for _, cell in one.key] for one in names])
+        order = ", ".join(self._dialect.quoted(one.name) for one in key)
+        sql = f"{self._tables.select(shape)} WHERE {where} ORDER BY {order}{self._dialect.for_update}"
+        for row in self._session.run(sql, bound).rows:
+            cells = self._tables.cells(shape, row)
+            name = wanted.get(tuple((one.name, cells[one.name]) for one in key))
+            if name is not None:  # what a collation finds equal is another row
+                yield name, Row(name, cells)
+
+    def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]], *, lock: bool) -> list[Row]:
+        with self._telling():
+            return self._tables.referring(reference, to, lock=lock)
+
+    def receive(self, receipts: Sequence[Receipt]) -> None:
+        with self._telling():
+            if self._ours.insert(self._session, receipts):
+                return
+            found = self._ours.find(self._session, [one.key for one in receipts])
+            given = {one.key: one for one in receipts}
+            standing = {key: one for key, one in found.items() if one != given[key] or one.after}
+            if not standing:
+                raise over(self._session.place, "a receipt that was in its way is gone again")
+            raise ReceiptStands(standing)
+
+    def apply(self, change: Change) -> None:
+        if change.is_guard:
+            return
+        with self._telling():
+            count = self._run(self._tables.named(change.row.table), change)
+            if count != 1:
+                raise RowsDiffer(change.row, count)
+
+    def apply_all(self, changes: Sequence[Change]) -> None:
+        with self._telling():
+            for _, neighbours in groupby((one for one in changes if not one.is_guard), key=_alike):
+                for some in chunks(list(neighbours), CONDITIONS_AT_ONCE):
+                    count = self._run_all(self._tables.named(some[0].row.table), some)
+                    if count != len(some):
+                        raise RowsDiffer(some[0].row, count)
+
+    def seal(self, receipts: Sequence[Receipt]) -> None:
+        with self._telling():
+            count = self._ours.seal(self._session, receipts)
+            if count != len(receipts):
+                raise over(self._session.place, "some of the receipts that it inserted are not there")
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        name = f"reconcile_{self._depth + 1}"
+        with self._telling():
+            self._session.say(f"SAVEPOINT {name}")
+        self._depth += 1
+        try:
+            yield
+        except BaseException:
+            self._depth -= 1
+            if self._over is None:
+                with self._telling():
+                    self._session.say(f"ROLLBACK TO SAVEPOINT {name}")
+                    self._session.say(f"RELEASE SAVEPOINT {name}")
+            raise
+        self._depth -= 1
+        with self._telling():
+            self._session.say(f"RELEASE SAVEPOINT {name}")
+
+    def commit(self) -> None:
+        with self._telling("commit"):
+            if self._depth:
+                raise over(self._session.place, "COMMIT was asked for inside a savepoint")
+            self._dialect.commit(self._session)
+        self._over = over(self._session.place, "it is committed")
+        self.committed = True
+
+    @contextmanager
+    def _telling(self, phase: Phase = "before") -> Iterator[None]:
+        """Errors of the database become ours, and end the transaction where it cannot go on."""
+        place = self._session.place
+        if self._over is not None:
+            raise self._over
+        try:
+            self._must_have_time()
+            yield
+        except self._session.errors as error:
+            raise self._ended(told(place, self._dialect.code(error), phase, error)) from None
+        except NotCommitted:
+            raise self._ended(told(place, "not committed", phase)) from None
+        except Unwritable as error:
+            raise self._ended(unwritable(place, str(error))) from None
+        except TargetError as error:
+            raise self._ended(error) from None
+        except BaseException as error:  # ReceiptStands, RowsDiffer, TargetRefused, or somebody pressed Ctrl-C
+            if not self._depth or not isinstance(error, Exception):
+                self._over = over(place, "an error ended it")
+            raise
+
+    def _must_have_time(self) -> None:
+        if self._session.is_late:
+            raise late(self._session.place)
+
+    def _ended(self, error: TargetError) -> TargetError:
+        if not self._depth or error.outcome not in (Outcome.CONFLICT, Outcome.TERMINAL):
+            self._over = error
+        return error
+
+    def _run(self, shape: Shape, change: Change) -> int:
+        table = self._dialect.relation(shape)
+        if change.before is None:
+            columns, values = self._inserted(shape, change.after or {})
+            sql, bound = joined(values, ", ")
+            return self._session.run(self._insert(shape, columns) + f"({sql})", bound).count
+        where, key = self._this_row(shape, change.row)
+        if change.after is None:
+            return self._session.run(f"DELETE FROM {table} WHERE {where}", key).count
+        sets, bound = self._sets(shape, change.after)
+        return self._session.run(f"UPDATE {table} SET {sets} WHERE {where}", (*bound, *key)).count
+
+    def _run_all(self, shape: Shape, changes: Sequence[Change]) -> int:
+        first, table = changes[0], self._dialect.relation(shape)
+        if first.before is None:
+            columns, _ = self._inserted(shape, first.after or {})
+            each = [joined(self._inserted(shape, one.after or {})[1], ", ") for one in changes]
+            sql, bound = joined([(f"({values})", given) for values, given in each], ", ")
+            return self._session.run(self._insert(shape, columns) + sql, bound).count
+        if first.after is None:
+            where, key = joined([self._this_row(shape, one.row) for one in changes], " OR ")
+            return self._session.run(f"DELETE FROM {table} WHERE {where}", key).count
+        statements: dict[str, list[tuple[object, ...]]] = {}
+        for one in changes:
+            sets, bound = self._sets(shape, one.after or {})
+            where, key = self._this_row(shape, one.row)
+            statements.setdefault(f"UPDATE {table} SET {sets} WHERE {where}", []).append((*bound, *key))
+        return sum(self._session.run_many(sql, given) for sql, given in statements.items())
+
+    def _insert(self, shape: Shape, columns: Sequence[Column]) -> str:
+        names = ", ".join(self._dialect.quoted(one.name) for one in columns)
+        numbered = " OVERRIDING SYSTEM VALUE" if any(one.identity for one in columns) else ""
+        return f"INSERT INTO {self._dialect.relation(shape)} ({names}){numbered} VALUES "
+
+    def _inserted(self, shape: Shape, cells: Cells) -> tuple[list[Column], list[Fragment]]:
+        """What is written: what the database computes by itself is not."""
+        columns = [one for one in self._tables.columns(shape, sorted(cells)) if not one.generated]
+        return columns, [self._dialect.written(one, cells[one.name]) for one in columns]
+
+    def _sets(self, shape: Shape, cells: Cells) -> Fragment:
+        parts = []
+        for column in self._tables.columns(shape, sorted(cells)):
+            if not column.generated:
+                sql, bound = self._dialect.written(column, cells[column.name])
+                parts.append((f"{self._dialect.quoted(column.name)} = {sql}", bound))
+        if not parts:
+            raise Unwritable(f"{shape.name} computes all of these columns itself")
+        return joined(parts, ", ")
+
+    def _this_row(self, shape: Shape, row: RowName) -> Fragment:
+        columns = self._tables.columns(shape, [name for name, _ in row.key])
+        parts = [self._dialect.is_exactly(one, cell) for one, (_, cell) in zip(columns, row.key, strict=True)]
+        sql, bound = joined(parts, " AND ")
+        return f"({sql})", bound
+
+    def _any_of(self, key: Sequence[Column], cells: Sequence[Sequence[Cell]]) -> Fragment:
+        if len(key) == 1 and all(cell is not None for (cell,) in cells):
+            sql, bound = joined([self._dialect.sought(key[0], cell) for (cell,) in cells], ", ")
+            return f"{self._dialect.quoted(key[0].name)} IN ({sql})", bound
+        each = [joined(list(map(self._dialect.is_exactly, key, one)), " AND ") for one in cells]
+        return joined([(f"({sql})", bound) for sql, bound in each], " OR ")
+
+
+def _alike(change: Change) -> tuple[object, ...]:
+    """Neighbours that are alike in this are one statement."""
+    key = tuple(name for name, _ in change.row.key)
+    sets = None if change.after is None else tuple(sorted(change.after))
+    return change.row.table, key, change.before is None, sets
