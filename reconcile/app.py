@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 from zoneinfo import ZoneInfo
@@ -27,7 +28,8 @@ from reconcile.store import Store
 from rules.kinds.duplicates import DuplicatesRule
 
 if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes its time has begun
-    from reconcile import runs, traces
+    from reconcile import anchoring, runs, traces
+    from reconcile.anchors.base import Anchor
     from reconcile.detect import Budget, Subject
     from reconcile.run_report import RunReport
 
@@ -114,6 +116,31 @@ class Channels(Mapping[str, Channel]):
         return len(self._project.channels)
 
 
+class Anchors(Mapping[str, "Anchor"]):
+    """The anchors of the audit log by name, opened when first asked for."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._open: dict[str, Anchor] = {}
+
+    def __getitem__(self, name: str) -> Anchor:
+        """Raises AnchorError for one that cannot be used."""
+        if name not in self._open:
+            from reconcile.anchors import KINDS  # noqa: PLC0415 - few commands need one
+
+            settings = self._project.audit.anchors[name]
+            channels = {called: one.settings for called, one in self._project.channels.items()}
+            kind = resolve_name(KINDS[settings.type])
+            self._open[name] = kind(name, settings, self._project.directory, channels)
+        return self._open[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._project.audit.anchors)
+
+    def __len__(self) -> int:
+        return len(self._project.audit.anchors)
+
+
 class Application:
     """A project with everything it needs to run, opened when first needed. Close it, or use it in a `with`.
 
@@ -135,6 +162,7 @@ class Application:
         self._sleep = sleep
         self.sources = Sources(project)
         self.channels = Channels(project)
+        self.anchors = Anchors(project)
         self._store = store
         self._owns_store = store is None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -283,6 +311,7 @@ class Application:
         self.held = f"{releases.in_words(held)}: that one was run, not {file[:12]} of {self.project.path.name}"
         self.sources.close()
         self.project, self.sources, self.channels = project, Sources(project), Channels(project)
+        self.anchors = Anchors(project)
         return True
 
     def _run(
@@ -320,7 +349,9 @@ class Application:
             stop=self._stop,
             spans=self.spans,
         )
-        return self._heard(order, runs.run(order, tools))
+        report = self._heard(order, runs.run(order, tools))
+        self.anchor()
+        return report
 
     def carry_out(
         self, job: str, slot: dt.datetime, trigger: str, watch: Callable[[str, int], None] = lambda _rule, _read: None
@@ -342,6 +373,18 @@ class Application:
             spans=self.spans,
         )
         return self._heard(order, runs.run(order, tools))
+
+    def anchor(self) -> anchoring.Report:
+        """Sign the end of the audit log, and write it to the anchors that are due; one that fails for long is told."""
+        from reconcile import anchoring  # noqa: PLC0415 - see above
+
+        every = {name: one.every for name, one in self.project.audit.anchors.items()}
+        report = anchoring.carry(self.store, self.anchors, every)
+        if self.anchors:
+            from reconcile import watchdog  # noqa: PLC0415 - few have anchors
+
+            watchdog.anchors(self.store, self.project, report.late)
+        return report
 
     def _stop(self, dataset: str) -> None:
         self.sources.stop(self.project.datasets[dataset].source)

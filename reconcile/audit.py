@@ -175,22 +175,27 @@ def verify_in(tx: Transaction) -> VerifyResult:
 
 def follow(tx: Transaction, chain: Chain) -> Iterator[tuple[Row, dict[str, Any] | None]]:
     """Every entry with its body parsed, each once it was found right; raises Broken at the first that is not."""
-    found = tx.connection.execution_options(yield_per=_BATCH, stream_results=True).execute(_CHAIN)
     filed: list[tuple[Any, Any]] = []
 
-    def rows() -> Iterator[Row]:
-        for some in found.partitions(_BATCH):
-            for *row, finding, run in some:
-                filed.append((finding, run))
-                yield tuple(row)
+    def unfiled() -> Iterator[Row]:
+        for *row, finding, run in rows(tx):
+            filed.append((finding, run))
+            yield tuple(row)
 
-    for row in chain.follow(rows()):
+    for row in chain.follow(unfiled()):
         [(finding, run)] = filed
         filed.clear()
         body = None if row[9] is None else _parsed(row[9])
         if body is not None and (_name(body, "finding") != finding or _name(body, "run") != run):
             raise Broken(row[0], "what the entry's body is filed under was changed")
         yield row, body
+
+
+def rows(tx: Transaction) -> Iterator[Row]:
+    """Every entry as the very text that was hashed, oldest first, streamed; then what its body is filed under."""
+    found = tx.connection.execution_options(yield_per=_BATCH).execute(_CHAIN)
+    for some in found.partitions(_BATCH):
+        yield from map(tuple, some)
 
 
 def ends(tx: Transaction, chain: Chain) -> Iterator[Problem]:

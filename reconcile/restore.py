@@ -8,13 +8,13 @@ its channel is asked first; a due time that waited, or came up since, may have b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import audit, backup
+from reconcile import audit, backup, erasure
 from reconcile.backup import Backup, BackupUnusable
 from reconcile.store import Store, Transaction, copying, errors, key, tables
 from reconcile.store.tables import expectations, leases, meta, outbox, schedules, slots
@@ -45,13 +45,17 @@ class StateIsNewer(Exception):
 
 @dataclass(frozen=True)
 class Restored:
-    """What a restore did. `gone` are rows, by table, that the state held more of than the backup."""
+    """What a restore did. `gone` are rows, by table, that the state held more of than the backup.
+
+    `erased_again` counts the erasures that the backup did not know of and that were done anew.
+    """
 
     backup: Backup
     epoch: int
     gone: Mapping[str, int]
     slots_missed: int
     messages_in_doubt: int
+    erased_again: int = 0
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,7 @@ def _replace(tx: Transaction, old: Transaction, made: Backup, actor: str, *, oth
         raise StateIsNewer(made.file, tx.store.where, (was.entries, made.entries))
     above = 1 + max(_highest_fence(tx), _highest_fence(old))
     names = {*_lease_names(tx), *_lease_names(old)}
+    erasures = erasure.standing(tx) if was.store == made.store else []
     copying.clear(tx.connection)
     copying.copy(old.connection, tx.connection)
     heir = tx.store.heir(made.store, old.store.key, 1 + max(was.epoch, old.store.epoch))
@@ -111,8 +116,11 @@ def _replace(tx: Transaction, old: Transaction, made: Backup, actor: str, *, oth
     _free_leases(tx, names, above)
     missed, doubtful = _miss_slots(tx, above), _doubt_messages(tx, above)
     gone = {name: count - made.rows[name] for name, count in was.rows.items() if count > made.rows[name]}
+    after = Transaction(heir, tx.connection, tx.now)
     done = Restored(made, heir.epoch, gone, missed, doubtful)
-    _log(Transaction(heir, tx.connection, tx.now), actor, done, was)
+    _log(after, actor, done, was)
+    done = replace(done, erased_again=len(erasure.again(after, erasures)))
+    after.finish()
     return done
 
 
@@ -193,4 +201,3 @@ def _log(tx: Transaction, actor: str, done: Restored, was: _Was) -> None:
         "messages_in_doubt": done.messages_in_doubt,
     }
     audit.append(tx, actor, "store.restored", f"store:{made.store}", body)
-    tx.finish()

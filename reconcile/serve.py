@@ -37,7 +37,7 @@ _LAST_WORDS = 3.0
 """Seconds beyond the grace for writing down what was stopped; a state that does not answer then hears it from no one,
 and finds the runs' processes dead."""
 _SILENCE = 60.0
-_OUTSIDE = {"deliver": 900.0, "watch": 900.0, "care": 900.0}
+_OUTSIDE = {"deliver": 900.0, "watch": 900.0, "care": 900.0, "anchor": 900.0}
 """Seconds a duty may be late before this process counts as ill; more where it works with what is not ours."""
 
 log = structlog.get_logger("reconcile")
@@ -146,6 +146,12 @@ class Server:
             self._compacted = now
             log.info("store.compacted", **done.counts)
 
+    def anchor(self) -> None:
+        """Sign the end of the audit log, and write it to places outside."""
+        report = self.application.anchor()
+        for name, sentence in report.failed.items():
+            log.warning("anchor.failed", anchor=name, why=sentence)
+
     # Asked from outside
 
     @property
@@ -172,7 +178,7 @@ class Server:
         warm_up(traces.MODULES if traces.wanted(self.project.traces, self.environ) else ())
         duties: list[tuple[float, Callable[[], None]]] = [(0.2, self.work), (1.0, self.deliver), (5.0, self.reload)]
         if not self.worker:
-            duties += [(0.5, self.schedule), (2.0, self.watch), (60.0, self.care)]
+            duties += [(0.5, self.schedule), (2.0, self.watch), (60.0, self.care), (60.0, self.anchor)]
         for seconds, duty in duties:
             self.alarm.every(seconds, duty.__name__, self._guarded(duty))
         self.alarm.start()
@@ -205,6 +211,8 @@ class Server:
             self._guarded(self.workers.settle)()
         if self.listener is not None:
             self.listener.stop()
+        if not self.worker and not at_once.is_set():
+            self._guarded(self.anchor)()
         self._close()
         log.info("serve.stopped")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pydantic import SecretStr
@@ -19,7 +19,7 @@ from notifications.http import Limits, get
 from reconcile import clock as clocks
 from reconcile import pauses, troubles
 from reconcile.config.settings import JobConfig, Project
-from reconcile.store import Transaction
+from reconcile.store import Store, Transaction
 from reconcile.store import successes as stored
 from reconcile.store.successes import Expectation
 
@@ -151,3 +151,24 @@ def _span(length: dt.timedelta) -> str:
     seconds = round(length.total_seconds())
     size, unit = next((size, unit) for size, unit in _UNITS if seconds % size == 0)
     return f"{seconds // size}{unit}"
+
+
+# Of the audit log
+
+
+def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> None:
+    """Tell people of the anchors that have failed for long (by name, why), and that others work again."""
+    subjects = {f"{_ANCHOR}{name}": why for name, why in failing.items()}
+    with store.read() as tx:
+        known = {one.subject: one.sentence for one in troubles.going_on(tx) if one.subject.startswith(_ANCHOR)}
+    sentences = {subject: f"The audit log is not anchored: {why}" for subject, why in subjects.items()}
+    if known == sentences:
+        return
+    with store.begin() as tx:
+        for subject, sentence in sentences.items():
+            troubles.begin(tx, project, subject, sentence)
+        for subject in known.keys() - sentences.keys():
+            troubles.end(tx, project, subject)
+
+
+_ANCHOR = "anchor:"

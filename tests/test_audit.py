@@ -11,9 +11,8 @@ import pytest
 import sqlalchemy as sa
 from store_support import NOON, FixedClock, Program, in_parallel
 
-from reconcile import audit
+from reconcile import audit, verifier
 from reconcile.store import Store, Transaction, tables
-from reconcile.verifier import next_head
 
 SQLITE = "sqlite:///reconcile.db"
 LENGTH = 40
@@ -69,7 +68,7 @@ def _dismiss_and_break(store: Store) -> None:
 def test_an_empty_log_is_intact(store: Store) -> None:
     result = audit.verify(store)
 
-    assert (result.intact, result.entries, result.head) == (True, 0, audit.genesis(store.id))
+    assert (result.intact, result.entries, result.head) == (True, 0, verifier.genesis(store.id))
 
 
 def test_a_subject_is_stored_under_the_stores_key_and_can_still_be_searched_for(store: Store) -> None:
@@ -125,10 +124,10 @@ def test_the_head_is_what_anybody_computes_from_the_documented_form(tmp_path: Pa
     with Store.open(SQLITE, tmp_path) as store, store.begin() as tx:
         store.id, store.key = "st_0", b"k" * 32
         row = {"seq": 1, "at": "2026-11-21T12:00:00.000000Z", "actor": "ann", "event": "run.started"}
-        row |= {"subject": audit.subject_of(store, "run:1"), "body_commitment": audit.commitment("aa", "{}")}
+        row |= {"subject": audit.subject_of(store, "run:1"), "body_commitment": verifier.commitment("aa", "{}")}
 
-        assert audit.genesis("st_0") == GOLDEN[0]
-        assert next_head(audit.genesis("st_0"), *(row[name] for name in FIELDS)) == GOLDEN[1]
+        assert verifier.genesis("st_0") == GOLDEN[0]
+        assert verifier.next_head(verifier.genesis("st_0"), *(row[name] for name in FIELDS)) == GOLDEN[1]
         assert tx.now.tzinfo is dt.UTC
 
 
@@ -221,7 +220,7 @@ def _edit_and_rehash(tx: Transaction, seq: int) -> int:
 
 
 def hashed(row: dict[str, object]) -> str:
-    return next_head(*(row[name] for name in ("prev", *FIELDS)))  # type: ignore[arg-type]  # as they are stored
+    return verifier.next_head(*(row[name] for name in ("prev", *FIELDS)))  # type: ignore[arg-type]  # as they are stored
 
 
 def _shift(tx: Transaction, first: int, by: int) -> None:

@@ -1,7 +1,8 @@
-"""`audit`, `audit verify`: what was done, and the proof that nothing in it was changed."""
+"""`audit`, `audit verify`, `audit export`, `audit key`, `erase`: what was done, and the proof that nothing changed."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,14 +11,23 @@ from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
+    from reconcile.app import Application
     from reconcile.audit import Entry
+    from reconcile.erasure import Erased, Wanted
+    from reconcile.proof import Proof
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="The audit log: list it, verify it.", invoke_without_command=True, rich_markup_mode=None)
+    about = "The audit log: list it, verify it, export it."
+    group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(listing)
-    group.command(help="Recompute the chain; exits with 1 and names the first wrong entry when it is broken.")(verify)
+    group.command(
+        help="Verify the log, its signatures, its anchors and the state; exits with 1 and names what is wrong first."
+    )(verify)
+    group.command(help="Write the whole log and a verifier into a new folder, or a .zip file.")(export)
+    group.command(help="Print the public key that the log's heads are signed with.")(key)
     app.add_typer(group, name="audit")
+    app.command(help="Take a record's personal data out of everything the state holds, and say so in the log.")(erase)
 
 
 def listing(
@@ -44,7 +54,8 @@ def listing(
             out.stream(map(_to_json, found))
             return
         for one in found:
-            body = " ".join(f"{name}={value}" for name, value in (one.body or {}).items())
+            said = {"erased": "yes"} if one.body is None else one.body
+            body = " ".join(f"{name}={value}" for name, value in said.items())
             out.say(f"{one.seq}  {one.at:%Y-%m-%d %H:%M:%S}  {one.actor}  {one.event}  {body}".rstrip())
 
 
@@ -54,17 +65,141 @@ def _to_json(one: Entry) -> dict[str, Any]:
 
 
 def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
-    from reconcile import audit
+    from reconcile import proof
     from reconcile.cli.opening import load
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
-        result = audit.verify(application.memory)
+        found = proof.prove(application.memory, application.anchors)
     if json:
-        out.emit({"intact": result.intact, "entries": result.entries, "seq": result.seq, "problem": result.problem})
-    elif result.intact:
-        out.say(f"{result.entries:,} entries, unbroken; the head is {result.head}")
+        out.emit(_proof_to_json(found))
     else:
-        out.say(f"broken at entry {result.seq}: {result.problem}; {result.entries:,} entries before it are right")
-    if not result.intact:
+        _say(out, found)
+    if not found.intact:
         raise typer.Exit(exits.FOUND)
+
+
+def _proof_to_json(found: Proof) -> dict[str, Any]:
+    wrong = found.problem
+    problem = {"seq": wrong and wrong.seq, "until": wrong and wrong.until, "problem": wrong and wrong.sentence}
+    anchors = [
+        {"anchor": one.name, "heads": one.heads, "until": one.last, "problem": one.problem} for one in found.anchors
+    ]
+    known = {"intact": found.intact, "entries": found.entries, "head": found.head, "public_key": found.public_key}
+    covered = {"signed": found.signed, "anchored": found.anchored, "anchors": anchors}
+    return known | problem | covered | {"remarks": list(found.remarks)}
+
+
+def _say(out: Output, found: Proof) -> None:
+    if found.problem is not None:
+        where = found.problem.seq
+        last = found.problem.until
+        at = f"entries {where:,} to {last:,}" if last and last != where else f"entry {where:,}"
+        out.say(f"broken at {at}: {found.problem.sentence}")
+    else:
+        out.say(f"{found.entries:,} entries, unbroken; the head is {found.head}")
+        out.say(f"signed up to entry {found.signed:,}; the state is what the log says")
+    for one in found.anchors:
+        out.say(one.problem or f"anchor {one.name}: {one.heads:,} heads, up to entry {one.last:,}")
+    for remark in found.remarks:
+        out.say(remark)
+    if found.intact and found.entries > found.anchored:
+        if found.anchors:
+            out.note(f"What follows entry {found.anchored:,} is in no anchor: it could be cut unseen")
+        else:
+            out.note("No anchor is configured: whoever can write the state could cut or rebuild the log unseen")
+
+
+def export(
+    place: Annotated[Path, typer.Argument(help="A new folder, or a new file that ends in .zip.", metavar="PLACE")],
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import exporting
+    from reconcile.cli.opening import load
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        done = exporting.export(application.memory, place, application.anchors)
+    if json:
+        known = {"place": str(done.place), "entries": done.entries, "head": done.head}
+        out.emit(known | {"public_key": done.public_key, "unread": dict(done.unread)})
+        return
+    out.say(f"{done.place}: {done.entries:,} entries, up to head {done.head}")
+    for sentence in done.unread.values():
+        out.note(sentence)
+    out.note("To verify it: python verify.py in it; its README says what else to bring")
+
+
+def key(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+    from reconcile import checkpoints
+    from reconcile.cli.opening import load
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        store = application.memory
+        public = checkpoints.public_key(store)
+    if json:
+        out.emit({"store": store.id, "public_key": public})
+    else:
+        out.say(f"{public}  {store.id}")
+
+
+def erase(
+    dataset: Annotated[str, typer.Argument(help="The dataset the record is of.", metavar="DATASET")],
+    record: Annotated[
+        list[str] | None, typer.Option("--id", help="The record's id; one for each of its columns.", metavar="ID")
+    ] = None,
+    column: Annotated[str | None, typer.Option("--column", help="Instead: every record with this column…")] = None,
+    value: Annotated[str | None, typer.Option("--value", help="…at this value.")] = None,
+    config: Config = FILE,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be erased.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile import erasure
+    from reconcile.cli.opening import load
+    from reconcile.cli.people import person
+
+    if (record is None) == (column is None) or (column is None) != (value is None):
+        raise typer.BadParameter("name a record by --id, or by --column and --value")
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        wanted, texts = _wanted(application, dataset, record, column, value)
+        done = erasure.erase(application.memory, wanted, texts=texts, actor=person(), dry_run=dry_run)
+    if json:
+        out.emit({"erasure": done.id or None, "dry_run": dry_run, "reached": dict(done.reached)})
+        return
+    _tell_erased(out, done, dry_run=dry_run)
+
+
+def _wanted(
+    application: Application, dataset: str, record: list[str] | None, column: str | None, value: str | None
+) -> tuple[Wanted, tuple[str, ...]]:
+    from reconcile import erasure
+
+    application.require("dataset", dataset, tuple(application.project.datasets))
+    chosen, store = application.project.datasets[dataset], application.memory
+    if record is None:
+        assert column is not None and value is not None  # noqa: PT018, S101 - the caller looked
+        return erasure.of_value(store, dataset, column, value), (value,)
+    if chosen.id and len(record) != len(chosen.id):
+        raise typer.BadParameter(f"a record of {dataset} is named by {', '.join(chosen.id)}", param_hint="--id")
+    with store.read() as tx:
+        name = erasure.named(tx, dataset, record)
+    return erasure.of_record(store, dataset, name, chosen.pii), ()
+
+
+def _tell_erased(out: Output, done: Erased, *, dry_run: bool) -> None:
+    from reconcile import erasure
+
+    if not done.anything:
+        out.say("nothing of it is in the state")
+    for what, count in done.reached.items():
+        out.say(f"{what}: {count:,}")
+    if dry_run and done.left:
+        out.note(f"A cleaning of it waits or is under way: {', '.join(done.left)}")
+    out.note(f"Not reached: {'; '.join(erasure.NOT_REACHED)}")

@@ -88,6 +88,7 @@ def restore(
         done = restoring.restore(application.store, file, other_store=other_store, yes=yes, actor=person())
     if json:
         after = {"slots_missed": done.slots_missed, "messages_in_doubt": done.messages_in_doubt}
+        after["erased_again"] = done.erased_again
         out.emit({"backup": _to_json(done.backup), "epoch": done.epoch, "gone": dict(done.gone)} | after)
         return
     out.say(f"restored to {done.backup.until:%Y-%m-%d %H:%M} UTC: {_held(done.backup.rows)}")
@@ -95,6 +96,8 @@ def restore(
         out.say(f"gone: {', '.join(f'{count:,} {name}' for name, count in done.gone.items())}")
     if done.slots_missed:
         out.say(f"due times that were waiting and are written as missed: {done.slots_missed:,}")
+    if done.erased_again:
+        out.say(f"erasures that the backup did not know of, done again: {done.erased_again:,}")
     if done.messages_in_doubt:
         out.say(
             f"messages that may have been sent since, so that their channel is asked first: {done.messages_in_doubt:,}"

@@ -1,0 +1,405 @@
+"""Personal data is taken out of everything the state holds; the audit log names the entries whose bodies went.
+
+What is erased is named by HMACs under the store's key, which are kept so that a backup that still holds it can be
+treated again when it is restored. Erased records leave tombstones, so that what was decided and done about them still
+stands. What lies elsewhere (messages sent, the sources themselves, backups) is not reached, and is said.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from notifications.base import MASK
+from reconcile import audit, outbox
+from reconcile.findings.identity import decode, id_of, public, record_of
+from reconcile.findings.operations import OVER, BundleState
+from reconcile.store import Store, Transaction, tables
+from reconcile.store.columns import json_text
+from reconcile.verifier import ERASED
+
+NOT_REACHED = (
+    "messages that were sent already",
+    "the records in their source",
+    "backups and exports made before (a backup is treated when it is restored here)",
+    "notes of pauses and releases",
+)
+_SHORTEST = 3
+"""A shorter text is looked for in the records only: it would stand in half of all sentences."""
+
+_BATCH = 1_000
+_TEXTS = ("note",)
+"""What people wrote in an entry."""
+
+_KEPT = ("finding", "bundle", "bundles", "from", "to")
+"""What the erasure's own entry goes on saying of an entry whose body it took: the states, so that they add up."""
+
+
+class ErasureWaits(Exception):
+    """A cleaning of these records is under way; nothing was erased."""
+
+    def __init__(self, bundles: Sequence[str]) -> None:
+        shown = ", ".join(bundles[:3]) + (f" and {len(bundles) - 3} more" if len(bundles) > 3 else "")
+        super().__init__(
+            f"A cleaning of these records waits or is under way ({shown}); nothing was erased. Let it end, or reject "
+            "it, and erase then"
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be erased, without saying it. `columns` hold personal data: their values are looked for in texts."""
+
+    dataset: str
+    records: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        said: dict[str, Any] = {name: list(getattr(self, name)) for name in ("records", "values", "columns")}
+        return {"dataset": self.dataset} | said
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Wanted:
+        return cls(said["dataset"], *(tuple(said[name]) for name in ("records", "values", "columns")))
+
+
+@dataclass(frozen=True)
+class Erased:
+    """What was reached, by kind. `left`: cleanings under way that still hold it (after a restore only)."""
+
+    id: str
+    reached: Mapping[str, int]
+    left: tuple[str, ...] = ()
+
+    @property
+    def anything(self) -> bool:
+        return any(self.reached.values())
+
+
+def of_record(store: Store, dataset: str, record: str, columns: Collection[str]) -> Wanted:
+    """A record by its canonical name; `columns` are those with personal data."""
+    return Wanted(dataset, records=(_of_record(store, dataset, record),), columns=tuple(sorted(columns)))
+
+
+def of_value(store: Store, dataset: str, column: str, value: str) -> Wanted:
+    """Every record of a dataset that has this value in a column, however it is written (case, blanks around)."""
+    return Wanted(dataset, values=(_of_value(store, dataset, column, value),), columns=(column,))
+
+
+def named(tx: Transaction, dataset: str, typed: Sequence[str]) -> str:
+    """The record that a person names by its id as it is shown; where none is known, its id as text."""
+    mine, of = tables.finding_members.c, tables.findings.c
+    joined = sa.join(tables.finding_members, tables.findings, of.id == mine.finding)
+    query = sa.select(mine.record).select_from(joined).where(of.dataset == dataset).distinct()
+    for record in tx.connection.execution_options(yield_per=_BATCH).execute(query).scalars():
+        if [str(public(part)) for part in id_of(record)] == list(typed):
+            return str(record)
+    return record_of(tuple(typed))
+
+
+def erase(
+    store: Store, wanted: Wanted, *, texts: Collection[str] = (), actor: str = "reconcile", dry_run: bool = False
+) -> Erased:
+    """Erase in one transaction, with its entry; `texts` are looked for as well. `dry_run` only counts.
+
+    Raises ErasureWaits, StoreError.
+    """
+    if dry_run:
+        with store.read() as tx:
+            work = _Work(tx, wanted, texts, writes=False)
+            return Erased("", work.reached(), tuple(work.waiting()))
+    with store.begin() as tx:
+        work = _Work(tx, wanted, texts, writes=True)
+        if waiting := work.waiting():
+            raise ErasureWaits(waiting)
+        return _done(tx, work, f"er_{secrets.token_hex(8)}", actor, again=False)
+
+
+def standing(tx: Transaction) -> list[dict[str, Any]]:
+    """Every erasure there was, as `again` takes it."""
+    mine = tables.erasures
+    return [dict(row) for row in tx.connection.execute(sa.select(mine).order_by(mine.c.at, mine.c.id)).mappings()]
+
+
+def again(tx: Transaction, before: Sequence[Mapping[str, Any]]) -> list[Erased]:
+    """Do those anew that the restored state does not know of; cleanings under way are left, and said."""
+    known = {one["id"] for one in standing(tx)}
+    done = []
+    for one in before:
+        if one["id"] not in known:
+            work = _Work(tx, Wanted.of(one["subjects"]), (), writes=True)
+            done.append(_done(tx, work, one["id"], one["by"], again=True))
+    return done
+
+
+def _done(tx: Transaction, work: _Work, name: str, actor: str, *, again: bool) -> Erased:
+    left = tuple(work.waiting())
+    done = Erased(name, work.reached(), left)
+    body: dict[str, Any] = {
+        "erasure": name,
+        "dataset": work.wanted.dataset,
+        "reached": dict(done.reached),
+        "entries": work.entries,
+    }
+    body |= {"again": again, "left": list(left)}
+    audit.append(tx, actor, ERASED, f"erasure:{name}", body)
+    row = {"id": name, "at": tx.now, "by": actor, "subjects": work.wanted.to_json(), "reached": dict(done.reached)}
+    tx.finisher(_Rows).rows.append(row)
+    return done
+
+
+class _Rows:
+    """The rows of `erasures`, written when their entries have their numbers."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def finish(self, tx: Transaction) -> None:
+        for row in self.rows:
+            subject = audit.subject_of(tx.store, f"erasure:{row['id']}")
+            mine = sa.select(sa.func.max(tables.audit.c.seq)).where(tables.audit.c.subject == subject)
+            tx.connection.execute(sa.insert(tables.erasures).values(row | {"seq": mine.scalar_subquery()}))
+
+
+# HMACs
+
+
+def _of_record(store: Store, dataset: str, record: str) -> str:
+    return _named(store, ["record", dataset, record])
+
+
+def _of_value(store: Store, dataset: str, column: str, value: str) -> str:
+    return _named(store, ["value", dataset, column, value.strip().casefold()])
+
+
+def _named(store: Store, what: list[str]) -> str:
+    return hmac.digest(store.key, f"reconcile/erasure/1|{json_text(what)}".encode(), "sha256").hex()
+
+
+def _texts(pairs: Any) -> Iterator[tuple[str, str]]:
+    """Column and text of each value, as findings hold them."""
+    for column, value in pairs:
+        shown = public(decode(value))
+        if shown is not None:
+            yield column, str(shown)
+
+
+# The work
+
+
+@dataclass
+class _Work:
+    """One erasure in one transaction; without `writes` it only counts. `entries` lost their bodies."""
+
+    tx: Transaction
+    wanted: Wanted
+    texts: Collection[str]
+    writes: bool
+    entries: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._needles = {text for text in self.texts if len(text) >= _SHORTEST}
+        self._records: dict[str, set[str]] = defaultdict(set)
+        self._findings: set[str] = set()
+        self._counts: Counter[str] = Counter()
+        self._counted = False
+        self._look()
+        self._escaped = [json.dumps(needle)[1:-1] for needle in self._needles]
+
+    def _look(self) -> None:
+        """Which records of which findings these are, and what their personal data reads like."""
+        mine, of = tables.finding_members.c, tables.findings.c
+        members = sa.select(mine.finding, mine.record, mine["values"]).join_from(
+            tables.finding_members, tables.findings, of.id == mine.finding
+        )
+        for finding, record, values in self._rows(members.where(of.dataset == self.wanted.dataset)):
+            said = list(_texts(values))
+            if self._is_wanted(record, said):
+                self._records[finding].add(record)
+                self._needles |= {t for c, t in said if c in self.wanted.columns and len(t) >= _SHORTEST}
+        keys = sa.select(of.id, of.key).where(of.dataset == self.wanted.dataset)
+        for finding, key in self._rows(keys):
+            if finding in self._records or self._is_wanted("", list(_texts(key))):
+                self._findings.add(finding)
+
+    def _is_wanted(self, record: str, said: Sequence[tuple[str, str]]) -> bool:
+        store, wanted = self.tx.store, self.wanted
+        if wanted.records and record and _of_record(store, wanted.dataset, record) in wanted.records:
+            return True
+        return bool(wanted.values) and any(
+            column in wanted.columns and _of_value(store, wanted.dataset, column, text) in wanted.values
+            for column, text in said
+        )
+
+    def waiting(self) -> list[str]:
+        """Cleanings of these findings that are not over."""
+        mine = tables.bundles.c
+        live = mine.state.not_in([state.value for state in OVER if state is not BundleState.COMPENSATING])
+        found = (row for row in self._of_findings(sa.select(mine.id).where(live), mine.finding))
+        return sorted(row.id for row in found)
+
+    def reached(self) -> Mapping[str, int]:
+        """How much of each there was to erase; it is erased the first time this is asked."""
+        if not self._counted:
+            self._counted = True
+            self._bundles()
+            self._pairs()
+            self._in_findings()
+            self._in_members()
+            self._messages()
+            self._reports()
+            self._bodies()
+        return {name: count for name, count in sorted(self._counts.items()) if count}
+
+    # Findings
+
+    def _in_findings(self) -> None:
+        mine = tables.findings
+        for row in list(self._of_findings(sa.select(mine), mine.c.id)):
+            values: dict[str, Any] = {"note": None} if row.note is not None else {}
+            if self._is_personal(row.key):
+                kept = {name: row.payload[name] for name in ("change", "summary") if name in row.payload}
+                values |= {"key": [], "payload": kept | {"reason": None, "span": None}}
+                values["fingerprint"] = self._tombstone(row.fingerprint)
+                self._aliases(row.id)
+            if values:
+                self._change("findings", sa.update(mine).where(mine.c.id == row.id).values(values))
+
+    def _is_personal(self, key: Any) -> bool:
+        return any(column in self.wanted.columns or text in self._needles for column, text in _texts(key))
+
+    def _aliases(self, finding: str) -> None:
+        mine = tables.finding_aliases
+        for mark in list(self._rows(sa.select(mine.c.fingerprint).where(mine.c.finding == finding))):
+            one = sa.update(mine).where(mine.c.fingerprint == mark.fingerprint)
+            self._run(one.values(fingerprint=self._tombstone(mark.fingerprint)))
+
+    def _tombstone(self, text: str) -> str:
+        return _named(self.tx.store, ["tombstone", text])
+
+    def _in_members(self) -> None:
+        mine = tables.finding_members
+        for finding, records in sorted(self._records.items()):
+            for record in sorted(records):
+                one = sa.update(mine).where(mine.c.finding == finding, mine.c.record == record)
+                self._change("records", one.values({"record": self._erased_name(record), "values": []}))
+
+    def _erased_name(self, record: str) -> str:
+        """The tombstone of a record: an id of as many columns, which says that it was erased and no more."""
+        parts = id_of(record)
+        return record_of((f"erased:{self._tombstone(record)[:16]}", *(None for _ in parts[1:])))
+
+    def _pairs(self) -> None:
+        """A judgement holds the key it was about: it goes with the records, or with a key that is personal."""
+        mine = tables.not_same
+        personal = {
+            row.id
+            for row in self._of_findings(sa.select(tables.findings), tables.findings.c.id)
+            if self._is_personal(row.key)
+        }
+        for row in list(self._of_findings(sa.select(mine), mine.c.finding)):
+            gone = self._records.get(row.finding, set())
+            if row.finding in personal or row.record_a in gone or row.record_b in gone:
+                pair = (mine.c.rule == row.rule, mine.c.record_a == row.record_a, mine.c.record_b == row.record_b)
+                self._change("judgements", sa.delete(mine).where(*pair))
+
+    def _bundles(self) -> None:
+        """Before-images and after-images go: what was done cannot be undone any more."""
+        mine = tables.bundles
+        waiting = set(self.waiting())
+        for row in list(
+            self._of_findings(sa.select(mine.c.id, mine.c.content, mine.c.outcome, mine.c.summary), mine.c.finding)
+        ):
+            if row.id in waiting:
+                continue
+            summary = self._masked(row.summary)
+            if row.content is not None or row.outcome is not None or summary != row.summary:
+                gone = {"content": None, "outcome": None, "summary": summary}
+                self._change("plans", sa.update(mine).where(mine.c.id == row.id).values(gone))
+            notes = sa.update(tables.approvals).where(tables.approvals.c.bundle == row.id)
+            self._run(notes.values(note=None))
+
+    # Texts
+
+    def _messages(self) -> None:
+        """What was delivered shrinks to a proof of what it was; what waits is delivered without the data."""
+        mine = tables.outbox
+        for row in list(self._rows(sa.select(mine.c.message, mine.c.status, mine.c.notice))):
+            text = json_text(row.notice)
+            if not (self._says(text) or any(f'"{finding}"' in text for finding in self._findings)):
+                continue
+            over = row.status in ("sent", "failed")
+            if over and set(row.notice) == {"blanked"}:
+                continue
+            shown = outbox.blanked(self.tx, row.notice) if row.status == "sent" else self._masked(row.notice)
+            if shown != row.notice:
+                self._change("messages", sa.update(mine).where(mine.c.message == row.message).values(notice=shown))
+
+    def _reports(self) -> None:
+        for table, name in ((tables.runs, "summary"), (tables.run_rules, "outcome")):
+            column = table.c[name]
+            for row in list(self._rows(sa.select(*table.primary_key.columns, column).where(column.is_not(None)))):
+                shown = self._masked(row[-1]) if self._says(json_text(row[-1])) else row[-1]
+                if shown != row[-1]:
+                    keys = [c == value for c, value in zip(table.primary_key.columns, row, strict=False)]
+                    self._change("reports", sa.update(table).where(*keys).values({name: shown}))
+
+    def _bodies(self) -> None:
+        """The bodies of entries that hold the data, or what people wrote about these findings."""
+        log, mine = tables.audit, tables.audit_bodies
+        text = sa.type_coerce(mine.c.body, sa.Text).label("text")
+        query = sa.select(log.c.seq, log.c.event, mine.c.finding, text).join_from(log, mine, mine.c.seq == log.c.seq)
+        for row in self._rows(query.order_by(log.c.seq)):
+            if row.event == ERASED or not (self._says(row.text) or row.finding in self._findings):
+                continue
+            body = json.loads(row.text)
+            if self._says(row.text) or any(body.get(name) for name in _TEXTS):
+                kept = {name: body[name] for name in _KEPT if name in body}
+                self.entries.append({"seq": row.seq, **kept})
+        for one in self.entries:
+            self._change("entries", sa.delete(mine).where(mine.c.seq == one["seq"]))
+
+    def _says(self, text: str) -> bool:
+        """Whether JSON text holds one of the needles."""
+        return any(needle in text for needle in self._escaped)
+
+    def _masked(self, said: Any) -> Any:
+        """The same JSON without the data: the findings' groups, and every text that holds a needle."""
+        match said:
+            case dict():
+                shown = {name: self._masked(value) for name, value in said.items()}
+                if said.get("finding") in self._findings and "keeper" in said:
+                    shown["key"] = dict.fromkeys(said.get("key") or {}, MASK)
+                    shown |= {"keeper": MASK, "surplus": [MASK for _ in said.get("surplus") or ()]}
+                return shown
+            case list():
+                return [self._masked(one) for one in said]
+            case str() if any(needle in said for needle in self._needles):
+                return MASK
+        return said
+
+    # Statements
+
+    def _rows(self, query: sa.Select[Any]) -> Iterator[Any]:
+        return iter(self.tx.connection.execution_options(yield_per=_BATCH).execute(query))
+
+    def _of_findings(self, query: sa.Select[Any], column: sa.ColumnElement[str]) -> Iterator[Any]:
+        names = sorted(self._findings)
+        for at in range(0, len(names), _BATCH):
+            yield from self.tx.connection.execute(query.where(column.in_(names[at : at + _BATCH]))).all()
+
+    def _change(self, what: str, statement: sa.Update | sa.Delete) -> None:
+        self._counts[what] += 1
+        self._run(statement)
+
+    def _run(self, statement: sa.Update | sa.Delete) -> None:
+        if self.writes:
+            self.tx.connection.execute(statement)
