@@ -1,0 +1,233 @@
+"""A rule stops cleaning when its dataset does not look as it did: columns, types, empty values, size, groups."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from conftest import POSTGRES, _scratch_database
+from findings_support import KEY, NOON
+from sql_support import emptied
+
+from reconcile.app import Application
+from reconcile.clean import shape
+from reconcile.clean.shape import Past, Shape
+from reconcile.config import load
+from reconcile.detect import RuleDoesNotFit, detect
+from reconcile.store import Store
+
+PROJECT = """
+sources:
+  shop: {{type: sql, url: "{url}"}}
+datasets:
+  customers: {{source: shop, table: customers, id: id, where: "kind <> 'test'"}}
+rules:
+  twins:
+    kind: duplicates
+    dataset: customers
+    key: [email, city]
+    {more}
+    keep: {{last: seen}}
+    clean: {{action: set, values: {{note: twin}}}}
+jobs:
+  nightly: {{rules: [twins]}}
+"""
+RECORDS = 100
+TWINS = 30
+
+
+class Shop:
+    """A table of customers, some of them twice, a rule that cleans them, and a store beside them."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url, self.folder = url, folder
+        self.engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
+        self.store = Store.open("sqlite:///state.db", folder, key=KEY, clock=lambda: NOON)
+        self.runs = 0
+        self.execute(
+            "create table customers (id integer primary key, email varchar(40), city varchar(20), seen date, "
+            "kind varchar(9), note varchar(9))"
+        )
+        self.add({number: f"c{number if number >= TWINS else number // 2}@x" for number in range(RECORDS)})
+
+    def add(self, emails: Mapping[int, str]) -> None:
+        rows = (f"({number}, '{email}', 'Ulm', '2026-01-01', 'person', null)" for number, email in emails.items())
+        self.execute(f"insert into customers values {', '.join(rows)}")
+
+    def execute(self, *statements: str) -> None:
+        with self.engine.begin() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+    def run(self, name: str | None = None, more: str = "") -> str | None:
+        """What a run says of the shape: None, or why it cleans nothing. Raises RuleDoesNotFit."""
+        self.runs += name is None
+        path = self.folder / "reconcile.yaml"
+        path.write_text(PROJECT.format(url=self.url, more=more))
+        with closing(Application(load(path, {}))) as app:
+            rule, subject = app.rule("twins"), app.subject("customers")
+            found = detect(rule, subject, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), app.budget).detection
+            with self.store.begin() as tx:
+                return shape.refuse(tx, rule, subject.relation, found, name or f"run-{self.runs}")
+
+    def allow(self) -> bool:
+        with self.store.begin() as tx:
+            return shape.allow(tx, "customers", "twins")
+
+
+@pytest.fixture(scope="module")
+def postgres_server() -> Iterator[str]:
+    yield from _scratch_database(POSTGRES)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
+    if request.param == "sqlite":
+        made = Shop(f"sqlite:///{tmp_path}/shop.db", tmp_path)
+    else:
+        made = Shop(emptied(request.getfixturevalue("postgres_server")), tmp_path)
+    with closing(made.store):
+        yield made
+
+
+CHANGES = {
+    "renamed": ("alter table customers rename column note to remark", "column note is gone"),
+    "emptied": ("update customers set email = null", "column email is empty in 100% of the records"),
+    "blanked": ("update customers set city = ' '", "column city is empty in 100% of the records"),
+    "half": ("delete from customers where id >= 50", "it holds 50 records, and held 100"),
+    "condition": ("update customers set kind = null", "its condition cannot be said for 100% of the records"),
+    "keeper": ("update customers set seen = null", "column seen is empty in 100% of the records of its groups"),
+}
+
+
+@pytest.mark.parametrize("change", list(CHANGES))
+def test_mass_match_after_a_schema_change(shop: Shop, change: str) -> None:
+    """What would be done to every record is done to none; the run after it is stopped as well."""
+    statement, why = CHANGES[change]
+    assert shop.run() is None
+    assert shop.run() is None
+
+    shop.execute(statement)
+
+    assert why in str(shop.run())
+    assert why in str(shop.run())
+
+
+def test_a_key_column_that_was_renamed_does_not_even_match(shop: Shop) -> None:
+    assert shop.run() is None
+
+    shop.execute("alter table customers rename column email to mail")
+
+    with pytest.raises(RuleDoesNotFit, match="email"):
+        shop.run()
+
+
+def test_a_column_of_another_type_stops_cleaning(shop: Shop) -> None:
+    assert shop.run() is None
+
+    shop.execute("alter table customers rename column city to old", "alter table customers add column city integer")
+    shop.execute("update customers set city = 7")
+
+    assert "column city was text and is integer" in str(shop.run())
+
+
+def test_five_times_the_usual_groups_stop_cleaning(shop: Shop) -> None:
+    """There were 15 groups; 76 are more than five times as many, 75 are not."""
+    for _ in range(3):
+        assert shop.run() is None
+    shop.add({RECORDS + number: f"c{TWINS + number}@x" for number in range(60)})
+    assert shop.run("run-3") is None
+
+    shop.add({RECORDS + 60: f"c{TWINS + 60}@x"})
+
+    assert "it finds 76 groups, where 15 were usual" in str(shop.run())
+
+
+def test_columns_that_the_rule_does_not_use_may_change(shop: Shop) -> None:
+    shop.execute("alter table customers add column phone varchar(9)")
+    assert shop.run() is None
+
+    shop.execute("alter table customers drop column phone", "alter table customers add column fax integer")
+
+    assert shop.run() is None
+
+
+def test_what_a_person_allows_is_what_later_runs_compare_with(shop: Shop) -> None:
+    assert not shop.allow()
+    assert shop.run() is None
+    assert not shop.allow()
+    shop.execute("delete from customers where id >= 50")
+    assert "it holds 50 records" in str(shop.run())
+
+    assert shop.allow()
+
+    assert shop.run() is None
+    shop.execute("delete from customers where id >= 20")
+    assert "it holds 20 records, and held 50" in str(shop.run())
+
+
+def test_after_an_edit_of_the_rule_there_is_nothing_to_compare_with(shop: Shop) -> None:
+    """That run asks people about everything; the next one is compared with it."""
+    assert shop.run() is None
+    shop.execute("update customers set city = null")
+
+    assert shop.run(more="nulls: {city: match}") is None
+
+    shop.execute("update customers set seen = null")
+    assert "column seen is empty" in str(shop.run(more="nulls: {city: match}"))
+
+
+def test_a_run_that_is_taken_up_again_is_compared_with_the_runs_before_it(shop: Shop) -> None:
+    assert shop.run("first") is None
+    assert shop.run("second") is None
+
+    shop.execute("delete from customers where id >= 60")
+    assert shop.run("second") is None
+    shop.execute("delete from customers where id >= 50")
+
+    assert "it holds 50 records, and held 100" in str(shop.run("second"))
+
+
+def test_a_renamed_rule_is_compared_with_what_it_saw_under_its_former_name(shop: Shop) -> None:
+    assert shop.run() is None
+    with shop.store.begin() as tx:
+        tx.connection.exec_driver_sql("update dataset_schemas set rule = 'pairs'")
+    shop.execute("delete from customers where id >= 50")
+
+    assert "it holds 50 records" in str(shop.run(more="was: pairs"))
+
+
+SEEN = Shape("r1", "rule", {"email": "text"}, ("email",), read=1000, groups=10, members=40)
+
+
+@pytest.mark.parametrize(
+    ("now", "groups", "stops"),
+    [
+        (replace(SEEN, read=501), [10], False),
+        (replace(SEEN, read=500), [10], True),
+        (replace(SEEN, groups=50), [10, 10, 400], False),
+        (replace(SEEN, groups=51), [10, 10, 400], True),
+        (replace(SEEN, groups=20), [0], False),
+        (replace(SEEN, groups=21), [0], True),
+        (replace(SEEN, empty={"email": 0.5}), [10], False),
+        (replace(SEEN, empty={"email": 0.51}), [10], True),
+        (replace(SEEN, bare={"email": 0.9}, members=19), [10], False),
+        (replace(SEEN, bare={"email": 0.9}, members=20), [10], True),
+        (replace(SEEN, types={"email": "integer"}), [10], True),
+        (replace(SEEN, types={"email": "text", "new": "text"}, used=("email", "new")), [10], False),
+        (replace(SEEN, types={}), [10], True),
+        (replace(SEEN, read=1, rule="edited"), [10], False),
+    ],
+)
+def test_where_the_limits_lie(now: Shape, groups: list[int], stops: bool, tmp_path: Path) -> None:
+    path = tmp_path / "reconcile.yaml"
+    path.write_text(PROJECT.format(url="sqlite:///shop.db", more=""))
+    rule = load(path, {}).rules["twins"]
+
+    assert bool(shape.compare(rule, Past(SEEN, groups), now)) == stops
+    assert shape.compare(rule, Past(None, []), now) is None
