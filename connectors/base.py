@@ -6,16 +6,18 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-import numpy as np
-import pyarrow as pa
-import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict, Field
 
 from connectors.errors import ConnectorError
 
-Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
+if TYPE_CHECKING:  # a source that can begin early begins before these are loaded
+    import numpy as np
+    import pyarrow as pa
+    import sqlalchemy as sa
+
+    Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 class SourceSettings(BaseModel):

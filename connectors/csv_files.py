@@ -8,13 +8,14 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from connectors import coerce, csv_records
-from connectors.base import DuckScan, Positions, Problem
+from connectors.base import DuckScan, Problem
 from connectors.csv_dialect import CsvDialect, CsvWish, decide
 from connectors.csv_facts import CHUNK, facts
 from connectors.csv_lines import Lines
@@ -22,6 +23,9 @@ from connectors.declared import Declared, Notation
 from connectors.duck import identifier, literal, literals, struct
 from connectors.errors import ConnectorError, FileUnreadable
 from connectors.file_paths import open_bytes
+
+if TYPE_CHECKING:
+    from connectors.base import Positions
 
 FEW = 50
 """One record in so many is the most that is found line by line sooner than by reading the file again."""

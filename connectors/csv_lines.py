@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from connectors.base import Positions
+if TYPE_CHECKING:
+    from connectors.base import Positions
+
 
 BLOCK = 1 << 14
 

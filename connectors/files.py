@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pyarrow as pa
 from pydantic import Field
 
 from connectors import csv_files, parquet_files
-from connectors.base import DatasetSettings, DuckScan, Positions, Problem, Scan, SourceSettings
+from connectors.base import DatasetSettings, DuckScan, Problem, Scan, SourceSettings
 from connectors.coerce import Coercion
 from connectors.csv_dialect import CsvDialect, CsvWish
 from connectors.csv_files import CsvFile
@@ -26,6 +26,9 @@ from connectors.errors import ColumnMissing, ConnectorError, FileRefused, Header
 from connectors.file_paths import below, confined, format_of, matching, state
 from connectors.jsonl_files import JsonLines
 from connectors.parquet_files import ParquetFile
+
+if TYPE_CHECKING:
+    from connectors.base import Positions
 
 ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)

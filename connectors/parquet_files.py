@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 
-from connectors.base import DuckScan, Positions
+from connectors.base import DuckScan
 from connectors.duck import identifier, literal, literals
 from connectors.errors import ColumnMissing, ConnectorError, FileUnreadable
+
+if TYPE_CHECKING:
+    from connectors.base import Positions
 
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 KEPT = frozenset(("VARCHAR", "BOOLEAN", *WHOLE, "FLOAT", "DOUBLE", "DATE", "BLOB", "TIMESTAMP"))
