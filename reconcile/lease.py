@@ -65,6 +65,11 @@ class Owner:
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
+    def is_here(self) -> bool:
+        """Whether its process is to be seen from here, and runs still."""
+        same = self.boot == boot_id() and self.pids == _pid_namespace()
+        return same and _process_started(self.pid) == self.started
+
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
 

@@ -45,6 +45,7 @@ class How(enum.Enum):
     CONFLICT = "conflict"  # proven not done: a constraint of the target forbids it
     REFUSED = "refused"  # proven not done, and it never would be
     IN_DOUBT = "in_doubt"  # the connection broke in COMMIT
+    UNKNOWN = "unknown"  # the target was asked, and cannot tell
 
 
 _OF: dict[Outcome, How] = {
@@ -54,6 +55,8 @@ _OF: dict[Outcome, How] = {
     Outcome.CONFLICT: How.CONFLICT,
     Outcome.TERMINAL: How.REFUSED,
 }
+_OF_ONE = (Outcome.CONFLICT, Outcome.TERMINAL)
+"""Errors that are about one bundle; the transaction goes on after its savepoint."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,11 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
             except RowsDiffer as error:
                 results.append(Result(job, How.DRIFTED, str(error)))
             except ReceiptStands as error:
-                results.append(_done_before(work, job, error.found))
+                results.append(done_before(work, job, error.found))
+            except TargetError as error:
+                if error.outcome not in _OF_ONE:
+                    raise
+                results.append(_failed(job, error))
         if any(one.how is How.DONE for one in results):
             _commit(work, [one.job for one in results if one.how is How.DONE], limits)
     return results
@@ -265,7 +272,7 @@ def _unique(rows: Iterable[RowName]) -> list[RowName]:
 # Receipts that stand
 
 
-def _done_before(work: Work, job: Job, found: Mapping[str, Receipt]) -> Result:
+def done_before(work: Work, job: Job, found: Mapping[str, Receipt]) -> Result:
     """What receipts that stand already say of a bundle whose own attempt was rolled back."""
     standing = [found[one.key] for one in job.receipts if one.key in found]
     ours = {one.key: one for one in job.receipts}
