@@ -19,6 +19,18 @@ def rule(*lines: str) -> str:
 
 
 KEY = "key: [order_id]"
+DATABASE = """\
+sources: {shop: {type: sql, url: "sqlite:///shop.db"}, files: {type: files}}
+datasets:
+  customers: {source: shop, table: customers, id: id}
+"""
+
+
+def cleaning(*lines: str) -> str:
+    """A whole configuration whose one rule is over a table and has these lines beside kind, dataset and key."""
+    body = "".join(f"    {line}\n" for line in lines)
+    return f"{DATABASE}rules:\n  twins:\n    kind: duplicates\n    dataset: customers\n    key: [email]\n{body}"
+
 
 MISTAKES: dict[str, str | dict[str, str]] = {
     "an empty file": "",
@@ -49,7 +61,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "an empty section": f"{READ}rules:\n",
     "a section that is a list": f"{READ}rules: [twice]\n",
     "a misspelt section": f"{READ}{RULE}chanels: {{}}\n",
-    "a section of a later version": f"{READ}{RULE}maintenance: {{}}\n",
+    "a section of a later version": f"{READ}{RULE}console: {{}}\n",
     "a misspelt key of a rule": rule(KEY, "severty: high"),
     "a key that is far from all": rule(KEY, "xyzzy: 1"),
     "no kind": f"{READ}rules:\n  twice: {{dataset: charges, key: [a]}}\n",
@@ -59,7 +71,107 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a misspelt key for the kind": f"{READ}rules:\n  twice: {{kidn: duplicates, dataset: charges, key: [a]}}\n",
     "a misspelt kind": f"{READ}rules:\n  twice: {{kind: duplicate, dataset: charges, key: [a]}}\n",
     "a kind of a later version": f"{READ}rules:\n  twice: {{kind: reconciliation, left: a, right: b}}\n",
-    "cleaning, which comes later": rule(KEY, "clean: {action: delete}", "approval: none", "limits: {records: 3}"),
+    "actions that come later": cleaning("clean: {action: call, url: x}")
+    + "  again: {kind: duplicates, dataset: customers, key: [a], clean: {action: refund}}\n",
+    "a misspelt action": cleaning("clean: {action: delte}"),
+    "a misspelt word for the action": cleaning("clean: {acton: delete}"),
+    "no action": cleaning("clean: {references: refuse}"),
+    "clean as a word": cleaning("clean: delete"),
+    "clean without anything": cleaning("clean:"),
+    "misspelt settings of an action": cleaning("clean: {action: delete, refrences: repoint, valus: {a: b}}"),
+    "choices of an action that are none": cleaning(
+        "clean: {action: delete, references: repiont, triggers: yes, bundle_rows: 0}"
+    ),
+    "a merge without a word on the surplus": cleaning("clean: {action: merge, fields: {phone: longest}}"),
+    "ways to choose a value that are none": cleaning(
+        "clean:",
+        "  action: merge",
+        "  surplus: delete",
+        "  fields: {phone: lngest, email: {last: }, name: {frist: a}, city: {prefer: [a]}, note: [a]}",
+        "  linked: [[street], city]",
+    ),
+    "fields in two links": cleaning(
+        "clean: {action: merge, surplus: delete, linked: [[street, city], [city, postcode]]}"
+    ),
+    "a surplus that is neither set nor deleted": cleaning("clean: {action: merge, surplus: keep}"),
+    "set without values": cleaning("clean: {action: set}"),
+    "move without a table": cleaning("clean: {action: move, too: old_customers}"),
+    "approval that is none": cleaning("clean: {action: delete}", "approval: requird"),
+    "approval by a word nobody knows": cleaning("clean: {action: delete}", "approval: manager"),
+    "approval without asking nobody of what cannot be undone": cleaning("clean: {action: burn}", "approval: none"),
+    "approval that may ask nobody of what cannot be undone": cleaning(
+        "clean: {action: burn}", "approval: {when: surplus > 3, else: none}"
+    ),
+    "conditions of an approval that cannot be read": cleaning(
+        "clean: {action: delete}", "approval: {when: suplus > 3, else: none}"
+    )
+    + "  again: {kind: duplicates, dataset: customers, key: [a], approval: {when: surplus >, else: none}}\n"
+    + "  third: {kind: duplicates, dataset: customers, key: [a], approval: {when: slot() > 3, else: none}}\n"
+    + "  forth: {kind: duplicates, dataset: customers, key: [a], approval: {when: surplus, else: none}}\n",
+    "approval that makes no difference": cleaning("clean: {action: delete}", "approval: {when: surplus > 3}"),
+    "approval with a misspelt answer": cleaning(
+        "clean: {action: delete}", "approval: {when: surplus > 3, thn: none, else: nome}"
+    ),
+    "approval without a condition": cleaning("clean: {action: delete}", "approval: {then: none}"),
+    "approval by an amount that nobody knows": cleaning(
+        "clean: {action: delete}", "approval: {when: EUR > 500, else: none}", "limits: {money: {EUR: 500}}"
+    ),
+    "limits that limit nothing": cleaning(
+        "clean: {action: delete}", "limits: {records: 0, share: 0%, group: 1, money: {EUR: -5}}"
+    ),
+    "limits in other forms": cleaning(
+        "clean: {action: delete}", "limits: {records: many, share: 0.01, group: 2.5, money: {euro: 5}}"
+    ),
+    "more limits in other forms": cleaning("clean: {action: delete}", "limits: {share: 101%, money: 500, recrods: 3}"),
+    "limits that are a number": cleaning("clean: {action: delete}", "limits: 100", "approval_expires: 10s"),
+    "a template of retries that is not there": "retry: {gentle: {base: 5s, cap: 10m}}\n"
+    + cleaning("clean: {action: delete}", "retry: gentel"),
+    "templates of retries that make no sense": "retry: {gentle: {base: 5m, cap: 10s, attempt: 3}, "
+    "often: {attempts: 0, budget: 0s, base: soon}}\n" + cleaning("clean: {action: delete}"),
+    "cleaning with another minimum": cleaning("clean: {action: delete}", "minimum: 3"),
+    "cleaning a dataset without id, a query, a file": DATABASE.replace(", id: id}", "}")
+    + "  charges: {source: shop, query: select 1, id: id}\n  lists: {source: files, path: a.csv, id: id}\n"
+    + "rules:\n"
+    + "".join(
+        f"  {name}: {{kind: duplicates, dataset: {dataset}, key: [a], clean: {{action: delete}}}}\n"
+        for name, dataset in (("one", "customers"), ("two", "charges"), ("three", "lists"))
+    ),
+    "cleaning a database that is only read": cleaning("clean: {action: delete}").replace(
+        "sqlite:///shop.db", "oracle+oracledb://reader@erp.example.com/books"
+    ),
+    "the state beside the records": "state: sqlite:///./shop.db\n" + cleaning("clean: {action: delete}"),
+    "clean in a dataset and a job": DATABASE.replace("id: id}", "id: id, clean: {action: delete}}")
+    + "rules: {twice: {kind: duplicates, dataset: customers, key: [a]}}\n"
+    "jobs: {nightly: {rules: all, clean: {action: delete}, approval: none}}\n",
+    "links that do not fit": DATABASE.replace(
+        "id: id}",
+        "id: id, references: [{table: notes, columns: [a, b]}, {columns: c}, {table: notes, column: a}]}",
+    )
+    + "rules: {twice: {kind: duplicates, dataset: customers, key: [a]}}\n",
+    "links of another number of columns": DATABASE.replace(
+        "id: id}", "id: id, references: [{table: notes, columns: [a, b]}, {table: tags, columns: a, to: [b, c]}]}"
+    )
+    + "rules: {twice: {kind: duplicates, dataset: customers, key: [a]}}\n",
+    "links of a file": "sources: {shop: {type: files}}\ndatasets:\n  charges: {source: shop, path: a.csv, id: id, "
+    "references: {table: notes, columns: charge}}\n" + RULE,
+    "maintenance that never is": "maintenance:\n"
+    "  - {source: shpo, from: '22:00', to: '02:00', days: [monday, tues], timezone: Berlin}\n"
+    "  - {source: shop, from: '22:00', to: '22:00'}\n  - {source: shop, from: 10pm, to: '25:00'}\n"
+    "  - {source: shop, form: '22:00', to: '02:00'}\n  - {source: shop, from: '22:00', to: '23:00', days: []}\n"
+    + cleaning("clean: {action: delete}"),
+    "maintenance of what is not there": "maintenance: {source: shpo, from: '22:00', to: '02:00'}\n"
+    "limits: {shpo: {records: 5}}\n" + cleaning("clean: {action: delete}"),
+    "limits of a source": "limits: {shop: {records: 0, share: 1%}}\nundo_window: 2h\n"
+    + cleaning("clean: {action: delete}"),
+    "keys that are none": "encryption_key: ['${secret:PAGER_TOKEN}', hunter2-is-here, '']\n"
+    + cleaning("clean: {action: delete}"),
+    "a key in hex that is too short": f"encryption_key: {b'hunter2-is-here'.hex()}\n"
+    + cleaning("clean: {action: delete}"),
+    "anchors that hold nothing": "audit:\n  anchors:\n    log: {type: fil, path: a}\n    ops: {path: b}\n"
+    "    git: {type: git}\n" + cleaning("clean: {action: delete}"),
+    "anchors in channels that cannot hold one": "audit: {anchors: {a: {type: slack, channel: ops}, "
+    "b: {type: slack, channel: opps}}}\n"
+    "channels: {ops: {type: file, path: a.txt}}\n" + cleaning("clean: {action: delete}"),
     "a preset and examples, which come later": rule(KEY, "use: preset/double-charge", "examples: []"),
     "no dataset": f"{READ}rules:\n  twice: {{kind: duplicates, key: [a]}}\n",
     "a misspelt dataset": f"{READ}rules:\n  twice: {{kind: duplicates, dataset: charge, key: [a]}}\n",

@@ -17,12 +17,15 @@ from rules.normalise import NORMALISERS
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 VAULT = '''
-"""A connector, a channel and a normaliser as another package would bring them, with secrets in their settings."""
+"""A connector, a channel, an action and a normaliser as another package would bring them, with secrets inside."""
+
+from typing import ClassVar, Literal
 
 from pydantic import SecretStr, model_validator
 
 from connectors.base import DatasetSettings, SourceSettings
 from notifications.base import ChannelSettings
+from rules.cleaning import Clean
 from rules.normalise import Normaliser
 from rules.values import Type
 
@@ -58,6 +61,15 @@ class PagerChannel:
     Settings = PagerSettings
 
 
+class BurnSettings(Clean):
+    can_undo: ClassVar[bool] = False
+    action: Literal["burn"]
+
+
+class Burn:
+    Settings = BurnSettings
+
+
 backwards = Normaliser("backwards", lambda value, argument, timezone: value[::-1], {Type.TEXT: Type.TEXT})
 '''
 
@@ -68,9 +80,64 @@ broken = vault_plugin:NotThere
 sql = vault_plugin:VaultSource
 [reconcile.channels]
 pager = vault_plugin:PagerChannel
+[reconcile.actions]
+burn = vault_plugin:Burn
 [reconcile.normalisers]
 backwards = vault_plugin:backwards
 """
+
+CLEANING = """\
+sources: {shop: {type: sql, url: "sqlite:///shop.db"}}
+datasets:
+  customers:
+    source: shop
+    table: customers
+    id: id
+    money: {amount: balance, currency: EUR}
+    references: [{table: notes, columns: [customer_id], to: [id]}, {table: tags, columns: customer_id}]
+rules:
+  gone:
+    kind: duplicates
+    dataset: customers
+    key: [email]
+    clean: {action: delete, references: capture, triggers: known, ignore_drift: [updated_at], bundle_rows: 50}
+    approval: none
+    approval_expires: 2d
+    limits: {records: 10, share: 0.5%, group: 3, money: {EUR: 500, USD: 12.50}}
+    retry: gentle
+  marked:
+    kind: duplicates
+    dataset: customers
+    key: [email]
+    clean: {action: set, values: {status: duplicate, merged_into: "{{ keeper.id }}"}, ignore_drift: updated_at}
+    approval: {when: surplus > 3 or EUR >= 500, then: two_person, else: none}
+  merged:
+    kind: duplicates
+    dataset: customers
+    key: [email]
+    clean:
+      action: merge
+      fields: {phone: {last: updated_at}, tags: union, email: longest, note: {union: ";"}, name: most_frequent}
+      linked: [[street, city, postcode]]
+      surplus: {set: {status: merged}}
+      references: repoint
+    approval: two_person
+    retry: never
+  moved:
+    kind: duplicates
+    dataset: customers
+    key: [email]
+    clean: {action: move, to: old_customers}
+retry: {gentle: {base: 5s, cap: 10m, attempts: 5, budget: 6h}}
+limits: {shop: {records: 500, money: {EUR: 2000}}}
+maintenance:
+  - {source: shop, from: "22:00", to: "02:00", days: [mon, tue], timezone: Europe/Berlin}
+  - {source: shop, from: "00:00", to: "24:00", days: sun}
+undo_window: 60d
+encryption_key: ["${secret:NEW}", "${secret:OLD}"]
+audit: {anchors: {log: {type: file, path: anchors.jsonl}, repo: {type: git, path: ../anchors}}}
+"""
+"""A configuration that says everything there is to say of cleaning."""
 
 
 def install_plugin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from config_mistakes import READ, RULE
-from config_support import install_plugin, loaded
+from config_support import CLEANING, install_plugin, loaded
 
 from reconcile.config.scaffold import CONFIG
 from reconcile.config.schema import json_schema
@@ -101,6 +101,7 @@ jobs:
   nightly: {rules: all, notify: pager, existing: report}
   hourly: {rules: [twice]}
 """,
+    "everything about cleaning": CLEANING,
     "a variable for a number": READ + RULE.replace("key:", "minimum: '${LEAST}', key:"),
     "sources and channels of another package": "sources: {v: {type: vault, url: 'v://h', retries: 2}}\n"
     "datasets: {charges: {source: v, table: 7, id: [a, b], columns: {x: date %d, y: {is: a + 1}}, timezone: UTC}}\n"
@@ -118,6 +119,13 @@ INVALID = {
     "a dataset without source": READ.replace("source: shop, ", "") + RULE,
     "a misspelt setting of a dataset": READ.replace("path:", "pth:") + RULE,
     "a column of no type": READ.replace("id: id", "columns: {a: decmal}") + RULE,
+    "a misspelt action": READ + RULE.replace("key:", "clean: {action: delte}, key:"),
+    "an action without what it needs": READ + RULE.replace("key:", "clean: {action: move}, key:"),
+    "a setting of another action": READ + RULE.replace("key:", "clean: {action: delete, to: x}, key:"),
+    "an approval that is none": READ + RULE.replace("key:", "approval: {when: surplus > 3, els: none}, key:"),
+    "a misspelt limit": READ + RULE.replace("key:", "limits: {recrods: 3}, key:"),
+    "a time that is none": READ + RULE + "maintenance: [{source: shop, from: 25:00, to: '02:00'}]\n",
+    "an anchor of no type": READ + RULE + "audit: {anchors: {log: {path: x}}}\n",
     "a misspelt setting of a schedule": READ + RULE + "jobs: {n: {rules: all, schedule: {corn: x}}}\n",
 }
 

@@ -120,4 +120,6 @@ def _file_of(top: TopSettings, folder: Path) -> Path | None:
 
 
 def _same(one: Path, other: Path | None) -> bool:
-    return other is not None and one.resolve() == other.resolve()
+    if other is None:
+        return False
+    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
