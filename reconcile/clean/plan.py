@@ -226,7 +226,7 @@ def _rows(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[Finding, Seq
 def _typed(record: RecordId, tools: Tools) -> RecordId:
     """An id as the dataset has it: the name of a record in the store does not tell 5 from 5.00."""
     kinds = (tools.relation.schema[name].type for name in tools.dataset.id)
-    return tuple(_NUMBERS[kind](part) if kind in _NUMBERS else part for kind, part in zip(kinds, record, strict=True))  # type: ignore[arg-type]
+    return tuple(_NUMBERS[kind](part) if kind in _NUMBERS else part for kind, part in zip(kinds, record, strict=True))
 
 
 def _begin(finding: Finding, rows: Sequence[Row | None] | None, tools: Tools) -> _Begun:
