@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from connectors.errors import ConnectorError
+from connectors.target import Catalogue, Target, TargetRefused
 from reconcile import detect
 from reconcile.app import Application
 from reconcile.detect import RuleDoesNotFit, Subject
+from rules.kinds.duplicates import DuplicatesRule
+from rules.mistakes import listed
 
 _OK, _WRONG, _FAILED = 0, 2, 3
 
@@ -80,7 +83,42 @@ def _rule(application: Application, name: str, subject: Subject) -> Look:
         choice = detect.choose(rule, subject)
     except RuleDoesNotFit as error:
         return Look(f"rule {name}", str(error), _WRONG)
-    return Look(f"rule {name}", f"fits; {choice.engine}, because {choice.reason}")
+    seen = Look(f"rule {name}", f"fits; {choice.engine}, because {choice.reason}")
+    return seen if rule.clean is None else _cleaning(rule, subject, seen)
+
+
+def _cleaning(rule: DuplicatesRule, subject: Subject, seen: Look) -> Look:
+    """Whether what the rule does about its findings fits the table as its database describes it."""
+    from reconcile.clean import plan  # noqa: PLC0415 - only for rules that clean
+
+    assert rule.clean is not None  # noqa: S101 - the caller looked
+    if not isinstance(subject.source, Target):
+        return Look(seen.subject, f"{seen.sentence}; source {subject.dataset.source} cannot be cleaned", _WRONG)
+    try:
+        links = plan.soft_links(subject.dataset)
+        catalogue = subject.source.catalogue(subject.dataset.settings, links)
+        wrong = plan.mistakes(rule, plan.place(subject.source, subject.dataset, subject.relation, catalogue))
+    except TargetRefused as error:
+        return Look(seen.subject, str(error), _WRONG)
+    except ConnectorError as error:
+        return Look(seen.subject, str(error), _FAILED)
+    if wrong:
+        return Look(seen.subject, "; ".join(wrong), _WRONG)
+    return Look(seen.subject, f"{seen.sentence}; {_means(rule, catalogue)}")
+
+
+def _means(rule: DuplicatesRule, catalogue: Catalogue) -> str:
+    """What cleaning has to mind there, as the end of a sentence."""
+    assert rule.clean is not None  # noqa: S101 - the caller looked
+    facts = [f"it cleans by {rule.clean.action}"]
+    referring = sorted({one.table for one in catalogue.references})
+    if referring:
+        facts.append(f"rows of {listed(referring)} may refer to its records, `references: {rule.clean.references}`")
+    triggers = sorted({name for table in catalogue.tables.values() for name in table.triggers})
+    if triggers:
+        without = "" if rule.clean.triggers else ", so people are asked until the rule says `triggers: known`"
+        facts.append(f"triggers fire there: {listed(triggers)}{without}")
+    return "; ".join([*facts, *(one.rstrip(".") for one in catalogue.told)])
 
 
 def _channel(application: Application, name: str) -> Look:

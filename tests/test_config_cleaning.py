@@ -117,8 +117,8 @@ def test_a_setting_without_use_is_a_note_not_a_mistake(tmp_path: Path) -> None:
     project = loaded(tmp_path, cleaning("approval: none", "limits: {records: 3}"))
 
     assert [(one.line, one.sentence) for one in project.warnings if "`clean`" in one.sentence] == [
-        (10, "`approval` has no use in a rule without `clean`; remove it"),
-        (11, "`limits` has no use in a rule without `clean`; remove it"),
+        (9, "`approval` has no use in a rule without `clean`; remove it"),
+        (10, "`limits` has no use in a rule without `clean`; remove it"),
     ]
 
 
