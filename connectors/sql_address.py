@@ -24,7 +24,7 @@ _DRIVERS = {
     "mariadb": ("mysql+pymysql", "pymysql", "MariaDB's and MySQL's driver PyMySQL", "reconcile-runner[mysql]"),
     "sqlite": ("sqlite+pysqlite", "sqlite3", "Python's sqlite3", "reconcile-runner"),
 }
-_KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 
 
 def parsed(secret: SecretStr) -> URL:
@@ -114,12 +114,17 @@ def postgresql_session(seconds: float) -> list[str]:
         "SET TIME ZONE 'UTC'",
         f"SET statement_timeout = {max(1, round(seconds * 1000))}",
         "SET extra_float_digits = 1",
+        # What is read as text reads the same whatever the server is set to.
+        "SET DateStyle = 'ISO, YMD'",
+        "SET IntervalStyle = 'postgres'",
+        "SET bytea_output = 'hex'",
+        "SET lc_monetary = 'C'",
     ]
 
 
 def _libpq(url: URL) -> dict[str, int | str]:
     # A server in SQL_ASCII sends bytes, of which psycopg makes no text unless it is told what they are.
-    wanted: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS, "client_encoding": "utf8", **_KEEPALIVES}
+    wanted: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS, "client_encoding": "utf8", **KEEPALIVES}
     return {key: value for key, value in wanted.items() if key not in url.query}
 
 

@@ -50,6 +50,8 @@ class Shape:
     table: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    fixed: str | None = None
+    """Why its rows can only be read, if so."""
 
     @property
     def by_name(self) -> Mapping[str, Column]:

@@ -48,6 +48,7 @@ from connectors.target import (
 _OWN_SECONDS = 40.0
 """How long a transaction on our own tables is given."""
 _KEPT_SECONDS = 20.0
+_ENGINES = 8
 _T = TypeVar("_T")
 _PROBE = Receipt("reconcile.probe", "", "", 0, 0, "")
 
@@ -66,6 +67,7 @@ class SqlTarget:
         self._names = names
         self._dialect = _dialect(place.dialect)
         self._ours = OurTables(self._dialect)
+        self._engines: dict[float, sa.Engine] = {}
         self._kept: tuple[Session, int, float] | None = None
         self._lock = threading.Lock()
         self._remembers = False
@@ -253,8 +255,15 @@ class SqlTarget:
             session.end()
 
     def _engine(self, seconds: float) -> sa.Engine:
-        made = self._dialect.engine(self.name, self._url, self._root, seconds)
-        return watched(made, self._place.underway)
+        """Engines ask the database a few things when they connect for the first time, so they are kept."""
+        with self._lock:
+            made = self._engines.get(seconds)
+            if made is None:
+                if len(self._engines) >= _ENGINES:
+                    self._engines.clear()
+                made = watched(self._dialect.engine(self.name, self._url, self._root, seconds), self._place.underway)
+                self._engines[seconds] = made
+        return made
 
     def _shape(self, session: Session, dataset: SqlDataset) -> Shape:
         if dataset.table is None:

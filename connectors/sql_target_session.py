@@ -28,6 +28,7 @@ class Session:
         self.connection = connection
         self.is_clean = False
         """Nothing is open in it and nothing went wrong: it can be used again."""
+        self._said = ""
         self.place = place
         self.until = time.monotonic() + seconds
         pooled: Any = connection.connection
@@ -84,6 +85,12 @@ class Session:
             cursor.execute(sql)
         finally:
             cursor.close()
+
+    def say_once(self, sql: str) -> None:
+        """The settings of the session, where they are not these already."""
+        if self._said != sql:
+            self.say(sql)
+            self._said = sql
 
     def one(self, sql: str, bound: Sequence[Any] = ()) -> Any:
         """The first value of the first row; None where there is no row."""

@@ -35,6 +35,7 @@ from connectors.target import (
     RowName,
     RowsDiffer,
     TargetError,
+    TargetRefused,
 )
 
 ROWS_AT_ONCE = 500
@@ -99,7 +100,7 @@ class SqlWork:
         if change.is_guard:
             return
         with self._telling():
-            count = self._run(self._tables.named(change.row.table), change)
+            count = self._run(self._changed(change), change)
             if count != 1:
                 raise RowsDiffer(change.row, count)
 
@@ -107,7 +108,7 @@ class SqlWork:
         with self._telling():
             for _, neighbours in groupby((one for one in changes if not one.is_guard), key=_alike):
                 for some in chunks(list(neighbours), CONDITIONS_AT_ONCE):
-                    count = self._run_all(self._tables.named(some[0].row.table), some)
+                    count = self._run_all(self._changed(some[0]), some)
                     if count != len(some):
                         raise RowsDiffer(some[0].row, count)
 
@@ -174,6 +175,12 @@ class SqlWork:
         if not self._depth or error.outcome not in (Outcome.CONFLICT, Outcome.TERMINAL):
             self._over = error
         return error
+
+    def _changed(self, change: Change) -> Shape:
+        shape = self._tables.named(change.row.table)
+        if shape.fixed:
+            raise TargetRefused(f"Nothing can be cleaned in table {shape.name}: {shape.fixed}")
+        return shape
 
     def _run(self, shape: Shape, change: Change) -> int:
         table = self._dialect.relation(shape)
