@@ -153,13 +153,18 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     )
     + "rules: {twice: {kind: duplicates, dataset: customers, key: [a]}}\n",
     "links of a file": "sources: {shop: {type: files}}\ndatasets:\n  charges: {source: shop, path: a.csv, id: id, "
-    "references: {table: notes, columns: charge}}\n" + RULE,
+    "references: [{table: notes, columns: charge}]}\n" + RULE,
+    "one window and one link without a list": DATABASE.replace(
+        "id: id}", "id: id, references: {table: notes, columns: a}}"
+    )
+    + "maintenance: {source: shop, from: '22:00', to: '02:00'}\n"
+    "rules: {twice: {kind: duplicates, dataset: customers, key: [a]}}\n",
     "maintenance that never is": "maintenance:\n"
     "  - {source: shpo, from: '22:00', to: '02:00', days: [monday, tues], timezone: Berlin}\n"
     "  - {source: shop, from: '22:00', to: '22:00'}\n  - {source: shop, from: 10pm, to: '25:00'}\n"
     "  - {source: shop, form: '22:00', to: '02:00'}\n  - {source: shop, from: '22:00', to: '23:00', days: []}\n"
     + cleaning("clean: {action: delete}"),
-    "maintenance of what is not there": "maintenance: {source: shpo, from: '22:00', to: '02:00'}\n"
+    "maintenance of what is not there": "maintenance: [{source: shpo, from: '22:00', to: '02:00'}]\n"
     "limits: {shpo: {records: 5}}\n" + cleaning("clean: {action: delete}"),
     "limits of a source": "limits: {shop: {records: 0, share: 1%}}\nundo_window: 2h\n"
     + cleaning("clean: {action: delete}"),

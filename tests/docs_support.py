@@ -70,6 +70,8 @@ def settings() -> set[Setting]:
     found |= _of("datasets", dict(zip(CONNECTORS, by_section["datasets"], strict=False)))
     found |= _of("channels", dict(zip(CHANNELS, by_section["channels"], strict=False)))
     found |= _of("rules", {"duplicates": by_section["rules"][0]})
+    actions = _alternatives(by_section["rules"][0]["properties"]["clean"])
+    found |= _of("clean", {one["properties"]["action"]["const"]: one for one in actions})
     return found | _of("jobs", {"": by_section["jobs"][0]})
 
 
@@ -96,7 +98,12 @@ def _said(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _setting(place: str, name: str, said: Mapping[str, Any], *, required: bool = False) -> Setting:
-    return place, name, _type(said), "required" if required or name in ("type", "kind") else _default(name, said)
+    return (
+        place,
+        name,
+        _type(said),
+        "required" if required or name in ("type", "kind", "action") else _default(name, said),
+    )
 
 
 _WORDS = {"array": "list", "object": "mapping", "integer": "number", "number": "number", "string": "text"}

@@ -98,7 +98,7 @@ def test_everything_that_is_said_of_cleaning_is_read(tmp_path: Path) -> None:
 
 
 def test_the_windows_of_a_project_are_in_its_time_zone_unless_they_say_theirs(tmp_path: Path) -> None:
-    window = "maintenance: {source: shop, from: '22:00', to: '02:00'}\n"
+    window = "maintenance: [{source: shop, from: '22:00', to: '02:00'}]\n"
 
     project = loaded(tmp_path, f"timezone: Asia/Tokyo\n{window}{cleaning()}")
 

@@ -35,6 +35,8 @@ ENVIRON = {
     "SLACK_WEBHOOK": "https://hooks.slack.com/services/T0/B0/hidden",
     "HOOK_TOKEN": "Bearer hidden",
     "HOOK_SECRET": "hidden-hidden",
+    "RECONCILE_KEY": "11" * 32,
+    "RECONCILE_KEY_BEFORE": "22" * 32,
     "WATCHDOG_URL": "https://watchdog.example.com/hidden",
 }
 PAYMENTS = "line,iban,reference,amount\n1,DE1,INV-007,20.00\n2,DE1,inv 7,20.00\n3,DE1,INV-008,20.00\n"

@@ -111,9 +111,7 @@ class TopSettings(Strict):
     limits: dict[str, TargetLimits] = Field(
         default_factory=dict, description="How much all rules together may change, by source."
     )
-    maintenance: Annotated[tuple[MaintenanceEntry, ...], BeforeValidator(listed)] = Field(
-        default=(), description="When nothing is cleaned in a source."
-    )
+    maintenance: tuple[MaintenanceEntry, ...] = Field(default=(), description="When nothing is cleaned in a source.")
     undo_window: Annotated[Duration, AfterValidator(parse_kept)] = Field(
         default=parse_duration("30d"),
         json_schema_extra={"default": "30d"},
@@ -189,7 +187,7 @@ class DatasetEntry(Strict):
     pii: Names = Field(default=(), description="Columns with personal data; messages mask them.")
     money: Money | None = Field(default=None, description="The amount that is at risk, and its currency.")
     timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default the project's.")
-    references: Annotated[tuple[LinkEntry, ...], BeforeValidator(listed)] = Field(
+    references: tuple[LinkEntry, ...] = Field(
         default=(), description="Tables that name its records without a foreign key; cleaning minds them."
     )
 
