@@ -49,6 +49,7 @@ _OWN_SECONDS = 40.0
 """How long a transaction on our own tables is given."""
 _KEPT_SECONDS = 20.0
 _ENGINES = 8
+_PARENTS: list[Session] = []
 _T = TypeVar("_T")
 _PROBE = Receipt("reconcile.probe", "", "", 0, 0, "")
 
@@ -211,8 +212,11 @@ class SqlTarget:
         if kept is not None:
             try:
                 self._dialect.begin(kept, seconds)
-            except kept.errors:
-                kept.end()  # it went stale; nothing was asked of it yet
+            except kept.errors as error:
+                kept.end()
+                code = self._dialect.code(error)
+                if code not in self._dialect.lost:
+                    raise told(self._place, code, "before", error) from None
             else:
                 return kept
         try:
@@ -222,6 +226,7 @@ class SqlTarget:
             lasting = said.reaction is not Reaction.RETRY
             raise TargetError(str(said), Outcome.PAUSE if lasting else Outcome.NOT_DONE) from None
         try:
+            session.stamp = self._dialect.stamp(session)
             self._dialect.begin(session, seconds)
         except session.errors as error:
             session.end()
@@ -239,15 +244,22 @@ class SqlTarget:
             return None
         session, process, since = kept
         if process != os.getpid():
-            return None  # it is the parent's: not even closed from here
-        if time.monotonic() - since > _KEPT_SECONDS:
+            _PARENTS.append(session)  # closing it here, also by forgetting it, would end the parent's
+            return None
+        if time.monotonic() - since > _KEPT_SECONDS or not self._is_usable(session):
             session.end()
             return None
         return session.again(seconds / 2)
 
+    def _is_usable(self, session: Session) -> bool:
+        try:
+            return not session.is_ended and self._dialect.stamp(session) == session.stamp
+        except session.errors:
+            return False
+
     def _let_go(self, session: Session) -> None:
         with self._lock:
-            keep = session.is_clean and self._kept is None and self._dialect.keeps_connections
+            keep = session.is_clean and self._kept is None
             if keep:
                 session.is_clean = False
                 self._kept = (session, os.getpid(), time.monotonic())

@@ -25,8 +25,8 @@ class Dialect(Protocol):
     """The types of the columns of our own tables: `key`, `word`, `number`, `time`, and what follows the columns."""
     insert_new: ClassVar[str]
     """What follows an INSERT so that it skips keys that are there; empty where the error has to be caught."""
-    keeps_connections: ClassVar[bool]
-    """Whether one connection may serve several transactions."""
+    lost: ClassVar[Collection[str]]
+    """Codes of errors that a connection gives when it went away while nobody used it."""
     no_rights: ClassVar[Collection[str]]
     """Codes of errors that say that this user may not create or write a table."""
     made_meanwhile: ClassVar[Collection[str]]
@@ -36,6 +36,9 @@ class Dialect(Protocol):
 
     def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
         """Connections that may write. Raises DriverMissing and SourceMissing; connects to nothing yet."""
+
+    def stamp(self, session: Session) -> object:
+        """Another one when the connection, which was kept, no longer leads to what the address means."""
 
     def begin(self, session: Session, seconds: float) -> None:
         """A transaction, READ COMMITTED, that the database ends by itself: see `connectors.sql_target_work`."""

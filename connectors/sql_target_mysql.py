@@ -66,7 +66,7 @@ class MySql:
     mark: ClassVar[str] = "%s"
     for_update: ClassVar[str] = " FOR UPDATE"
     insert_new: ClassVar[str] = ""
-    keeps_connections: ClassVar[bool] = True
+    lost: ClassVar[Collection[str]] = (GONE, "2006", "2013", "2055", "1927", "4031")
     no_rights: ClassVar[Collection[str]] = ("1044", "1142", "1143", "1227", "1046")
     made_meanwhile: ClassVar[Collection[str]] = ("1050",)
     duplicate: ClassVar[str] = "1062"
@@ -99,6 +99,10 @@ class MySql:
 
         return made
 
+    def stamp(self, session: Session) -> object:
+        del session
+        return None
+
     def begin(self, session: Session, seconds: float) -> None:
         quarter = seconds / 4
         whole = max(1, int(quarter))
@@ -109,6 +113,7 @@ class MySql:
         else:
             limits["wait_timeout"] = whole
             timed = f"max_execution_time = {max(1, round(quarter * 1000))}"
+        session.raw._read_timeout = session.raw._write_timeout = round(seconds) + 2  # noqa: SLF001 - no other way
         session.say_once("SET SESSION " + ", ".join([timed, *(f"{name} = {value}" for name, value in limits.items())]))
         session.say("START TRANSACTION READ WRITE")
 

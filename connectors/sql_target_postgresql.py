@@ -69,7 +69,7 @@ class PostgreSql:
     mark: ClassVar[str] = "%s"
     for_update: ClassVar[str] = " FOR UPDATE"
     insert_new: ClassVar[str] = " ON CONFLICT DO NOTHING RETURNING 1"
-    keeps_connections: ClassVar[bool] = True
+    lost: ClassVar[Collection[str]] = (GONE, "08003", "08006", "57P01", "57P02", "57P05", "25P03")
     no_rights: ClassVar[Collection[str]] = ("42501", "3F000")
     made_meanwhile: ClassVar[Collection[str]] = ("23505", "42P07")
     duplicate: ClassVar[str] = "23505"
@@ -98,6 +98,10 @@ class PostgreSql:
             connection.prepare_threshold = None  # a pooler between us need not know of statements
 
         return made
+
+    def stamp(self, session: Session) -> object:
+        del session
+        return None
 
     def begin(self, session: Session, seconds: float) -> None:
         self._must_know_its_letters(session)

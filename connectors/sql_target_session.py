@@ -28,6 +28,7 @@ class Session:
         self.connection = connection
         self.is_clean = False
         """Nothing is open in it and nothing went wrong: it can be used again."""
+        self.stamp: object = None
         self._said = ""
         self.place = place
         self.until = time.monotonic() + seconds
@@ -42,6 +43,11 @@ class Session:
     @property
     def is_late(self) -> bool:
         return time.monotonic() > self.until
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether somebody stopped it from outside."""
+        return read_of(self.connection).ended
 
     def again(self, seconds: float) -> Session:
         """The same connection with time anew."""

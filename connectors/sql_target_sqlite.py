@@ -41,7 +41,7 @@ class Sqlite:
     mark: ClassVar[str] = "?"
     for_update: ClassVar[str] = ""
     insert_new: ClassVar[str] = " ON CONFLICT DO NOTHING RETURNING 1"
-    keeps_connections: ClassVar[bool] = False  # a file that was replaced meanwhile is another database
+    lost: ClassVar[Collection[str]] = ()
     no_rights: ClassVar[Collection[str]] = ()
     made_meanwhile: ClassVar[Collection[str]] = ()
     duplicate: ClassVar[str] = "SQLITE_CONSTRAINT_PRIMARYKEY"
@@ -57,9 +57,9 @@ class Sqlite:
         path = sqlite_file(source, url, root)
         query = {**url.query, "mode": "rw", "uri": "true"}
         quoted = re.sub(r"[%?#]", lambda found: f"%{ord(found[0]):02x}", str(path.resolve()))
-        wait = {"timeout": seconds / 4}
+        del seconds
         made = sa.create_engine(
-            url.set(database=f"file:{quoted}", query=query), poolclass=NullPool, hide_parameters=True, connect_args=wait
+            url.set(database=f"file:{quoted}", query=query), poolclass=NullPool, hide_parameters=True
         )
 
         @sa.event.listens_for(made, "connect")
@@ -71,9 +71,17 @@ class Sqlite:
 
         return made
 
+    def stamp(self, session: Session) -> object:
+        path = self._file(session)
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        return path, found.st_dev, found.st_ino
+
     def begin(self, session: Session, seconds: float) -> None:
-        del seconds  # the connection waits for a quarter of it, see `engine`
         self._must_be_utf8(session)
+        session.say_once(f"PRAGMA busy_timeout = {max(1, round(seconds * 250))}")
         session.say("BEGIN IMMEDIATE")
 
     def begin_reading(self, session: Session, seconds: float) -> None:
@@ -194,9 +202,12 @@ class Sqlite:
         return None
 
     def identity(self, session: Session) -> str | None:
-        path = Path(str(session.one("SELECT file FROM pragma_database_list WHERE name = 'main'")))
+        path = self._file(session)
         found = path.stat()
         return f"sqlite:{found.st_dev}:{found.st_ino}:{path}"
+
+    def _file(self, session: Session) -> Path:
+        return Path(str(session.one("SELECT file FROM pragma_database_list WHERE name = 'main'")))
 
     def code(self, error: Exception) -> str:
         return str(getattr(error, "sqlite_errorname", "") or type(error).__name__)
