@@ -291,6 +291,11 @@ class _Work:
             for record in sorted(records):
                 one = sa.update(mine).where(mine.c.finding == finding, mine.c.record == record)
                 self._change("records", one.values({"record": self._erased_name(record), "values": []}))
+        for row in list(self._of_findings(sa.select(mine), mine.c.finding)):
+            values = [[c, None if self._is_personal([[c, value]]) else value] for c, value in row.values]
+            if row.record not in self._records[row.finding] and values != row.values:
+                one = sa.update(mine).where(mine.c.finding == row.finding, mine.c.record == row.record)
+                self._change("values", one.values({"values": values}))
 
     def _erased_name(self, record: str) -> str:
         """The tombstone of a record: an id of as many columns, which says that it was erased and no more."""

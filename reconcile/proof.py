@@ -22,7 +22,7 @@ from reconcile.anchors.base import Anchor, AnchorError, Readable, Torn
 from reconcile.store import Store, Transaction, tables
 from reconcile.verifier import ERASED, RESTORED, Broken, Chain, Mark, Marks, Problem, first
 
-_OWN = "the log's own checkpoints"
+_OWN = "the list of checkpoints"
 _BUCKETS = 4_096
 _BATCH = 1_000
 
@@ -193,6 +193,8 @@ def _follow(tx: Transaction, marks: Marks) -> tuple[Chain, list[Problem]]:
         return chain, found if forged is None else [*found, forged]
     problems = [*audit.ends(tx, chain), *chain.bodies(), *marks.compare(chain), *marks.unsigned(_OWN, chain)]
     problems += [forged] if forged is not None else []
+    if problems:
+        return chain, problems  # a log that is wrong explains nothing
     for thing, state in _standing(tx):
         sums.add(thing, state, -1)
     if sums.off:

@@ -12,7 +12,6 @@ anchored there was cut or rebuilt since. What follows the last anchor can have b
 from __future__ import annotations
 
 import argparse
-import bisect
 import hashlib
 import json
 import sys
@@ -206,8 +205,17 @@ class Mark:
         return cls(**{name: said[name] for name in names})
 
 
+@dataclass(frozen=True)
+class Held:
+    """What is kept of a mark."""
+
+    epoch: int
+    seq: int
+    head: str
+
+
 class Marks:
-    """All signed heads at hand, by where they stand: the log's own checkpoints, and each anchor.
+    """All signed heads at hand, by where they stand: the list of checkpoints, and each anchor.
 
     Of each only what the comparison needs is kept; those of other stores are only counted, in `strangers`.
     """
@@ -250,36 +258,39 @@ class Marks:
     def compare(self, chain: Chain, *, whole: bool = True) -> Iterator[Problem]:
         """What does not agree with the chain; unless it is `whole`, it was followed to where it is broken."""
         yield from self.problems
-        right = sorted(
-            {seq for kept in self.heads.values() for (_, seq), head in kept.items() if chain.heads.get(seq) == head}
-        )
         for source, kept in self.heads.items():
+            right = 0
             for (epoch, seq), head in sorted(kept.items()):
                 if seq > chain.seq and not whole:
                     continue
-                problem = self._against(chain, source, epoch, seq, head, right)
+                problem = self._against(chain, source, Held(epoch, seq, head), right)
                 if problem is not None:
                     yield problem
                     break  # what follows in the same place follows from it
+                if chain.heads.get(seq) == head:
+                    right = seq
 
     @staticmethod
-    def _against(chain: Chain, source: str, epoch: int, seq: int, head: str, right: list[int]) -> Problem | None:
-        gone = next((one for one in chain.restores if one.epoch > epoch), None)
-        if gone is not None and seq >= gone.seq:  # of a life that a restore ended
-            if epoch == gone.replaced_epoch and (
-                seq > gone.replaced_entries or (seq == gone.replaced_entries and head != gone.replaced_head)
-            ):
-                said = f"the log that was replaced there was not whole: {source} knows its entry {seq}"
+    def _against(chain: Chain, source: str, held: Held, right: int) -> Problem | None:
+        """What is wrong with a head that a source holds, which held the right one of entry `right` before."""
+        gone = next((one for one in chain.restores if one.epoch > held.epoch), None)
+        if gone is not None and held.seq >= gone.seq:  # of a life that a restore ended
+            at_end = held.seq == gone.replaced_entries and held.head != gone.replaced_head
+            if held.epoch == gone.replaced_epoch and (held.seq > gone.replaced_entries or at_end):
+                said = f"the log that was replaced there was not whole: {source} knows its entry {held.seq}"
                 return Problem(gone.seq, said)
             return None
-        if seq > chain.seq:
-            return Problem(chain.seq + 1, f"the log ends here, but {source} holds the head of entry {seq}", seq)
-        if chain.heads[seq] == head:
+        if chain.heads.get(held.seq) == held.head:
             return None
-        at = bisect.bisect_left(right, seq)
-        first = right[at - 1] + 1 if at else 1
-        said = f"{source} holds another head of entry {seq}: what stands from here to there is not what was written"
-        return Problem(first, said, seq)
+        said = (
+            f"{source} holds another head of entry {held.seq}: what stands from here to there is not what was written"
+        )
+        if held.seq > chain.seq:
+            said = (
+                f"{source} holds the head of entry {held.seq}, and the log ends with {chain.seq}: it was cut or rebuilt"
+            )
+            return Problem(min(right, chain.seq) + 1, said, held.seq)
+        return Problem(right + 1, said, held.seq)
 
     def unsigned(self, source: str, chain: Chain) -> Iterator[Problem]:
         """From the first checkpoint on every hundredth entry is signed."""
@@ -296,8 +307,14 @@ class Marks:
 
 
 def first(problems: Iterable[Problem]) -> Problem | None:
-    """The problem at the earliest entry."""
-    return min(problems, key=lambda one: (one.seq, one.until or one.seq), default=None)
+    """The problem at the earliest entry; where that is a range, the earliest in it that can be told exactly."""
+    found = list(problems)
+    earliest = min(found, key=lambda one: (one.seq, one.until or one.seq), default=None)
+    if earliest is None:
+        return None
+    last = earliest.until or earliest.seq
+    exact = (one for one in found if one.until in (None, one.seq) and earliest.seq <= one.seq <= last)
+    return min(exact, key=lambda one: one.seq, default=earliest)
 
 
 # An export
@@ -315,7 +332,7 @@ def verify(
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise Unreadable(f"{place} holds no export of a Reconcile audit log that this verifier knows")
     marks = Marks(about["store"], public_key or about["public_key"])
-    marks.add("the log's own checkpoints", _marks(place / "checkpoints.jsonl"))
+    marks.add("the list of checkpoints", _marks(place / "checkpoints.jsonl"))
     for file in (*sorted(place.glob("anchors/*.jsonl")), *anchors):
         marks.add(f"the anchor {file.stem!r}", _marks(file))
     chain = Chain(about["store"], marks.wanted)
@@ -329,7 +346,7 @@ def verify(
             )
         elif chain.head != about["head"]:
             problems.append(Problem(chain.seq, "the log does not end with the head that was exported"))
-        problems += [*chain.bodies(), *marks.compare(chain), *marks.unsigned("the log's own checkpoints", chain)]
+        problems += [*chain.bodies(), *marks.compare(chain), *marks.unsigned("the list of checkpoints", chain)]
     except Broken as broken:
         problems += [broken.problem, *marks.compare(chain, whole=False)]
     said = {

@@ -55,7 +55,8 @@ class GitAnchor:
         """The heads of all commits on the branch; a repository that is not there yet holds none."""
         if not self._is_there or not (end := self._end()):
             return
-        for entry in self._git("log", "--reverse", "-z", "--format=%H %B", end, "--").split("\0"):
+        listed = self._git("log", "--reverse", "-z", "--format=%H %B", end, "--")
+        for entry in listed.strip("\0").split("\0"):
             commit, _, message = entry.strip().partition(" ")
             try:
                 found = Mark.of(json.loads(message))
