@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import typer
 
-from reconcile.cli import configuration, decisions, doctor, log, messages, releases, running, serving, state, triggering
+from reconcile.cli import (
+    configuration,
+    decisions,
+    doctor,
+    log,
+    messages,
+    planning,
+    releases,
+    running,
+    serving,
+    state,
+    triggering,
+)
 
 app = typer.Typer(
     name="reconcile",
@@ -15,5 +27,5 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (configuration, running, triggering, serving, releases, decisions, messages, log, state, doctor):
+for group in (configuration, running, triggering, serving, releases, planning, decisions, messages, log, state, doctor):
     group.register(app)

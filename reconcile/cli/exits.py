@@ -95,6 +95,7 @@ _CODES = {
         "reconcile.app:NothingRemembered",
         "reconcile.backup:BackupExists",
         "reconcile.backup:BackupUnusable",
+        "reconcile.cli.planning:NothingToPlan",
         "reconcile.config:ConfigProblems",
         "reconcile.config.scaffold:ProjectNotWritten",
         "reconcile.detect:RuleDoesNotFit",

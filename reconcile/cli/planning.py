@@ -1,0 +1,322 @@
+"""`plan`: what cleaning would do, row by row, before anybody approves it. It writes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from reconcile.clean.actions.base import NotPlannable
+    from reconcile.clean.plan import Tools
+    from reconcile.clean.shown import Line
+    from reconcile.clean.terms import Terms
+    from reconcile.findings.bundle import Bundle
+    from reconcile.findings.shown import Finding
+    from rules.cleaning import Caps
+    from rules.kinds.duplicates import DuplicatesRule
+
+_CHUNK = 500
+_REASONS = 20
+"""Different reasons that are told; findings with one and the same are counted."""
+
+
+class NothingToPlan(Exception):
+    """The command line names a rule or a finding that cleaning does not touch."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Show what cleaning would do, every row and field before and after; changes nothing.")(plan)
+
+
+def plan(
+    rules: Annotated[
+        list[str] | None, typer.Argument(help="Rules; all that clean without any.", metavar="[RULE]...")
+    ] = None,
+    config: Config = FILE,
+    finding: Annotated[list[str] | None, typer.Option("--finding", help="Only this one; may be repeated.")] = None,
+    show: Annotated[bool, typer.Option("--show", help="Show personal data too, which is hidden otherwise.")] = False,
+    limit: Annotated[int | None, typer.Option("--limit", help="At most so many findings a rule.", min=1)] = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    from reconcile.cli.opening import load
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        planning = _Planning(application, show=show, limit=limit)
+        chosen = planning.chosen(rules or (), finding or ())
+        if json:
+            out.stream(one for rule, names in chosen for one in planning.as_json(rule, names))
+            return
+        if not chosen:
+            out.note("No rule says `clean:`, so nothing would be changed.")
+        for rule, names in chosen:
+            _Telling(out, planning, rule).all(names)
+
+
+@dataclass
+class Planned:
+    """A finding with its plan, or why it has none. `asks` says who is asked, `stands` what waits for it already."""
+
+    finding: Finding
+    plan: Bundle | NotPlannable
+    asks: str | None = None
+    stands: str | None = None
+
+
+class _Planning:
+    """Plans of findings, a few at a time, as the configuration and the rows are now."""
+
+    def __init__(self, application: Application, *, show: bool, limit: int | None) -> None:
+        from reconcile.clean.terms import Terms
+
+        self.application = application
+        self.show = show
+        self.limit = limit
+        self.terms: Terms = Terms(application.project)
+
+    def chosen(self, rules: Sequence[str], findings: Sequence[str]) -> list[tuple[DuplicatesRule, list[str] | None]]:
+        """Rules in the order of the configuration, each with the findings that were named; None: all of them."""
+        application = self.application
+        for name in rules:
+            if application.rule(name).clean is None:
+                raise NothingToPlan(f"Rule `{name}` only reports: it says nothing of `clean:`, so there is no plan.")
+        named = self._named(findings)
+        cleaning = [one for name in application.project.rules if (one := application.rule(name)).clean is not None]
+        picked = [one for one in cleaning if not rules or one.name in rules]
+        return [(one, named.get(one.name) if findings else None) for one in picked if not findings or one.name in named]
+
+    def _named(self, findings: Sequence[str]) -> Mapping[str, list[str]]:
+        from reconcile.store.findings import get
+
+        by_rule: dict[str, list[str]] = {}
+        if not findings:
+            return by_rule
+        with self.application.memory.read() as tx:
+            for asked in findings:
+                one = get(tx, asked)
+                if self.terms.rule(one.rule) is None:
+                    raise NothingToPlan(f"{one.id} is of rule `{one.rule}`, which cleans nothing, so there is no plan.")
+                by_rule.setdefault(one.rule, []).append(one.id)
+        return by_rule
+
+    def plans(self, rule: DuplicatesRule, names: list[str] | None) -> Iterator[Planned]:
+        """Raises the source's ConnectorError."""
+        from reconcile.clean.plan import make_many
+        from reconcile.findings.bundle import Bundle
+        from reconcile.store.findings import some
+
+        names = self._findings(rule) if names is None else names
+        tools = self.tools(rule) if names else None
+        for start in range(0, len(names), _CHUNK):
+            assert tools is not None  # noqa: S101 - there are findings
+            with self.application.memory.read() as tx:
+                found = {one.id: one for one in some(tx, names[start : start + _CHUNK])}
+            for name, made in make_many(found.values(), tools):
+                if isinstance(made, Bundle):
+                    yield Planned(found[name], made, self.terms.asks(made), self._stands(made))
+                else:
+                    yield Planned(found[name], made)
+
+    def _findings(self, rule: DuplicatesRule) -> list[str]:
+        from reconcile.findings.states import State
+        from reconcile.store.findings import Filter, names
+
+        states = (State.OPEN, State.STALE, State.AWAITING, State.APPROVED)
+        with self.application.memory.read() as tx:
+            return names(tx, Filter(rules=(rule.name,), states=states, limit=self.limit))
+
+    def tools(self, rule: DuplicatesRule) -> Tools:
+        """What planning the rule's findings needs. Raises NothingToPlan, ConnectorError."""
+        from connectors.target import Target
+        from reconcile import effects
+        from reconcile.clean.plan import Tools
+
+        application = self.application
+        subject = application.subject(rule.dataset)
+        source = subject.source
+        if not isinstance(source, Target):
+            raise NothingToPlan(f"Rule `{rule.name}`: nothing can be changed in source `{subject.dataset.source}`.")
+        identity = source.identity()
+
+        def lives(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
+            with application.memory.read() as tx:
+                return effects.generations(tx, identity, pairs)
+
+        with application.memory.read() as tx:
+            now = tx.now
+        return Tools.of(source, subject.dataset, subject.relation, rule, now, lives)
+
+    def _stands(self, made: Bundle) -> str | None:
+        """What is known of a plan for the same finding; None where nothing is."""
+        from reconcile.store import bundles
+
+        with self.application.memory.read() as tx:
+            one = bundles.standing(tx, made.finding)
+        if one is None:
+            return None
+        return one.state.value if one.plan_hash == made.plan_hash else "another"
+
+    def hidden(self, rule: DuplicatesRule) -> tuple[str, ...]:
+        """The columns whose values are not shown."""
+        return () if self.show else self.application.project.datasets[rule.dataset].pii
+
+    def caps(self, rule: DuplicatesRule) -> Caps:
+        """What one run of the rule may change at most."""
+        with self.application.memory.read() as tx:
+            return self.terms.caps(tx, rule.name)
+
+    def as_json(self, rule: DuplicatesRule, names: list[str] | None) -> Iterator[dict[str, Any]]:
+        from reconcile.clean.shown import to_json
+        from reconcile.findings.bundle import Bundle
+
+        for one in self.plans(rule, names):
+            if isinstance(one.plan, Bundle):
+                yield to_json(one.plan, self.hidden(rule)) | {"approval": one.asks, "stands": one.stands}
+            else:
+                yield {"finding": one.finding.id, "rule": rule.name, "plan": None, "reason": str(one.plan)}
+
+
+@dataclass
+class _Telling:
+    """One rule's plans for people."""
+
+    out: Output
+    planning: _Planning
+    rule: DuplicatesRule
+    plans: int = 0
+    rows: int = 0
+    largest: int = 0
+    records: int = 0
+    money: dict[str, Decimal] = field(default_factory=dict)
+    not_planned: Counter[str] = field(default_factory=Counter)
+
+    def all(self, names: list[str] | None) -> None:
+        from reconcile.findings.bundle import Bundle
+
+        for one in self.planning.plans(self.rule, names):
+            if isinstance(one.plan, Bundle):
+                self._plan(one, one.plan)
+            else:
+                self.not_planned[str(one.plan)] += 1
+        self._sum()
+
+    def _plan(self, one: Planned, bundle: Bundle) -> None:
+        from notifications.words import money
+        from reconcile.clean import shown
+
+        self.plans += 1
+        self.rows += bundle.rows
+        self.records += len(bundle.surplus)
+        self.largest = max(self.largest, one.finding.records)
+        amounts = {currency: Decimal(amount) for currency, amount in bundle.money.items()}
+        for currency, amount in amounts.items():
+            self.money[currency] = self.money.get(currency, Decimal(0)) + amount
+        at_risk = f"  {money(amounts)} at risk" if amounts else ""
+        self.out.heading(f"{bundle.finding}  {bundle.rule}  {shown.title(bundle)}{at_risk}")
+        told = [row for line in shown.lines(bundle, self.planning.hidden(self.rule)) for row in _rows(line)]
+        self.out.table(("", "table", "row", "field", "before", "after"), told)
+        for sentence in _beside(one, bundle):
+            self.out.say(sentence)
+        self.out.say("")
+
+    def _sum(self) -> None:
+        from notifications.words import money
+
+        if self.plans:
+            at_risk = f", {money(self.money)} at risk" if self.money else ""
+            plans = "1 plan" if self.plans == 1 else f"{self.plans:,} plans"
+            self.out.heading(f"{self.rule.name}: {plans}, {self.records:,} surplus, {self.rows:,} rows change{at_risk}")
+            for sentence in self._limits():
+                self.out.say(sentence)
+        elif not self.not_planned:
+            self.out.note(f"{self.rule.name}: no finding waits, so there is nothing to plan.")
+        for sentence, many in self.not_planned.most_common(_REASONS):
+            findings = "1 finding" if many == 1 else f"{many:,} findings"
+            self.out.say(f"not planned, {findings}: {sentence}")
+        if len(self.not_planned) > _REASONS:
+            self.out.say(f"… and {len(self.not_planned) - _REASONS} other reasons; --json has them all.")
+
+    def _limits(self) -> Iterator[str]:
+        from reconcile.clean.shown import limits_said
+
+        caps = self.planning.caps(self.rule)
+        said, over = limits_said(caps, rows=self.rows, group=self.largest, money=self.money)
+        yield f"limits: {said}"
+        if over:
+            yield f"over the limit in {over}: nothing of it is done by itself, people decide about each plan."
+
+
+def _rows(line: Line) -> Iterator[tuple[str, ...]]:
+    """A row of the plan as rows of a table: one for each field that changes, one for a row that comes or goes."""
+    first = (_DOES.get((line.does, line.role), _DOES[line.does, ""]), line.table, line.row)
+    if line.does in ("delete", "insert"):
+        side = 1 if line.does == "delete" else 2
+        whole = ", ".join(f"{one[0]} = {_said(one[side])}" for one in line.fields)
+        yield (*first, "all", whole if side == 1 else "", whole if side == 2 else "")
+        return
+    for column, before, after, origin in line.fields:
+        yield (*first, column, _said(before), _said(after) + (f"  (from {origin})" if origin else ""))
+        first = ("", "", "")
+    if not line.fields:
+        yield (*first, "", "", "")
+
+
+_DOES: Mapping[tuple[str, str], str] = {
+    ("stay", "keeper"): "stays",
+    ("stay", ""): "must stay",
+    ("update", "keeper"): "stays, takes in",
+    ("update", "reference"): "is re-pointed",
+    ("update", ""): "changes",
+    ("delete", "captured"): "goes with it",
+    ("delete", ""): "goes",
+    ("insert", ""): "is put there",
+}
+
+
+def _said(text: str | None) -> str:
+    return "null" if text is None else text or "''"
+
+
+def _beside(one: Planned, bundle: Bundle) -> Iterator[str]:
+    match bundle.reversible:
+        case "no":
+            yield "undo: none"
+        case "yes":
+            yield "undo: yes"
+        case _:
+            yield "undo: as long as nothing stands in its way"
+    yield from (f"  {sentence}" for sentence in bundle.why)
+    if bundle.triggers:
+        yield f"triggers that fire: {', '.join(bundle.triggers)}"
+    yield f"plan: {bundle.plan_hash}"
+    yield _next_step(one, bundle)
+
+
+def _next_step(one: Planned, bundle: Bundle) -> str:
+    approve = f"reconcile approve {bundle.finding}"
+    match one.stands:
+        case "awaiting_approval":
+            people = "two people" if one.asks == "two_person" else "somebody"
+            return f"it waits until {people} approved it: {approve}"
+        case None | "another":
+            waits = "a plan made earlier waits and is replaced; " if one.stands else ""
+            asks = {"none": "does it without asking", "two_person": "asks two people"}.get(
+                one.asks or "", "asks for approval"
+            )
+            how = "" if one.asks == "none" else f": {approve}"
+            return f"{waits}the next run {asks}{how}"
+        case state:
+            return f"it is {state.replace('_', ' ')}"
+
+
+__all__ = ["NothingToPlan", "plan", "register"]
