@@ -133,6 +133,7 @@ def effect_row(state: str) -> Row:
     """The operation of that bundle."""
     row = {"key": f"rk1.k.{state}", "bundle": f"B-{state}", "target": TARGET, "effect": "delete", "record": "aa" * 32}
     row |= {"generation": 1, "fingerprint": "f" * 64, "state": state, "sent_at": AT}
+    row["doubtful"] = state == "failed"
     return row | {"ended_at": LATER if state in ("succeeded", "failed", "compensating", "compensated") else None}
 
 
@@ -224,7 +225,9 @@ ROWS: Mapping[str, Rows] = {
         "releases": [
             {"hash": "cd" * 32, "config": "{}", "first_seen": LATER, "files": '{"reconcile.yaml":"version: 1"}'}
         ],
-        "promotion": [{"id": 1, "release": RELEASE, "held": False, "since": AT, "by": "eve", "note": "after the audit"}],
+        "promotion": [
+            {"id": 1, "release": RELEASE, "held": False, "since": AT, "by": "eve", "note": "after the audit"}
+        ],
         "schedules": [{"job": "nightly", "revision": "r", "since": AT, "watermark": LATER}],
         "slots": [
             slot_row(f"2020-11-20T11:0{n}:00.000000Z", status)

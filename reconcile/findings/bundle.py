@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from connectors.target import Cell, Cells, Change, Reference, RowName
@@ -18,12 +18,14 @@ class Operation:
     """One effect on one surplus record: what its idempotency key is of.
 
     `record` is the record's name in the store. `fingerprint` is of what is done (effect, target, columns and values),
-    neither of the rule nor of what was there before.
+    neither of the rule nor of what was there before. `generation` counts the lives of that name: it rises when a record
+    that was done away with is there again as another one.
     """
 
     record: str
     effect: str
     fingerprint: str
+    generation: int = 1
 
 
 @dataclass(frozen=True)
@@ -77,19 +79,30 @@ class Bundle:
     @property
     def plan_hash(self) -> str:
         """64 hex digits that name exactly this plan."""
-        text = json.dumps([FORM, to_json(self)], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hash_of(text_of(self))
 
 
 def to_json(bundle: Bundle) -> dict[str, Any]:
     """Plain JSON that `from_json` turns back into the same bundle."""
-    said = asdict(bundle)
+    said = dict(vars(bundle))
+    said["operations"] = [dict(vars(one)) for one in bundle.operations]
     said["changes"] = [change_to_json(one) for one in bundle.changes]
     said["references"] = [
-        {"reference": asdict(one.reference), "to": one.to, "rows": [_name_to_json(row) for row in one.rows]}
+        {"reference": dict(vars(one.reference)), "to": one.to, "rows": [_name_to_json(row) for row in one.rows]}
         for one in bundle.references
     ]
+    said["money"], said["origins"] = dict(bundle.money), dict(bundle.origins)
     return said
+
+
+def text_of(bundle: Bundle) -> str:
+    """That JSON as the one text that a plan's hash is of."""
+    return json.dumps(to_json(bundle), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def hash_of(text: str) -> str:
+    """The hash of the plan that `text_of` wrote: 64 hex digits that name exactly this plan."""
+    return hashlib.sha256(f'["{FORM}",{text}]'.encode()).hexdigest()
 
 
 def from_json(said: Mapping[str, Any]) -> Bundle:

@@ -37,7 +37,13 @@ HOLDING = (
 NEXT: Mapping[BundleState, tuple[BundleState, ...]] = {
     BundleState.AWAITING: (BundleState.APPROVED, BundleState.SKIPPED),
     BundleState.APPROVED: (BundleState.CLAIMED, BundleState.SKIPPED),
-    BundleState.CLAIMED: (BundleState.SENT, BundleState.APPROVED, BundleState.SKIPPED, BundleState.RETRY_WAIT),
+    BundleState.CLAIMED: (
+        BundleState.SENT,
+        BundleState.APPROVED,
+        BundleState.SKIPPED,
+        BundleState.RETRY_WAIT,
+        BundleState.QUARANTINED,  # its key was used for something else
+    ),
     BundleState.SENT: (
         BundleState.SUCCEEDED,
         BundleState.RETRY_WAIT,
@@ -53,7 +59,13 @@ NEXT: Mapping[BundleState, tuple[BundleState, ...]] = {
         BundleState.QUARANTINED,
     ),
     BundleState.AMBIGUOUS: (BundleState.SUCCEEDED, BundleState.RETRY_WAIT, BundleState.QUARANTINED),
-    BundleState.QUARANTINED: (BundleState.SUCCEEDED, BundleState.RETRY_WAIT, BundleState.FAILED),
+    BundleState.QUARANTINED: (
+        BundleState.SUCCEEDED,
+        BundleState.RETRY_WAIT,
+        BundleState.FAILED,
+        BundleState.COMPENSATING,  # its undo is tried again
+        BundleState.COMPENSATED,  # its undo was done
+    ),
     BundleState.SUCCEEDED: (BundleState.COMPENSATING,),
     BundleState.FAILED: (),
     BundleState.SKIPPED: (),

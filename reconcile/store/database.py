@@ -13,7 +13,6 @@ import sqlalchemy as sa
 
 from reconcile.sealing import Seals
 from reconcile.store import creation, errors, key, tables, told
-from reconcile.store.content import PLAIN, Sealer
 from reconcile.store.engine import (
     APPLICATION_ID,
     SCHEMA,
@@ -77,8 +76,6 @@ class Store:
         self.revision = ""
         self.key = b""
         """The store's secret (32 bytes). It is for HMACs only and never leaves the process."""
-        self.sealer: Sealer = PLAIN
-        """What rows in plans are sealed with; whoever opens the store with an `encryption_key` sets it."""
         self.seals = seals or Seals()
         """What seals, and opens, what records held before they were cleaned."""
 
@@ -152,7 +149,6 @@ class Store:
         """The store as it will be once a transaction that gives it this identity is kept; it shares our connections."""
         one = Store(self._place, self._patience, self._clock)
         one.id, one.key, one.epoch, one.revision = store_id, secret, epoch, self.revision
-        one.sealer = self.sealer
         return one
 
     def close(self) -> None:

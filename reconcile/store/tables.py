@@ -361,7 +361,7 @@ bundles = sa.Table(
     sa.Column("transaction", Word),
     sa.Column("sent_at", Instant),
     sa.Column("ended_at", Instant),
-    sa.Index(None, "state", "target", "next_at"),
+    sa.Index(None, "state", "source", "next_at", "id"),
     sa.Index(None, "rule", "state"),
 )
 """The plan for a group and what became of it: what is approved, done and undone as one. `plan_hash` names its content.
@@ -381,6 +381,7 @@ effects = sa.Table(
     sa.Column("generation", sa.Integer, nullable=False),
     sa.Column("fingerprint", Word, nullable=False),  # bound when it was first sent, and anew after a proven not done
     sa.Column("state", Word, nullable=False),  # of its bundle: reconcile.findings.operations
+    sa.Column("doubtful", sa.Boolean, nullable=False),  # given up without knowing whether it was done: never free again
     sa.Column("sent_at", Instant, nullable=False),
     sa.Column("ended_at", Instant),
     sa.Index(None, "record", "target", "effect"),

@@ -136,7 +136,9 @@ def upgrade() -> None:
     op.create_index(op.f("ix_bundles_finding"), "bundles", ["finding"], unique=False)
     op.create_index(op.f("ix_bundles_rule_state"), "bundles", ["rule", "state"], unique=False)
     op.create_index(op.f("ix_bundles_run"), "bundles", ["run"], unique=False)
-    op.create_index(op.f("ix_bundles_state_target_next_at"), "bundles", ["state", "target", "next_at"], unique=False)
+    op.create_index(
+        op.f("ix_bundles_state_source_next_at_id"), "bundles", ["state", "source", "next_at", "id"], unique=False
+    )
     op.create_index(op.f("ix_bundles_undoes"), "bundles", ["undoes"], unique=False)
     op.create_table(
         "approvals",
@@ -174,6 +176,7 @@ def upgrade() -> None:
         sa.Column("generation", sa.Integer(), nullable=False),
         sa.Column("fingerprint", Word(), nullable=False),
         sa.Column("state", Word(), nullable=False),
+        sa.Column("doubtful", sa.Boolean(), nullable=False),
         sa.Column("sent_at", Instant(), nullable=False),
         sa.Column("ended_at", Instant(), nullable=True),
         sa.ForeignKeyConstraint(["bundle"], ["bundles.id"], name=op.f("fk_effects_bundle")),

@@ -1,0 +1,325 @@
+"""Limits: how much may be changed per rule and per target, in one run and in any 24 hours, counted before it is done.
+
+What a plan takes is counted once, under the lock of its rule's and its target's row, so that no two workers see the
+same room; it is given back when the plan is proven not done. Nothing is truncated: what does not fit is refused whole.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+
+from connectors.errors import Reaction
+from reconcile import audit
+from reconcile.findings.bundle import Bundle
+from reconcile.store import Transaction
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import budget_uses, budgets
+from rules.cleaning import Caps
+
+DAY = dt.timedelta(hours=24)
+
+Money = Mapping[str, Decimal]
+
+
+class OverLimit(Exception):
+    """It does not fit in what the rule or the target may change; nothing was counted, and people decide about all."""
+
+    reaction = Reaction.ASK
+
+    def __init__(self, sentence: str, cap: str) -> None:
+        super().__init__(sentence)
+        self.cap = cap
+        """Which limit: `records` or a currency."""
+
+
+class CleaningStopped(OverLimit):
+    """Cleaning was stopped there, and waits for a person."""
+
+    def __init__(self, scope: str, reason: str) -> None:
+        kind, _, name = scope.partition(":")
+        what = f"rule `{name}`" if kind == "rule" else "this target"
+        super().__init__(f"Cleaning of {what} is stopped: {reason}. A person has to allow it again.", "stopped")
+        self.scope = scope
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a plan takes of its limits: rows of any table, and money by currency."""
+
+    bundle: str
+    records: int
+    money: Money = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, bundle_id: str, bundle: Bundle) -> Use:
+        """Surplus, re-pointed and captured rows count; the keeper's own fields do not."""
+        rows = sum(not one.is_guard and one.role != "keeper" for one in bundle.changes)
+        return cls(bundle_id, rows, {unit: Decimal(amount) for unit, amount in bundle.money.items()})
+
+
+def of_rule(name: str) -> str:
+    return f"rule:{name}"
+
+
+def of_target(identity: str) -> str:
+    return f"target:{identity}"
+
+
+def reserve(
+    tx: Transaction,
+    use: Use,
+    *,
+    rule: str,
+    target: str,
+    run: str | None,
+    caps: Caps | None,
+    target_caps: Caps | None = None,
+) -> None:
+    """Count what one plan takes; see `reserve_many`."""
+    reserve_many(tx, [use], rule=rule, target=target, run=run, caps=caps, target_caps=target_caps)
+
+
+def reserve_many(
+    tx: Transaction,
+    uses: Sequence[Use],
+    *,
+    rule: str,
+    target: str,
+    run: str | None,
+    caps: Caps | None,
+    target_caps: Caps | None = None,
+) -> None:
+    """Count what these plans take, all of them or none: raises OverLimit, CleaningStopped.
+
+    A plan that was counted within the last 24 hours is not counted again. Without caps it is counted and not refused.
+    """
+    counters = _counters(tx, rule, target, run)
+    for counter in counters:
+        if counter.stopped:
+            raise CleaningStopped(counter.scope, counter.stopped)
+    fresh = _not_counted(tx, uses)
+    if not fresh:
+        return
+    total = _sum((use.records, use.money) for use in fresh)
+    for counter, limits in zip(counters, (caps, target_caps), strict=True):
+        counter.refresh(tx)
+        if limits is not None:
+            counter.refuse(total, limits)
+    for counter in counters:
+        counter.add(tx, total)
+    insert = insert_for(tx, budget_uses)
+    newer = {name: insert.excluded[name] for name in ("run", "at", "records", "money")}
+    rows = [
+        {"bundle": use.bundle, "rule": rule, "target": target, "run": run, "at": tx.now, "records": use.records}
+        | {"money": _texts(use.money)}
+        for use in sorted(fresh, key=lambda use: use.bundle)
+    ]
+    statement = insert.on_conflict_do_update(index_elements=["bundle"], set_=newer)
+    tx.connection.execute(statement, rows if len(rows) > 1 else rows[0])
+
+
+def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
+    """These plans are proven not done: what they took is free again."""
+    gone = tx.connection.execute(_FORGET, {"the_bundles": sorted(bundles)}).all()
+    by_scope: dict[tuple[str, str, str | None], list[Any]] = {}
+    for row in gone:
+        by_scope.setdefault((row.rule, row.target, row.run), []).append(row)
+    for (rule, target, run), rows in sorted(by_scope.items(), key=repr):
+        for counter in _counters(tx, rule, target, run):
+            counter.take_off(tx, rows)
+
+
+def stop(tx: Transaction, scope: str, reason: str, by: str = "reconcile") -> None:
+    """Stop the cleaning of a rule or in a target (`of_rule`, `of_target`) until a person allows it again."""
+    _make(tx, [scope])
+    tx.connection.execute(sa.update(budgets).where(budgets.c.scope == scope).values(stopped_at=tx.now, reason=reason))
+    audit.append(tx, by, "cleaning.stopped", scope, {"scope": scope, "reason": reason})
+
+
+def allow(tx: Transaction, scope: str, by: str) -> bool:
+    """A person lets the cleaning go on; False where it was not stopped."""
+    mine = sa.update(budgets).where(budgets.c.scope == scope, budgets.c.stopped_at.is_not(None))
+    if tx.connection.execute(mine.values(stopped_at=None, reason=None)).rowcount == 0:
+        return False
+    audit.append(tx, by, "cleaning.allowed", scope, {"scope": scope})
+    return True
+
+
+def stopped(tx: Transaction, scopes: Collection[str] = ()) -> dict[str, str]:
+    """Why the cleaning is stopped, by scope: of these, or of all."""
+    query = sa.select(budgets.c.scope, budgets.c.reason).where(budgets.c.stopped_at.is_not(None))
+    if scopes:
+        query = query.where(budgets.c.scope.in_(sorted(scopes)))
+    return dict(tx.connection.execute(query.order_by(budgets.c.scope)).tuples().all())
+
+
+# Counting
+
+
+@dataclass
+class _Counter:
+    """The row of a scope, locked: what its uses add up to."""
+
+    scope: str
+    column: sa.Column[Any]
+    run: str | None
+    stopped: str | None
+    counted_at: dt.datetime | None
+    day: tuple[int, Money]
+    counted_run: str | None
+    in_run: tuple[int, Money]
+
+    def refresh(self, tx: Transaction) -> None:
+        """Uses that are a day old by now count no more; of another run than last time they are added up."""
+        since = tx.now - DAY
+        mine = self.column == self.scope.partition(":")[2]
+        if self.counted_at is None or self.counted_at > tx.now:
+            self.day = _total(tx, mine, budget_uses.c.at > since)
+        else:
+            old = _total(tx, mine, budget_uses.c.at > self.counted_at - DAY, budget_uses.c.at <= since)
+            self.day = _less(self.day, old)
+        if self.run != self.counted_run:
+            self.in_run = (0, {}) if self.run is None else _total(tx, mine, budget_uses.c.run == self.run)
+            self.counted_run = self.run
+
+    def refuse(self, total: tuple[int, Money], caps: Caps) -> None:
+        kind, _, name = self.scope.partition(":")
+        what = f"rule `{name}`" if kind == "rule" else "this target"
+        for used, span in ((self.day, "in 24 hours"), *([(self.in_run, "in a run")] if self.run else [])):
+            records, money = _more(used, total)
+            if caps.most is not None and records > caps.most:
+                sentence = f"{records} rows of {what} would be changed {span}; its limit is {caps.most}"
+                raise OverLimit(f"{sentence}. People decide about all of them.", "records")
+            for unit, amount in sorted(total[1].items()) if caps.money else ():
+                if amount and (unit not in caps.money or money[unit] > caps.money[unit]):
+                    limit = (
+                        f"its limit is {caps.money[unit]} {unit}" if unit in caps.money else f"it has none in {unit}"
+                    )
+                    sentence = f"{money[unit]} {unit} of {what} would be changed {span}; {limit}"
+                    raise OverLimit(f"{sentence}. People decide about all of them.", unit)
+
+    def add(self, tx: Transaction, total: tuple[int, Money]) -> None:
+        self.day = _more(self.day, total)
+        if self.run is not None:
+            self.in_run = _more(self.in_run, total)
+        self._write(tx, tx.now)
+
+    def take_off(self, tx: Transaction, rows: Sequence[Any]) -> None:
+        if self.counted_at is None:
+            return
+        counted = [row for row in rows if row.at > self.counted_at - DAY]
+        self.day = _less(self.day, _sum((row.records, _amounts(row.money)) for row in counted))
+        if self.run is not None and self.run == self.counted_run:
+            self.in_run = _less(self.in_run, _sum((row.records, _amounts(row.money)) for row in rows))
+        self._write(tx, self.counted_at)
+
+    def _write(self, tx: Transaction, counted_at: dt.datetime) -> None:
+        values = {"day_records": self.day[0], "day_money": _texts(self.day[1]), "run": self.counted_run}
+        values |= {"run_records": self.in_run[0], "run_money": _texts(self.in_run[1]), "counted_at": counted_at}
+        tx.connection.execute(_KEEP, values | {"the_scope": self.scope})
+
+
+def _counters(tx: Transaction, rule: str, target: str, run: str | None) -> list[_Counter]:
+    """The rule's counter, then the target's; locked in that order, which is everybody's."""
+    columns = {of_rule(rule): budget_uses.c.rule, of_target(target): budget_uses.c.target}
+    rows = _locked(tx, columns)
+    if len(rows) < len(columns):
+        _make(tx, columns)
+        rows = _locked(tx, columns)
+    return [
+        _Counter(
+            scope,
+            column,
+            run,
+            rows[scope].reason if rows[scope].stopped_at is not None else None,
+            rows[scope].counted_at,
+            (rows[scope].day_records, _amounts(rows[scope].day_money)),
+            rows[scope].run,
+            (rows[scope].run_records, _amounts(rows[scope].run_money)),
+        )
+        for scope, column in columns.items()
+    ]
+
+
+def _locked(tx: Transaction, scopes: Iterable[str]) -> dict[str, sa.Row[Any]]:
+    return {row.scope: row for row in tx.connection.execute(_LOCK, {"the_scopes": list(scopes)})}
+
+
+def _make(tx: Transaction, scopes: Iterable[str]) -> None:
+    empty = {"day_records": 0, "day_money": {}, "run_records": 0, "run_money": {}}
+    rows = [{"scope": scope} | empty for scope in sorted(scopes)]
+    tx.connection.execute(insert_for(tx, budgets).on_conflict_do_nothing(index_elements=["scope"]), rows)
+
+
+def _not_counted(tx: Transaction, uses: Sequence[Use]) -> list[Use]:
+    bound = {"the_bundles": [use.bundle for use in uses], "since": tx.now - DAY}
+    counted = set(tx.connection.execute(_COUNTED, bound).scalars())
+    return [use for use in uses if use.bundle not in counted]
+
+
+def _total(tx: Transaction, *which: sa.ColumnElement[bool]) -> tuple[int, Money]:
+    """In the database where there is no money: a day may have many uses."""
+    plain = sa.select(sa.func.coalesce(sa.func.sum(budget_uses.c.records), 0)).where(*which)
+    records = int(tx.connection.execute(plain).scalar_one())
+    with_money = sa.type_coerce(budget_uses.c.money, sa.Text) != "{}"
+    query = sa.select(budget_uses.c.money).where(*which, with_money)
+    _, money = _sum((0, _amounts(said)) for said in tx.connection.execute(query).scalars())
+    return records, money
+
+
+def _sum(parts: Iterable[tuple[int, Money]]) -> tuple[int, Money]:
+    records, money = 0, dict[str, Decimal]()
+    for number, amounts in parts:
+        records += number
+        for unit, amount in amounts.items():
+            money[unit] = money.get(unit, Decimal(0)) + amount
+    return records, money
+
+
+def _more(one: tuple[int, Money], other: tuple[int, Money]) -> tuple[int, Money]:
+    return _sum((one, other))
+
+
+def _less(one: tuple[int, Money], other: tuple[int, Money]) -> tuple[int, Money]:
+    return _sum((one, (-other[0], {unit: -amount for unit, amount in other[1].items()})))
+
+
+def _texts(money: Money) -> dict[str, str]:
+    return {unit: str(amount) for unit, amount in sorted(money.items()) if amount}
+
+
+def _amounts(said: Mapping[str, str]) -> Money:
+    return {unit: Decimal(amount) for unit, amount in said.items()}
+
+
+_LOCK = (
+    sa.select(budgets)
+    .where(budgets.c.scope.in_(sa.bindparam("the_scopes", expanding=True)))
+    .order_by(budgets.c.scope)
+    .with_for_update()
+)
+_KEEP = (
+    sa.update(budgets)
+    .where(budgets.c.scope == sa.bindparam("the_scope"))
+    .values(
+        {
+            name: sa.bindparam(name, type_=budgets.c[name].type)
+            for name in ("counted_at", "day_records", "day_money", "run", "run_records", "run_money")
+        }
+    )
+)
+_COUNTED = sa.select(budget_uses.c.bundle).where(
+    budget_uses.c.bundle.in_(sa.bindparam("the_bundles", expanding=True)),
+    budget_uses.c.at > sa.bindparam("since", type_=budget_uses.c.at.type),
+)
+_FORGET = (
+    sa.delete(budget_uses)
+    .where(budget_uses.c.bundle.in_(sa.bindparam("the_bundles", expanding=True)))
+    .returning(*(c for c in budget_uses.c))
+)

@@ -1,0 +1,85 @@
+"""The journal of effects: what is planned, claimed, sent, and what became of it, each step durable and fenced.
+
+All functions work in the caller's transaction. Order of locks: job, plans, limits, holds, effects, findings, outbox,
+audit.
+"""
+
+from reconcile.effects.claiming import Held, claim, claim_due, hold, renew
+from reconcile.effects.doubt import (
+    Left,
+    NotInQuarantine,
+    UndoInQuarantine,
+    Verdict,
+    abandoned,
+    claim_doubtful,
+    judged,
+    put_off,
+    take_over,
+)
+from reconcile.effects.moving import Claimed, ClaimLost, keys_of, receipts_of
+from reconcile.effects.outcomes import (
+    Retried,
+    ambiguous,
+    failed,
+    quarantined,
+    released,
+    retry,
+    skipped,
+    succeeded,
+    transaction_is,
+)
+from reconcile.effects.proposing import (
+    PlanInHand,
+    Proposed,
+    approved,
+    expire,
+    lock_standing,
+    propose,
+    propose_many,
+    try_now,
+    void,
+    withdraw,
+)
+from reconcile.effects.sending import Sent, send
+
+__all__ = [
+    "ClaimLost",
+    "Claimed",
+    "Held",
+    "Left",
+    "NotInQuarantine",
+    "PlanInHand",
+    "Proposed",
+    "Retried",
+    "Sent",
+    "UndoInQuarantine",
+    "Verdict",
+    "abandoned",
+    "ambiguous",
+    "approved",
+    "claim",
+    "claim_doubtful",
+    "claim_due",
+    "expire",
+    "failed",
+    "hold",
+    "judged",
+    "keys_of",
+    "lock_standing",
+    "propose",
+    "propose_many",
+    "put_off",
+    "quarantined",
+    "receipts_of",
+    "released",
+    "renew",
+    "retry",
+    "send",
+    "skipped",
+    "succeeded",
+    "take_over",
+    "transaction_is",
+    "try_now",
+    "void",
+    "withdraw",
+]

@@ -1,0 +1,143 @@
+"""Taking plans in hand: each goes to exactly one worker, and the fence of whoever had it before is worth nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from reconcile import audit, holds, lease
+from reconcile.effects.moving import CHUNK, RECONCILE, Claimed, ClaimLost, keys_of, move
+from reconcile.findings.operations import BundleState, moved
+from reconcile.store import Transaction
+from reconcile.store import bundles as plans
+from reconcile.store.bundles import BundleError
+from reconcile.store.tables import bundles, effects
+
+_CLAIMABLE = (BundleState.APPROVED, BundleState.RETRY_WAIT)
+
+
+def claim(
+    tx: Transaction,
+    ids: Collection[str],
+    *,
+    owner: lease.Owner | None = None,
+    ttl: dt.timedelta,
+) -> list[Claimed]:
+    """Those of these plans that are approved, or due again, in our hand until `ttl` is over; the others are left out.
+
+    Race-safe: what another transaction is claiming is left out too. A plan that is not the one its hash names is
+    quarantined and left out.
+    """
+    mine = _taken(tx, ids, owner or lease.Owner.this_process(ttl), ttl)
+    for one in mine:
+        moved(BundleState.RETRY_WAIT if one.sent_at else BundleState.APPROVED, BundleState.CLAIMED)
+    if again := [one.id for one in mine if one.sent_at]:
+        tx.connection.execute(_FOLLOW, {"the_bundles": again})
+    if mine:
+        _log(tx, mine)
+    return _whole(tx, mine)
+
+
+def claim_due(
+    tx: Transaction,
+    source: str,
+    limit: int,
+    *,
+    owner: lease.Owner | None = None,
+    ttl: dt.timedelta,
+    ids: Collection[str] | None = None,
+    run: str | None = None,
+) -> list[Claimed]:
+    """The next plans of a source that are due, at most so many, as `claim` takes them; others for each worker."""
+    due = plans.due_ids(tx, source, limit, ids=ids, run=run, lock=True)
+    return claim(tx, due, owner=owner, ttl=ttl)
+
+
+@dataclass(frozen=True)
+class Held:
+    """What became of the wish to hold the records of plans: `waiting` have the one that is in their way."""
+
+    taken: list[Claimed]
+    waiting: list[tuple[Claimed, holds.HoldConflict]]
+
+
+def hold(tx: Transaction, claimed: Sequence[Claimed]) -> Held:
+    """Hold the records of these plans, all of one or none; those that have to wait are still claimed: release them."""
+    wanted = [holds.Wanted.of(one.id, one.target, one.bundle) for one in claimed]
+    conflicts = {conflict.bundle: conflict for conflict in holds.take_all(tx, wanted)}
+    taken = [one for one in claimed if one.id not in conflicts]
+    return Held(taken, [(one, conflicts[one.id]) for one in claimed if one.id in conflicts])
+
+
+def renew(tx: Transaction, claimed: Sequence[Claimed], ttl: dt.timedelta) -> list[Claimed]:
+    """The same plans with a new deadline; raises ClaimLost."""
+    until, owner = tx.now + ttl, lease.Owner.this_process(ttl).to_json()
+    fences: dict[int, list[str]] = {}
+    for one in claimed:
+        fences.setdefault(one.fence, []).append(one.id)
+    for fence, ids in fences.items():
+        bound = {"the_fence": fence, "the_ids": sorted(ids), "until": until, "the_owner": owner}
+        if tx.connection.execute(_RENEW, bound).rowcount != len(ids):
+            raise ClaimLost(sorted(ids))
+    return [one.but(lease_until=until, owner=owner) for one in claimed]
+
+
+def _taken(tx: Transaction, ids: Collection[str], owner: lease.Owner, ttl: dt.timedelta) -> list[Claimed]:
+    wanted = sorted(set(ids))
+    rows: list[Claimed] = []
+    for at in range(0, len(wanted), CHUNK):
+        bound = {"the_ids": wanted[at : at + CHUNK], "now": tx.now, "until": tx.now + ttl, "the_owner": owner.to_json()}
+        found = tx.connection.execute(_CLAIM_SHARED if tx.store.is_shared else _CLAIM, bound)
+        rows += [Claimed.of(plans.stored(tx, row)) for row in found]
+    return sorted(rows, key=lambda one: one.id)
+
+
+def _whole(tx: Transaction, mine: Sequence[Claimed]) -> list[Claimed]:
+    whole, damaged = [], []
+    for one in mine:
+        try:
+            whole.append(one.but(keys=keys_of(tx.store, one.target, one.bundle)))
+        except BundleError as error:
+            damaged.append((one, str(error)))
+    for one, sentence in damaged:
+        move(tx, [one], BundleState.QUARANTINED, reason=sentence)
+    return whole
+
+
+def _log(tx: Transaction, mine: Sequence[Claimed]) -> None:
+    before = {one.id: _CLAIMABLE[one.sent_at is not None].value for one in mine}
+    named = [[name, state, BundleState.CLAIMED.value] for name, state in before.items()]
+    audit.append(tx, RECONCILE, "operation.claimed", f"bundle:{mine[0].id}", {"bundles": named})
+
+
+_FREE = (
+    bundles.c.state.in_([state.value for state in _CLAIMABLE]),
+    bundles.c.next_at <= sa.bindparam("now", type_=bundles.c.next_at.type),
+)
+_THESE = bundles.c.id.in_(sa.bindparam("the_ids", expanding=True))
+_HAND = {
+    "state": BundleState.CLAIMED.value,
+    "fence": bundles.c.fence + 1,
+    "owner": sa.bindparam("the_owner", type_=bundles.c.owner.type),
+    "lease_until": sa.bindparam("until", type_=bundles.c.lease_until.type),
+}
+_CLAIM = sa.update(bundles).where(_THESE, *_FREE).values(_HAND).returning(*plans.COLUMNS)
+_CLAIM_SHARED = (
+    sa.update(bundles)
+    .where(bundles.c.id.in_(sa.select(bundles.c.id).where(_THESE, *_FREE).with_for_update(skip_locked=True)), *_FREE)
+    .values(_HAND)
+    .returning(*plans.COLUMNS)
+)
+_FOLLOW = (
+    sa.update(effects)
+    .where(effects.c.bundle.in_(sa.bindparam("the_bundles", expanding=True)))
+    .values(state=BundleState.CLAIMED.value)
+)
+_RENEW = (
+    sa.update(bundles)
+    .where(_THESE, bundles.c.fence == sa.bindparam("the_fence"), bundles.c.owner.is_not(None))
+    .values({name: _HAND[name] for name in ("owner", "lease_until")})
+)

@@ -1,0 +1,251 @@
+"""Plans before anybody has them in hand: proposed, approved, superseded, void."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from base64 import b32encode
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile import audit
+from reconcile.effects.moving import CHUNK, RECONCILE, Claimed, keys_of, locked, move
+from reconcile.findings.bundle import Bundle
+from reconcile.findings.operations import BundleState
+from reconcile.store import Transaction
+from reconcile.store import bundles as plans
+from reconcile.store.bundles import stored
+from reconcile.store.tables import bundles, effects, findings
+
+STANDING = (BundleState.AWAITING, BundleState.APPROVED)
+"""Nothing was begun: another plan may take its place."""
+_ID = 12
+
+
+class PlanInHand(Exception):
+    """A plan of this finding is being carried out, or is in doubt; nothing was proposed."""
+
+    def __init__(self, finding: str, bundle: str, state: BundleState) -> None:
+        super().__init__(f"Plan {bundle} of {finding} is {state.value}; nothing else is planned until that is over.")
+        self.finding = finding
+        self.bundle = bundle
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """The plan of a finding as it stands now. Not `fresh`: the very same plan stood there already, with its approvals.
+
+    `in_hand`: a plan of this finding is being carried out, so nothing was proposed; `id` is that one's.
+    """
+
+    id: str
+    fresh: bool = True
+    in_hand: bool = False
+
+
+def propose(
+    tx: Transaction,
+    bundle: Bundle,
+    *,
+    run: str | None,
+    release: str,
+    policy: str,
+    by: str = RECONCILE,
+    expires: dt.datetime | None = None,
+) -> str:
+    """A plan, to be approved as its policy says (`none`: it is), as the one its finding has; its id.
+
+    The very same plan stays as it is; another one that nobody has begun is superseded. Raises PlanInHand.
+    """
+    [made] = propose_many(tx, [bundle], run=run, release=release, policy=policy, by=by, expires=expires)
+    if made.in_hand:
+        raise PlanInHand(bundle.finding, made.id, plans.get(tx, made.id).state)
+    return made.id
+
+
+def propose_many(
+    tx: Transaction,
+    proposed: Sequence[Bundle],
+    *,
+    run: str | None,
+    release: str,
+    policy: str,
+    by: str = RECONCILE,
+    expires: dt.datetime | None = None,
+) -> list[Proposed]:
+    """The same for many plans of different findings in a handful of statements, in their order."""
+    names = sorted({one.finding for one in proposed})
+    if len(names) != len(proposed):
+        raise ValueError("one finding has one plan at a time")
+    standing, numbers = _lock(tx, names)
+    answers: list[Proposed] = []
+    fresh, superseded = [], []
+    fixed = {"run": run, "release": release, "policy": policy, "proposed_by": by, "expires_at": expires}
+    state = BundleState.APPROVED if policy == "none" else BundleState.AWAITING
+    for one in proposed:
+        name = _id_of(tx, one.finding, numbers.get(one.finding, 0))
+        row = _row(tx, name, one, fixed, state)
+        before = [plan for plan in standing.get(one.finding, ()) if bool(plan.undoes) == bool(one.undoes)]
+        busy = [plan for plan in standing.get(one.finding, ()) if plan.state not in STANDING]
+        same = [plan for plan in before if plan.plan_hash == row["plan_hash"] and plan.policy == policy]
+        if busy:
+            answers.append(Proposed(busy[0].id, fresh=False, in_hand=True))
+        elif same:
+            answers.append(Proposed(same[0].id, fresh=False))
+        else:
+            superseded += before
+            fresh.append((one, row))
+            answers.append(Proposed(name))
+    move(tx, superseded, BundleState.SKIPPED, reason="Superseded by a newer plan.", event="bundle.skipped", actor=by)
+    plans.insert(tx, [row for _, row in fresh])
+    for one, row in fresh:
+        _log(tx, one, row, by)
+    _log_new_lives(tx, fresh, by)
+    return answers
+
+
+def approved(tx: Transaction, ids: Collection[str], by: str) -> list[Claimed]:
+    """Plans that people have said yes to may be carried out now; those that do not wait for it are left out."""
+    waiting = locked(tx, ids, (BundleState.AWAITING,))
+    values = {"next_at": tx.now}
+    return move(tx, waiting, BundleState.APPROVED, event="bundle.approved", actor=by, values=values)
+
+
+def lock_standing(tx: Transaction, rule: str) -> None:
+    """Keep the rule's plans that nobody has begun as they are until this transaction ends: plans come before findings
+    in the order of locks."""
+    query = sa.select(bundles.c.id).where(bundles.c.rule == rule, bundles.c.state.in_(_values(STANDING)))
+    tx.connection.execute(query.order_by(bundles.c.id).with_for_update()).all()
+
+
+def void(tx: Transaction, of_findings: Iterable[str], reason: str, by: str = RECONCILE) -> list[Claimed]:
+    """The plans of these findings that nobody has begun are no longer to be carried out."""
+    found: list[Claimed] = []
+    wanted = sorted(set(of_findings))
+    for at in range(0, len(wanted), CHUNK):
+        some = bundles.c.finding.in_(wanted[at : at + CHUNK])
+        query = sa.select(bundles.c.id).where(some, bundles.c.state.in_(_values(STANDING)))
+        found += withdraw(tx, tx.connection.execute(query).scalars().all(), reason, by)
+    return found
+
+
+def withdraw(tx: Transaction, ids: Collection[str], reason: str, by: str = RECONCILE) -> list[Claimed]:
+    """Plans that are not to be carried out after all, also those that wait for their next attempt: proven not done.
+
+    What somebody has in hand, or is over, is left out.
+    """
+    found = locked(tx, ids, (*STANDING, BundleState.RETRY_WAIT))
+    fresh = [one for one in found if one.state in STANDING]
+    tried = [one for one in found if one.state not in STANDING]
+    done = move(tx, fresh, BundleState.SKIPPED, reason=reason, event="bundle.skipped", actor=by)
+    return done + move(tx, tried, BundleState.SKIPPED, reason=reason, actor=by)
+
+
+def expire(tx: Transaction) -> list[Claimed]:
+    """Plans whose approval, given or not, came to its date are void."""
+    over = sa.select(bundles.c.id).where(bundles.c.state.in_(_values(STANDING)), bundles.c.expires_at < tx.now)
+    return withdraw(tx, tx.connection.execute(over).scalars().all(), "Its time to be approved and carried out is over.")
+
+
+def try_now(tx: Transaction, ids: Collection[str], by: str) -> list[Claimed]:
+    """Plans that wait for their next attempt are due now, with a new budget, because a person says so."""
+    waiting = locked(tx, ids, (BundleState.RETRY_WAIT,))
+    if waiting:
+        tx.connection.execute(_NOW, {"the_ids": [one.id for one in waiting], "now": tx.now})
+    for one in waiting:
+        body = {"bundle": one.id, "finding": one.finding, "run": one.run, "attempts": one.attempts}
+        audit.append(tx, by, "operation.due_now", f"bundle:{one.id}", body)
+    return [one.but(next_at=tx.now, attempts=0, give_up_at=None) for one in waiting]
+
+
+def _values(states: Iterable[BundleState]) -> list[str]:
+    return [state.value for state in states]
+
+
+def _lock(tx: Transaction, names: Sequence[str]) -> tuple[dict[str, list[Claimed]], dict[str, int]]:
+    """The live plans of these findings, and how many each had before; whoever proposes at the same time waits.
+
+    Plans are locked before findings, as everywhere, and looked at again behind that.
+    """
+    live: dict[str, list[Claimed]] = {}
+    numbers: dict[str, int] = {}
+    for at in range(0, len(names), CHUNK):
+        some = {"the_findings": list(names[at : at + CHUNK])}
+        if tx.store.is_shared:
+            tx.connection.execute(_STANDING.with_for_update(), some).all()
+            tx.connection.execute(_FINDINGS, some).all()
+        mine: dict[str, int] = dict(tx.connection.execute(_NUMBERS, some).tuples().all())
+        if mine:
+            for row in tx.connection.execute(_STANDING, some):
+                live.setdefault(row.finding, []).append(Claimed.of(stored(tx, row)))
+        numbers |= mine
+    return live, numbers
+
+
+def _id_of(tx: Transaction, finding: str, number: int) -> str:
+    """`B-` and twelve characters that name the n-th plan of a finding, in this store and no other."""
+    digest = hashlib.sha256(f"reconcile/bundle/1|{tx.store.id}|{finding}|{number}".encode()).digest()
+    return f"B-{b32encode(digest).decode()[:_ID]}"
+
+
+def _row(tx: Transaction, name: str, one: Bundle, fixed: dict[str, Any], state: BundleState) -> dict[str, Any]:
+    mine = plans.row_of(tx, name, one) | fixed
+    mine |= {
+        "state": state.value,
+        "summary": {"table": one.table, "effects": sorted({o.effect for o in one.operations})},
+    }
+    mine |= {"created_at": tx.now, "fence": 0, "lease_until": tx.now, "attempts": 0, "next_at": tx.now}
+    return mine
+
+
+def _log(tx: Transaction, one: Bundle, row: dict[str, Any], by: str) -> None:
+    body = {"bundle": row["id"], "finding": one.finding, "run": row["run"], "from": None, "to": row["state"]}
+    body |= {"plan_hash": row["plan_hash"], "release": row["release"], "policy": row["policy"], "action": one.action}
+    body |= {"records": row["records"], "rows": row["rows"], "money": row["money"], "undoes": one.undoes}
+    audit.append(tx, by, "bundle.proposed", f"bundle:{row['id']}", body)
+
+
+def _log_new_lives(tx: Transaction, fresh: Sequence[tuple[Bundle, dict[str, Any]]], by: str) -> None:
+    """A name that was done away with once and is there again as another record: which operation that was before."""
+    for one, row in fresh:
+        if one.undoes is not None or all(operation.generation == 1 for operation in one.operations):
+            continue
+        now, before = (keys_of(tx.store, one.target, one, lives_ago=ago) for ago in (0, 1))
+        done = sa.select(effects.c.key).where(effects.c.key.in_(before), effects.c.state == BundleState.SUCCEEDED.value)
+        reused = set(tx.connection.execute(done).scalars())
+        for key, old, operation in zip(now, before, one.operations, strict=True):
+            if old in reused:
+                body = {"bundle": row["id"], "finding": one.finding, "run": row["run"]}
+                body |= {"key": key, "key_before": old, "generation": operation.generation}
+                audit.append(tx, by, "operation.id_reused", f"bundle:{row['id']}", body)
+
+
+_FINDINGS = (
+    sa.select(findings.c.id)
+    .where(findings.c.id.in_(sa.bindparam("the_findings", expanding=True)))
+    .order_by(findings.c.id)
+    .with_for_update()
+)
+_NUMBERS = (
+    sa.select(bundles.c.finding, sa.func.count())
+    .where(bundles.c.finding.in_(sa.bindparam("the_findings", expanding=True)))
+    .group_by(bundles.c.finding)
+)
+_STANDING = (
+    sa.select(*plans.COLUMNS)
+    .where(
+        bundles.c.finding.in_(sa.bindparam("the_findings", expanding=True)), bundles.c.state.in_(_values(plans.LIVE))
+    )
+    .order_by(bundles.c.id)
+)
+_NOW = (
+    sa.update(bundles)
+    .where(
+        bundles.c.id.in_(sa.bindparam("the_ids", expanding=True)),
+        bundles.c.state == BundleState.RETRY_WAIT.value,
+    )
+    .values(next_at=sa.bindparam("now", type_=bundles.c.next_at.type), attempts=0, give_up_at=None)
+)

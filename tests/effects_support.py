@@ -1,0 +1,169 @@
+"""A small world for tests of the journal: a store with findings and runs, and plans by hand."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from connectors.target import Change, RowName
+from reconcile import audit, effects
+from reconcile.effects import Claimed, Sent
+from reconcile.findings.bundle import Bundle, Operation
+from reconcile.findings.operations import BundleState
+from reconcile.store import Store, Transaction, bundles, tables
+from rules.values import canonical_json
+
+KEY = bytes(range(32))
+NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+TTL = dt.timedelta(minutes=5)
+TARGET = "postgresql:7300000000000000000:shop"
+RUN = "run1_test"
+
+
+def record(name: str) -> str:
+    return canonical_json((name,))
+
+
+def plan(
+    finding: str,
+    *surplus: str,
+    keeper: str = "keeper",
+    effect: str = "delete",
+    fingerprint: str = "f1",
+    generation: int = 1,
+    target: str = TARGET,
+    money: dict[str, str] | None = None,
+    undoes: str | None = None,
+    note: str = "",
+    rule: str = "twins",
+) -> Bundle:
+    """A plan that deletes these records; `note` makes it another plan with the same operations."""
+    operations = tuple(Operation(record(one), effect, fingerprint, generation) for one in surplus)
+    changes = tuple(
+        Change(RowName("customers", (("id", ("t", one)),)), {"id": ("t", one), "note": ("t", note)}, None, "surplus")
+        for one in surplus
+    )
+    return Bundle(
+        finding,
+        rule,
+        "customers",
+        "shop",
+        target,
+        "customers",
+        "delete",
+        record(keeper),
+        operations,
+        changes,
+        "catalogue",
+        money=money or {},
+        undoes=undoes,
+    )
+
+
+@dataclass
+class Journal:
+    """A store whose clock is `now`, with one run and as many findings as are asked for."""
+
+    store: Store
+    now: dt.datetime = NOON
+    known: set[str] = field(default_factory=set)
+
+    @classmethod
+    def at(cls, url: str, root: Path, *, seals: Any = None) -> Journal:
+        made: list[Journal] = []
+        store = Store.open(url, root, key=KEY, clock=lambda: made[0].now if made else NOON, seals=seals)
+        made.append(cls(store))
+        with store.begin() as tx:
+            start(tx)
+        return made[0]
+
+    @contextmanager
+    def begin(self) -> Iterator[Transaction]:
+        with self.store.begin() as tx:
+            yield tx
+
+    def tick(self, **more: float) -> None:
+        self.now += dt.timedelta(**more)
+
+    def propose(self, *proposed: Bundle, policy: str = "none", **more: Any) -> list[str]:
+        with self.begin() as tx:
+            self._know(tx, {one.finding for one in proposed})
+            made = effects.propose_many(tx, proposed, run=RUN, release="r1", policy=policy, **more)
+        return [one.id for one in made]
+
+    def claim(self, *ids: str, ttl: dt.timedelta = TTL) -> list[Claimed]:
+        with self.begin() as tx:
+            return effects.claim(tx, ids, ttl=ttl)
+
+    def send(self, *ids: str) -> Sent:
+        """Claim, hold and send; those with a conflict of holds are given back."""
+        with self.begin() as tx:
+            held = effects.hold(tx, effects.claim(tx, ids, ttl=TTL))
+            for one, conflict in held.waiting:
+                effects.released(tx, [one], str(conflict))
+            return effects.send(tx, held.taken)
+
+    def do(self, *ids: str) -> list[Claimed]:
+        """Carry them out at once, all of them well."""
+        sent = self.send(*ids).sent
+        with self.begin() as tx:
+            return effects.succeeded(tx, [(one, None) for one in sent])
+
+    def get(self, name: str) -> bundles.Stored:
+        with self.store.read() as tx:
+            return bundles.get(tx, name)
+
+    def state(self, name: str) -> BundleState:
+        return self.get(name).state
+
+    def rows(self, table: sa.Table) -> list[dict[str, Any]]:
+        with self.store.read() as tx:
+            return [dict(row) for row in tx.connection.execute(sa.select(table)).mappings()]
+
+    def events(self) -> list[str]:
+        with self.store.read() as tx:
+            return [one.event for one in audit.entries(tx)]
+
+    def proven(self) -> None:
+        """The log is whole, tells every state, and operations stand where their plans do."""
+        told: dict[str, str | None] = {}
+        with self.store.read() as tx:
+            assert audit.verify_in(tx).intact
+            for entry in audit.entries(tx):
+                body = entry.body
+                moves = body.get("bundles", [])
+                if "to" in body:
+                    moves = [*moves, [body["bundle"], body["from"], body["to"]]]
+                for name, before, after in moves:
+                    assert told.get(name) == before, (entry.event, name, told.get(name), before)
+                    told[name] = after
+            states = dict(tx.connection.execute(sa.select(tables.bundles.c.id, tables.bundles.c.state)).tuples().all())
+            of_operations = tx.connection.execute(sa.select(tables.effects.c.bundle, tables.effects.c.state)).all()
+        assert told == states
+        assert all(states[name] == state for name, state in of_operations)
+
+    def _know(self, tx: Transaction, names: set[str]) -> None:
+        know(tx, names - self.known)
+        self.known |= names
+
+
+def start(tx: Transaction) -> None:
+    tx.connection.execute(sa.insert(tables.releases).values(hash="r1", config={}, first_seen=tx.now))
+    row = {"id": RUN, "job": "nightly", "slot": tx.now, "release": "r1", "trigger": "manual", "status": "running"}
+    tx.connection.execute(sa.insert(tables.runs).values(row | {"attempt": 1, "fence": 1, "started": tx.now}))
+
+
+def know(tx: Transaction, names: set[str]) -> None:
+    """Findings with these ids."""
+    fixed: dict[str, Any] = {"rule": "twins", "kind": "duplicates", "dataset": "customers", "state": "open"}
+    fixed |= {"severity": 3, "version": 1, "key": [], "payload": {}, "money": {}, "records": 2}
+    fixed |= {"first_run": RUN, "first_seen": tx.now, "last_run": RUN, "last_seen": tx.now, "state_since": tx.now}
+    rows = [fixed | {"id": name, "fingerprint": f"mark-{name}"} for name in sorted(names)]
+    if rows:
+        tx.connection.execute(sa.insert(tables.findings), rows)
