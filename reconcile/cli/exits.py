@@ -85,6 +85,7 @@ _CODES = {
     REFUSED: (
         "reconcile.decide:FindingChanged",
         "reconcile.decide:WrongState",
+        "reconcile.erasure:ErasureWaits",
         "reconcile.pauses:Paused",
         "reconcile.releases:ReleaseRefused",
         "reconcile.restore:OtherStore",
@@ -99,6 +100,7 @@ _CODES = {
         "reconcile.config:ConfigProblems",
         "reconcile.config.scaffold:ProjectNotWritten",
         "reconcile.detect:RuleDoesNotFit",
+        "reconcile.exporting:ExportExists",
         "reconcile.listener:ListenRefused",
         "reconcile.plugins:PluginBroken",
         "reconcile.releases:ReleaseNotNamed",
@@ -109,8 +111,10 @@ _CODES = {
     FAILED: (
         "connectors.errors:ConnectorError",
         "notifications.errors:ChannelError",
+        "reconcile.anchors.base:AnchorError",
         "reconcile.backup:BackupNotWritten",
         "reconcile.cli.exits:AnswerNotWritten",
+        "reconcile.exporting:ExportNotWritten",
         "reconcile.lease:LeaseLost",
         "reconcile.sealing:SealedUnreadable",
         "reconcile.store.errors:StoreError",
