@@ -9,16 +9,16 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.sql.elements import quoted_name
 
 from connectors.sql_catalogue_facts import Asked, Described, Ident, Link
 from connectors.sql_catalogue_mysql import MySql
 from connectors.sql_catalogue_postgresql import PostgreSql
 from connectors.sql_catalogue_sqlite import Sqlite
+from connectors.sql_catalogue_stamp import Run, stamps
 from connectors.target import Catalogue, Reference, TableFacts, TargetRefused
 
 _ASKED: Mapping[str, Callable[[sa.Connection], Asked]] = {"postgresql": PostgreSql, "mysql": MySql, "sqlite": Sqlite}
@@ -30,10 +30,11 @@ def catalogue(connection: sa.Connection, table: sa.TableClause | str, soft: Sequ
     A soft link's `to_table` may be empty: it is this table then. Raises TargetRefused where the table, or one that a
     soft link names, or a column of such a link, is not there. Errors of the database pass through.
     """
-    asked = asked_of(connection)
+    asked = _ASKED[connection.dialect.name](connection)
     start = _ident(asked, table)
     links, declared = asked.links(), _declared(asked, start, soft)
     reached, found = _closure(start, [*links, *declared])
+    before = stamps(_runner(connection), connection.dialect.name, {_name(asked, one): one for one in reached})
     described = asked.described(reached)
     if start not in described:
         raise TargetRefused(f"There is no table {_name(asked, start)} any more.")
@@ -52,85 +53,12 @@ def catalogue(connection: sa.Connection, table: sa.TableClause | str, soft: Sequ
         references,
         _digest(tables, references, described, found),
         tuple(asked.told(described.keys(), [one for one in found if one not in declared])),
+        before,
     )
 
 
-def asked_of(connection: sa.Connection) -> Asked:
-    return _ASKED[connection.dialect.name](connection)
-
-
-def clause(connection: sa.Connection, name: str) -> sa.TableClause:
-    """The table of a name as a Catalogue writes it, without columns. Raises TargetRefused where there is none."""
-    asked = asked_of(connection)
-    return _clause(asked, _ident(asked, name))
-
-
-def referring(
-    connection: sa.Connection,
-    reference: Reference,
-    tables: Mapping[str, TableFacts],
-    to: Sequence[Sequence[sa.ColumnElement[Any]]],
-    *,
-    lock: bool,
-) -> sa.Select[Any]:
-    """The select of all columns of the rows that refer to any of these, in the order of their key.
-
-    `to` are expressions of the values of `to_columns`, of these columns' types. Rows refer as the database itself
-    decides it: collations and affinities are the key's. Soft links whose columns are of other types are compared as
-    text. Take other columns with `with_only_columns`, over those of `selected_columns`. Raises TargetRefused where a
-    row of the referring table has no key to be named by, or may not be read.
-    """
-    facts, parent = tables[reference.table], tables[reference.to_table]
-    if not facts.primary_key:
-        raise TargetRefused(
-            f"Rows of {reference.table} refer to {reference.to_table} and cannot be told apart: it has no primary key. "
-            f"Give it one, or clean without touching what it refers to."
-        )
-    asked = asked_of(connection)
-    child = _with_columns(_clause(asked, _ident(asked, reference.table)), facts)
-    columns = [child.c[name] for name in reference.columns]
-    statement = sa.select(*child.c)
-    if reference.soft:
-        loose = _of_other_types(facts, parent, reference)
-        pairs = [_as_text(columns, loose), *(_as_text(values, loose) for values in to)]
-        statement = statement.where(_any_of(pairs[0], pairs[1:]))
-    elif connection.dialect.name == "sqlite":
-        key = _with_columns(_clause(asked, _ident(asked, reference.to_table)), parent).alias("referred")
-        keys = [key.c[name] for name in reference.to_columns]
-        same = [one == other for one, other in zip(keys, columns, strict=True)]
-        statement = statement.select_from(key.join(child, sa.and_(*same))).where(_any_of(keys, to))
-    else:
-        statement = statement.where(_any_of(columns, to))
-    statement = statement.order_by(*(child.c[name] for name in facts.primary_key))
-    return statement.with_for_update() if lock else statement
-
-
-def _any_of(
-    columns: Sequence[sa.ColumnElement[Any]], to: Iterable[Sequence[sa.ColumnElement[Any]]]
-) -> sa.ColumnElement[bool]:
-    each = (sa.and_(*(one == value for one, value in zip(columns, values, strict=True))) for values in to)
-    return sa.or_(sa.false(), *each)
-
-
-def _of_other_types(facts: TableFacts, parent: TableFacts, reference: Reference) -> list[bool]:
-    ours, theirs = ({one.name: one.type for one in table.columns} for table in (facts, parent))
-    pairs = zip(reference.columns, reference.to_columns, strict=True)
-    return [ours[one].casefold() != theirs[other].casefold() for one, other in pairs]
-
-
-def _as_text(values: Sequence[sa.ColumnElement[Any]], loose: Sequence[bool]) -> list[sa.ColumnElement[Any]]:
-    pairs = zip(values, loose, strict=True)
-    return [sa.cast(one, sa.Text().with_variant(sa.CHAR(), "mysql")) if cast else one for one, cast in pairs]
-
-
-def _with_columns(table: sa.TableClause, facts: TableFacts) -> sa.TableClause:
-    columns: list[sa.ColumnClause[Any]] = [sa.column(quoted_name(one.name, quote=True)) for one in facts.columns]
-    return sa.table(table.name, *columns, schema=table.schema)
-
-
-def _clause(asked: Asked, ident: Ident) -> sa.TableClause:
-    schema = None if ident.schema == asked.default else quoted_name(ident.schema, quote=True)
-    return sa.table(quoted_name(ident.name, quote=True), schema=schema)
+def _runner(connection: sa.Connection) -> Run:
+    return lambda sql, bound: [tuple(row) for row in connection.exec_driver_sql(sql, tuple(bound)).all()]
 
 
 def _ident(asked: Asked, table: sa.TableClause | str) -> Ident:

@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 
+from connectors.sql_catalogue_facts import Ident
+from connectors.sql_catalogue_stamp import held
 from connectors.sql_cells import Column, Fragment, Shape, chunks, joined, row_order
 from connectors.sql_outcomes import Phase
 from connectors.sql_receipts import OurTables
@@ -58,6 +60,12 @@ class SqlWork:
             with self._telling():
                 self._name = self._dialect.transaction(self._session)
         return self._name
+
+    def hold(self, tables: Sequence[str]) -> dict[str, str]:
+        with self._telling():
+            shapes = {name: self._tables.named(name) for name in tables}
+            idents = {name: Ident(one.schema or "", one.table) for name, one in shapes.items()}
+            return held(lambda sql, bound: self._session.run(sql, bound).rows, self._dialect.name, idents)
 
     def lock(self, rows: Sequence[RowName]) -> dict[RowName, Row]:
         found: dict[RowName, Row] = {}

@@ -75,7 +75,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """A column as the database declares it. `generated`: the database computes it. `identity`: it numbers rows itself."""
+    """A column as the database declares it. `generated`: the database computes it; `identity`: it numbers rows."""
 
     name: str
     type: str
@@ -108,6 +108,7 @@ class Catalogue:
     """A table and everything that refers to it, cascades followed: all tables by name, all references to any of them.
 
     `digest` is another one after any of it changed. `told` are sentences that a person should know before cleaning.
+    `stamps` by table are what `Work.hold` compares with.
     """
 
     table: str
@@ -115,6 +116,7 @@ class Catalogue:
     references: tuple[Reference, ...]
     digest: str
     told: tuple[str, ...] = ()
+    stamps: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,12 @@ class Work(Protocol):
         """What the target calls this transaction, known before COMMIT, for where nothing can be written beside the
         rows; `Target.happened` takes it. None where the target has no such name."""
 
+    def hold(self, tables: Sequence[str]) -> dict[str, str]:
+        """Nobody comes to refer to these tables, nor gives them a trigger, before the transaction ends; their stamps.
+
+        A stamp that is another one than the Catalogue's says that this happened since. Call it after `lock`.
+        """
+
     def lock(self, rows: Sequence[RowName]) -> dict[RowName, Row]:
         """These rows as they are, locked in the order of (table, key); those that are not there are left out."""
 
@@ -239,7 +247,7 @@ class Target(Protocol):
         """What it is, whatever address it is reached by; another text for another database. Holds no secret."""
 
     def catalogue(self, dataset: Any, soft: Sequence[Reference] = ()) -> Catalogue:
-        """The dataset's table and what refers to it; `soft` are declared links. Raises TargetRefused, DatasetMissing."""
+        """The dataset's table and what refers to it; `soft`: declared links. Raises TargetRefused, DatasetMissing."""
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
         """The records with these ids (values of the columns `key`) as they are now, without locks; None where gone."""

@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from conftest import MARIADB, POSTGRES, _scratch_database
+from pydantic import SecretStr
 from sql_support import emptied
 
-from connectors.sql_catalogue import catalogue, clause, referring
+from connectors.sql import SqlSource
+from connectors.sql_catalogue import catalogue
 from connectors.sql_catalogue_facts import Ident
 from connectors.sql_catalogue_mysql import UNSEEN, MySql
-from connectors.target import Catalogue, Reference, TargetRefused
+from connectors.sql_settings import SqlDataset, SqlSettings
+from connectors.target import Catalogue, Outcome, Reference, TargetError, TargetRefused
 
 PARENT = "create table customers (id integer primary key, email varchar(50) not null unique, name varchar(50))"
 
@@ -36,6 +39,7 @@ class Shop:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self.source = SqlSource("shop", SqlSettings(type="sql", url=SecretStr(url)), Path())
         self.engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
         self.dialect = self.engine.dialect.name
 
@@ -48,11 +52,14 @@ class Shop:
         with self.engine.connect() as connection:
             return catalogue(connection, table, soft)
 
-    def referring(self, found: Catalogue, reference: Reference, *to: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        with self.engine.connect() as connection:
-            values = [[sa.literal(one) for one in cells] for cells in to]
-            statement = referring(connection, reference, found.tables, values, lock=True)
-            return [tuple(row) for row in connection.execute(statement)]
+    def referring(self, reference: Reference, *to: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """The rows that refer to the rows of these keys, as texts."""
+        dataset = SqlDataset(table=reference.to_table)
+        keys = [row for row in self.source.rows(dataset, reference.to_columns, to) if row is not None]
+        cells = [tuple(row.cells[name] for name in reference.to_columns) for row in keys]
+        return [
+            tuple(cell and cell[1] for cell in row.cells.values()) for row in self.source.referring(reference, cells)
+        ]
 
     def as_elsewhere(self, *tables: str) -> dict[str, tuple[str, ...]]:
         """The triggers as servers tell them that name none to users without the right TRIGGER."""
@@ -211,9 +218,6 @@ def test_references_from_other_schemas_are_found(postgres: Shop) -> None:
 
     assert [(one.table, one.deferrable) for one in found.references] == [("crm x.customers", True)]
     assert postgres.catalogue("crm x.customers").table == "crm x.customers"
-    with postgres.engine.connect() as connection:
-        told = sa.select(sa.literal_column("*")).select_from(clause(connection, "crm x.customers"))
-    assert str(told.compile(postgres.engine)).endswith('FROM "crm x"."customers"')
 
 
 @pytest.mark.server
@@ -274,10 +278,10 @@ def test_the_rows_that_refer_come_in_the_order_of_their_key(shop: Shop) -> None:
     )
     found = shop.catalogue()
 
-    rows = shop.referring(found, the(found, "orders"), (1,), (2,))
+    rows = shop.referring(the(found, "orders"), (1,), (2,))
 
-    assert rows == [("at", 9, 2), ("de", 1, 1), ("de", 2, 1)]
-    assert shop.referring(found, the(found, "orders")) == []
+    assert rows == [("at", "9", "2"), ("de", "1", "1"), ("de", "2", "1")]
+    assert shop.referring(the(found, "orders")) == []
 
 
 def test_rows_that_refer_to_their_own_table_are_found(shop: Shop) -> None:
@@ -287,7 +291,7 @@ def test_rows_that_refer_to_their_own_table_are_found(shop: Shop) -> None:
     )
     found = shop.catalogue()
 
-    assert shop.referring(found, the(found, "customers"), (1,)) == [(2, 1), (3, 1)]
+    assert shop.referring(the(found, "customers"), (1,)) == [("2", "1"), ("3", "1")]
 
 
 def test_a_row_refers_as_the_database_compares_keys_and_not_as_bytes_do(sqlite: Shop) -> None:
@@ -302,8 +306,8 @@ def test_a_row_refers_as_the_database_compares_keys_and_not_as_bytes_do(sqlite: 
     found = sqlite.catalogue()
     by_mail, by_number = (next(one for one in found.references if one.columns == (name,)) for name in ("mail", "n"))
 
-    assert sqlite.referring(found, by_mail, ("A@x",)) == [(1, "a@X", None)]
-    assert sqlite.referring(found, by_number, (7,)) == [(2, None, "07")]
+    assert sqlite.referring(by_mail, ("A@x",)) == [("1", "a@X", None)]
+    assert sqlite.referring(by_number, (7,)) == [("2", None, "07")]
 
 
 @pytest.mark.server
@@ -316,7 +320,7 @@ def test_on_mariadb_a_row_refers_by_the_collation_of_the_key(mariadb: Shop) -> N
     )
     found = mariadb.catalogue()
 
-    assert mariadb.referring(found, the(found, "notes"), ("A@x",)) == [(1, "a@X")]
+    assert mariadb.referring(the(found, "notes"), ("A@x",)) == [("1", "a@X")]
 
 
 def test_soft_links_of_another_type_are_compared_as_text(shop: Shop) -> None:
@@ -329,7 +333,7 @@ def test_soft_links_of_another_type_are_compared_as_text(shop: Shop) -> None:
     )
     found = shop.catalogue("customers", Reference("notes", "notes", ("about",), "customers", ("id",), soft=True))
 
-    assert shop.referring(found, the(found, "notes"), (0,), (7,)) == [(1, "7")]
+    assert shop.referring(the(found, "notes"), (0,), (7,)) == [("1", "7")]
 
 
 def test_referring_rows_without_a_key_cannot_be_named(shop: Shop) -> None:
@@ -340,7 +344,7 @@ def test_referring_rows_without_a_key_cannot_be_named(shop: Shop) -> None:
     found = shop.catalogue()
 
     with pytest.raises(TargetRefused, match="Rows of clicks refer to customers and cannot be told apart"):
-        shop.referring(found, the(found, "clicks"), (1,))
+        shop.referring(the(found, "clicks"), (1,))
     assert "neither a primary key nor a unique key" in str(found.tables["clicks"].refused)
     assert found.tables["customers"].refused is None
 
@@ -764,4 +768,74 @@ def test_names_are_taken_as_they_are_written(shop: Shop) -> None:
     found = shop.catalogue("Ku%nden x:y")
 
     assert the(found, "notes").to_columns == ("i'd; --",)
-    assert shop.referring(found, the(found, "notes"), (1,)) == [(5, 1)]
+    assert shop.referring(the(found, "notes"), (1,)) == [("5", "1")]
+
+
+# --- what changes while rows are changed -----------------------------------------------------------------------------
+
+_BORN = {
+    "a cascade": lambda dialect: [
+        "alter table notes add foreign key (customer) references customers (id) on delete cascade"
+        if dialect != "sqlite"
+        else "create table late (id integer primary key, c integer references customers (id) on delete cascade)"
+    ],
+    "a trigger": lambda dialect: [one.replace("on orders", "on customers") for one in _CHANGES["a trigger"](dialect)],
+}
+
+
+def _open_to_changes(shop: Shop) -> None:
+    shop.execute(
+        PARENT,
+        "create table notes (id integer primary key, customer integer)",
+        "insert into customers values (1, 'a', ''), (2, 'b', '')",
+        "insert into notes values (1, 1)",
+    )
+
+
+@pytest.mark.parametrize("born", list(_BORN))
+def test_what_was_born_since_the_catalogue_was_read_shows_in_the_transaction(shop: Shop, born: str) -> None:
+    _open_to_changes(shop)
+    stamps = shop.catalogue().stamps
+    with shop.source.work(30) as work:
+        assert work.hold(["customers"]) == {"customers": stamps["customers"]}
+
+    shop.execute(*_BORN[born](shop.dialect))
+
+    with shop.source.work(30) as work:
+        assert work.hold(["customers"]) != {"customers": stamps["customers"]}
+
+
+@pytest.mark.parametrize("born", list(_BORN))
+def test_nothing_is_born_while_the_transaction_lasts(shop: Shop, born: str) -> None:
+    """Between the look at the stamps and the change there is no moment in which a cascade could appear."""
+    _open_to_changes(shop)
+    impatient = {"sqlite": "pragma busy_timeout = 50", "mysql": "set lock_wait_timeout = 1"}
+    waits = impatient.get(shop.dialect, "set lock_timeout = 50")
+    [row] = [row for row in shop.source.rows(SqlDataset(table="customers"), ["id"], [(1,)]) if row]
+    if shop.dialect == "postgresql":
+        shop.execute("create function f() returns trigger language plpgsql as 'begin return null; end'")
+    with shop.source.work(60) as work:
+        work.lock([row.name])
+        work.hold(["customers"])
+
+        with pytest.raises(sa.exc.OperationalError, match="(?i)lock"):
+            shop.execute(waits, _BORN[born](shop.dialect)[-1])
+
+
+@pytest.mark.server
+def test_a_foreign_key_to_a_partition_alone_shows_in_the_stamp_of_the_whole(postgres: Shop) -> None:
+    postgres.execute(*[one for one in _PARTITIONED.split("; ") if one])
+    stamps = postgres.catalogue("whole").stamps
+
+    postgres.execute("create table x (id int primary key, l int references low on delete cascade)")
+
+    with postgres.source.work(30) as work:
+        assert work.hold(["whole"]) != stamps
+
+
+def test_a_table_that_went_is_planned_anew(shop: Shop) -> None:
+    _open_to_changes(shop)
+    with shop.source.work(30) as work, pytest.raises(TargetError) as told:
+        work.hold(["gone"])
+
+    assert told.value.outcome is Outcome.CONFLICT
