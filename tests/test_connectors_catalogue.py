@@ -818,7 +818,7 @@ def test_nothing_is_born_while_the_transaction_lasts(shop: Shop, born: str) -> N
         work.lock([row.name])
         work.hold(["customers"])
 
-        with pytest.raises(sa.exc.OperationalError, match="(?i)lock"):
+        with pytest.raises(sa.exc.OperationalError, match=r"(?i)lock"):
             shop.execute(waits, _BORN[born](shop.dialect)[-1])
 
 
