@@ -144,6 +144,13 @@ def test_every_kind_and_group_of_plugins_is_named() -> None:
         assert name in readme
 
 
+def test_every_promise_names_tests_that_are_there() -> None:
+    named = set(re.findall(r"`(tests/[\w/]+\.py)`", page("guarantees.md")))
+
+    assert len(named) > 15
+    assert sorted(one for one in named if not (ROOT / one).exists()) == []
+
+
 def test_the_numbers_in_the_pages_are_those_of_the_program() -> None:
     policy, minutes = outbox.MESSAGES, dt.timedelta(minutes=1)
     channels, configuration = page("channels.md"), page("configuration.md")
