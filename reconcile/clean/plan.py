@@ -26,7 +26,7 @@ from reconcile.clean.references import Closure, Leaving
 from reconcile.clean.reversing import limits_of_undo, touched_tables
 from reconcile.config.settings import DatasetConfig
 from reconcile.findings.bundle import Bundle, Operation
-from reconcile.findings.identity import binding_of
+from reconcile.findings.identity import binding_of, public
 from reconcile.findings.shown import Finding
 from reconcile.plugins import Kinds
 from rules import grouping
@@ -299,7 +299,7 @@ def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
         catalogue=tools.catalogue.digest,
         references=closure.guards(),
         ignore_drift=tuple(sorted(tools.settings.ignore_drift)),
-        money={currency: format(amount, "f") for currency, amount in sorted(risked.items())},
+        money={currency: str(public(amount)) for currency, amount in sorted(risked.items())},
         reversible=("window" if why else "yes") if tools.settings.can_undo else "no",
         why=why,
         triggers=tuple(f"{facts.table}.{name}" for facts in tables for name in facts.triggers),

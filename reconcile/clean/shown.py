@@ -77,6 +77,15 @@ def counts(bundle: Bundle) -> dict[str, int]:
     }
 
 
+_FIRST = ("keeper", "surplus")
+
+
+def for_people(bundle: Bundle, pii: Sequence[str] = ()) -> list[Line]:
+    """Every row of the plan: the records of the group, the one that stays first, then whatever follows from them."""
+    told = list(lines(bundle, pii))
+    return sorted(told, key=lambda one: _FIRST.index(one.role) if one.role in _FIRST else len(_FIRST))
+
+
 def lines(bundle: Bundle, pii: Sequence[str] = ()) -> Iterator[Line]:
     """Every row of the plan in the order it is handled in; `pii` are columns whose values are hidden."""
     veil = Veil.over(bundle, pii)
@@ -93,7 +102,7 @@ def lines(bundle: Bundle, pii: Sequence[str] = ()) -> Iterator[Line]:
 
 
 def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
-    """A plan as public JSON: ids are lists, cells texts as the database writes them. The shape only ever gains names."""
+    """A plan as public JSON: ids are lists, cells texts as the database writes them. It only ever gains names."""
     return {
         "finding": bundle.finding,
         "plan": bundle.plan_hash,
@@ -140,12 +149,16 @@ def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
 def title(bundle: Bundle) -> str:
     """What it comes to, in a few words."""
     many = counts(bundle)
-    records = "1 record" if many["records"] == 1 else f"{many['records']} records"
+    records = _counted(many["records"], "record")
     done = {"delete": "deleted", "set": "marked", "merge": "merged into the one that stays", "move": "moved away"}
     words = [f"{records} {done.get(bundle.action, 'changed')}"]
-    words += [f"{many['references']} references moved"] if many["references"] else []
-    words += [f"{many['captured']} rows deleted with it"] if many["captured"] else []
+    words += [f"{_counted(many['references'], 'reference')} moved"] if many["references"] else []
+    words += [f"{_counted(many['captured'], 'other row')} deleted with it"] if many["captured"] else []
     return ", ".join(words)
+
+
+def _counted(many: int, what: str) -> str:
+    return f"1 {what}" if many == 1 else f"{many:,} {what}s"
 
 
 def _does(change: Change) -> str:
@@ -202,7 +215,7 @@ def limits_said(caps: Caps, *, rows: int, group: int, money: Mapping[str, Decima
     """How much of a rule's limits for one run this takes, and which of them are less than it; both in words."""
     used = [
         ("rows", rows, caps.records),
-        ("rows by share", rows, caps.share),
+        ("rows by their share of all records", rows, caps.share),
         ("records in one group", group, caps.group),
     ]
     said = [f"{many:,} of {cap:,} {what}" for what, many, cap in used if cap is not None]

@@ -83,6 +83,7 @@ class _Planning:
         self.show = show
         self.limit = limit
         self.terms: Terms = Terms(application.project)
+        self.told: tuple[str, ...] = ()
 
     def chosen(self, rules: Sequence[str], findings: Sequence[str]) -> list[tuple[DuplicatesRule, list[str] | None]]:
         """Rules in the order of the configuration, each with the findings that were named; None: all of them."""
@@ -116,16 +117,18 @@ class _Planning:
         from reconcile.store.findings import some
 
         names = self._findings(rule) if names is None else names
-        tools = self.tools(rule) if names else None
+        if not names:
+            return
+        tools = self.tools(rule)
+        self.told = tools.catalogue.told
         for start in range(0, len(names), _CHUNK):
-            assert tools is not None  # noqa: S101 - there are findings
             with self.application.memory.read() as tx:
                 found = {one.id: one for one in some(tx, names[start : start + _CHUNK])}
-            for name, made in make_many(found.values(), tools):
-                if isinstance(made, Bundle):
-                    yield Planned(found[name], made, self.terms.asks(made), self._stands(made))
-                else:
-                    yield Planned(found[name], made)
+            made = list(make_many(found.values(), tools))
+            stands = self._stands([one for _, one in made if isinstance(one, Bundle)])
+            for name, one in made:
+                asks = self.terms.asks(one) if isinstance(one, Bundle) else None
+                yield Planned(found[name], one, asks, stands.get(name))
 
     def _findings(self, rule: DuplicatesRule) -> list[str]:
         from reconcile.findings.states import State
@@ -150,21 +153,24 @@ class _Planning:
 
         def lives(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
             with application.memory.read() as tx:
-                return effects.generations(tx, identity, pairs)
+                known: Mapping[tuple[str, str], int] = effects.generations(tx, identity, pairs)
+            return known
 
         with application.memory.read() as tx:
             now = tx.now
         return Tools.of(source, subject.dataset, subject.relation, rule, now, lives)
 
-    def _stands(self, made: Bundle) -> str | None:
-        """What is known of a plan for the same finding; None where nothing is."""
+    def _stands(self, made: Sequence[Bundle]) -> Mapping[str, str]:
+        """What is known, by finding, of plans for these: their state, or `another` where a different one stands."""
         from reconcile.store import bundles
 
         with self.application.memory.read() as tx:
-            one = bundles.standing(tx, made.finding)
-        if one is None:
-            return None
-        return one.state.value if one.plan_hash == made.plan_hash else "another"
+            found = [(one, bundles.standing(tx, one.finding)) for one in made]
+        return {
+            one.finding: stored.state.value if stored.plan_hash == one.plan_hash else "another"
+            for one, stored in found
+            if stored is not None
+        }
 
     def hidden(self, rule: DuplicatesRule) -> tuple[str, ...]:
         """The columns whose values are not shown."""
@@ -223,7 +229,7 @@ class _Telling:
             self.money[currency] = self.money.get(currency, Decimal(0)) + amount
         at_risk = f"  {money(amounts)} at risk" if amounts else ""
         self.out.heading(f"{bundle.finding}  {bundle.rule}  {shown.title(bundle)}{at_risk}")
-        told = [row for line in shown.lines(bundle, self.planning.hidden(self.rule)) for row in _rows(line)]
+        told = [row for line in shown.for_people(bundle, self.planning.hidden(self.rule)) for row in _rows(line)]
         self.out.table(("", "table", "row", "field", "before", "after"), told)
         for sentence in _beside(one, bundle):
             self.out.say(sentence)
@@ -236,8 +242,10 @@ class _Telling:
             at_risk = f", {money(self.money)} at risk" if self.money else ""
             plans = "1 plan" if self.plans == 1 else f"{self.plans:,} plans"
             self.out.heading(f"{self.rule.name}: {plans}, {self.records:,} surplus, {self.rows:,} rows change{at_risk}")
-            for sentence in self._limits():
+            for sentence in (*self._limits(), *self.planning.told):
                 self.out.say(sentence)
+            if self.planning.hidden(self.rule):
+                self.out.note("Personal data is hidden; --show shows it.")
         elif not self.not_planned:
             self.out.note(f"{self.rule.name}: no finding waits, so there is nothing to plan.")
         for sentence, many in self.not_planned.most_common(_REASONS):
