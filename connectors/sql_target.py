@@ -32,6 +32,7 @@ from connectors.sql_target_errors import told
 from connectors.sql_target_rows import Records
 from connectors.sql_target_session import Session
 from connectors.sql_target_tables import Tables
+from connectors.sql_target_watch import watch
 from connectors.sql_target_work import SqlWork
 from connectors.target import (
     Catalogue,
@@ -124,15 +125,12 @@ class SqlTarget:
     @contextmanager
     def work(self, seconds: float) -> Iterator[Work]:
         session = self._begun(seconds)
-        watch = threading.Timer(seconds, session.cut)
-        watch.daemon = True
-        watch.start()
         try:
-            work = SqlWork(session, self._dialect, self._ours)
-            yield work
+            with watch.within(seconds, session.cut):
+                work = SqlWork(session, self._dialect, self._ours)
+                yield work
             session.is_clean = work.committed
         finally:
-            watch.cancel()
             self._let_go(session)
 
     def owner(self) -> tuple[str, int, int] | None:
