@@ -1,0 +1,150 @@
+"""Survivorship field by field: which record each field of a merged record comes from."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from rules.fields import Chosen, Strategy, check_fields, choose, parse_strategy
+from rules.values import Column, Schema, Type
+
+
+@dataclass(frozen=True)
+class One:
+    values: dict[str, Any]
+
+
+def records(*values: Any, by: Sequence[Any] = ()) -> list[One]:
+    """Records with these values of `x`, the keeper first, and these of `by`."""
+    return [One({"x": x, "by": b}) for x, b in itertools.zip_longest(values, by)]
+
+
+def from_(found: Sequence[One], how: Any) -> Any:
+    """The value of `x` that survives, whole or put together."""
+    [one] = choose(found, {"x": Strategy.model_validate(parse_strategy(how))}, ())
+    return one.united if one.united is not None else found[one.origins[0]].values["x"] if one.origins else None
+
+
+@pytest.mark.parametrize(
+    ("how", "values", "by", "survives"),
+    [
+        ("keep", [None, "b"], [], None),
+        ("keep", ["a", "bb"], [], "a"),
+        ("longest", ["a", "bbb", "cc"], [], "bbb"),
+        ("longest", [None, "a", "b"], [], "a"),
+        ("most_frequent", ["a", "b", "b", None, None, None], [], "b"),
+        ("most_frequent", ["a", "b", "b", "a"], [], "a"),
+        ("most_frequent", [Decimal("1.50"), Decimal(2), Decimal("1.5")], [], Decimal("1.50")),
+        ({"last": "by"}, ["a", "b", "c"], [1, 3, 2], "b"),
+        ({"last": "by"}, ["a", None, "c"], [1, 3, 2], "c"),
+        ({"last": "by"}, ["a", "b"], [3, 3], "a"),
+        ({"max": "by"}, ["a", "b", "c"], [None, None, 2], "c"),
+        ({"first": "by"}, ["a", "b", "c"], [dt.date(2026, 2, 1), None, dt.date(2026, 1, 1)], "c"),
+        ({"min": "by"}, ["a", "b"], [None, None], "a"),
+        ({"min": "by"}, [None, None], [1, 2], None),
+        ({"prefer": {"by": ["crm", "shop"]}}, ["a", "b", "c"], ["web", "shop", None], "b"),
+        ({"prefer": {"by": ["crm", "shop"]}}, ["a", "b", "c"], [None, "web", None], "b"),
+        ({"prefer": {"by": ["7"]}}, ["a", "b"], [8, 7], "b"),
+        ("union", ["a, b", "b,c ", None, "d"], [], "a, b, c, d"),
+        ({"union": ";"}, ["a", "b;a"], [], "a;b"),
+        ("union", ["b, a", "a"], [], "b, a"),
+        ("union", [None, " a "], [], "a"),
+        ("union", [None, None], [], None),
+    ],
+)
+def test_the_best_value_survives_and_nulls_lose(how: Any, values: list[Any], by: list[Any], survives: Any) -> None:
+    assert from_(records(*values, by=by), how) == survives
+
+
+def test_linked_fields_come_from_one_record_a_complete_one_if_there_is_any() -> None:
+    found = [
+        One({"street": "Elm 1", "city": None, "at": 1}),
+        One({"street": "Oak 2", "city": "Ulm", "at": 2}),
+        One({"street": "Ash 3", "city": "Bonn", "at": 3}),
+        One({"street": None, "city": "Köln", "at": 4}),
+    ]
+
+    chosen = choose(found, {"street": Strategy(how="last", column="at")}, [("street", "city")])
+
+    assert chosen == (Chosen(("street", "city"), (2,)),)
+
+
+def test_linked_fields_that_no_record_has_whole_come_from_the_one_that_has_most_of_them() -> None:
+    found = [One({"a": None, "b": None, "c": 1}), One({"a": 1, "b": 2, "c": None}), One({"a": None, "b": 3, "c": 3})]
+
+    [chosen] = choose(found, {"a": Strategy(how="most_frequent")}, [("a", "b", "c")])
+
+    assert chosen.origins == (1,)
+
+
+def test_linked_fields_without_a_strategy_stay_the_keepers() -> None:
+    [chosen] = choose([One({"a": None, "b": None}), One({"a": 1, "b": 2})], {}, [("a", "b")])
+
+    assert chosen.origins == (0,)
+
+
+@given(
+    st.lists(st.tuples(st.none() | st.sampled_from("abc"), st.none() | st.integers(0, 2)), min_size=2, max_size=6),
+    st.sampled_from(["longest", "most_frequent", {"last": "by"}, {"min": "by"}, {"prefer": {"by": ["1"]}}]),
+    st.randoms(),
+)
+def test_the_surviving_value_does_not_depend_on_how_the_best_are_ordered_but_in_a_tie(
+    pairs: list[tuple[Any, Any]], how: Any, random: Any
+) -> None:
+    """Every value comes from a record; null survives only where all are null; what wins, wins in any order."""
+    found = [One({"x": x, "by": by}) for x, by in pairs]
+    shuffled = random.sample(found, len(found))
+    strategy = Strategy.model_validate(parse_strategy(how))
+
+    [one], [other] = (choose(some, {"x": strategy}, ()) for some in (found, shuffled))
+
+    assert bool(one.origins) == any(x is not None for x, _ in pairs) == bool(other.origins)
+    if one.origins:
+        best, again = found[one.origins[0]].values, shuffled[other.origins[0]].values
+        assert best["x"] is not None
+        if strategy.column and best["by"] is not None and strategy.how != "prefer":
+            assert best["by"] == again["by"]
+        assert (best["by"] is None) == (again["by"] is None) or not strategy.column
+
+
+SCHEMA = Schema(
+    tuple(
+        Column(name, kind)
+        for name, kind in [("x", Type.TEXT), ("tags", Type.TEXT), ("flag", Type.BOOLEAN), ("at", Type.INSTANT)]
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "linked", "says"),
+    [
+        ({"x": {"last": "updatet_at"}}, (), "chosen by `updatet_at`, and there is no such column"),
+        ({"x": {"last": "flag"}}, (), "values of type boolean have no order"),
+        ({"x": {"prefer": {"at": ["a"]}}}, (), "cannot prefer values of `at`, which is of type instant"),
+        ({"at": "longest"}, (), "`at` holds no plain text"),
+        ({"flag": "union"}, (), "`flag` holds no plain text"),
+        ({"x": "union"}, (("x", "tags"),), "`union` takes from several"),
+        ({"x": "longest", "tags": "keep"}, (("x", "tags"),), "they take one strategy"),
+        ({"x": "longest", "tags": "union", "at": {"last": "at"}}, (), None),
+    ],
+)
+def test_a_strategy_that_cannot_work_is_told(fields: dict[str, Any], linked: Any, says: str | None) -> None:
+    strategies = {name: Strategy.model_validate(parse_strategy(how)) for name, how in fields.items()}
+
+    wrong = check_fields(strategies, linked, SCHEMA, frozenset({"x", "tags"}))
+
+    assert [says in one for one in wrong] == [True] if says else wrong == []
+
+
+@pytest.mark.parametrize("said", ["lonngest", 5, {}, {"last": ["a"]}, {"prefer": "a"}, {"last": "a", "first": "b"}])
+def test_what_is_no_strategy_is_refused_with_the_ways_there_are(said: Any) -> None:
+    with pytest.raises(ValueError, match=r"keep, longest, most_frequent, union, \{first: column\}"):
+        parse_strategy(said)
