@@ -1,0 +1,511 @@
+"""Anchors: what they take they hold, what they cannot take is retried and told, and nothing waits for the network."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from pydantic import SecretStr, ValidationError
+from store_support import FixedClock, in_parallel
+
+from notifications.file import FileSettings as FileChannelSettings
+from notifications.slack import SlackSettings as SlackChannelSettings
+from reconcile import anchoring, audit, checkpoints, proof, watchdog
+from reconcile.anchors.base import Anchor, AnchorError, NotReadable, Readable, Torn
+from reconcile.anchors.file import FileAnchor
+from reconcile.anchors.git import GitAnchor
+from reconcile.anchors.settings import AuditSettings, FileSettings, GitSettings, SlackSettings, SyslogSettings
+from reconcile.anchors.slack import SlackAnchor
+from reconcile.anchors.syslog import SyslogAnchor
+from reconcile.store import Store, tables
+from reconcile.testing.slack_server import SlackServer
+from reconcile.verifier import Mark
+
+SQLITE = "sqlite:///reconcile.db"
+NOW = dt.timedelta(0)
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: FixedClock) -> Iterator[Store]:
+    with Store.open(SQLITE, tmp_path, clock=clock) as store:
+        yield store
+
+
+def write(store: Store, count: int = 1) -> None:
+    with store.begin() as tx:
+        for _ in range(count):
+            audit.append(tx, "reconcile", "note", "x", {})
+
+
+def marks(store: Store, *seqs: int) -> list[Mark]:
+    return [checkpoints.mark(store, seq, f"{seq:064x}", "2026-11-21T12:00:00.000000Z") for seq in seqs]
+
+
+def file_anchor(root: Path, path: str = "anchor.jsonl") -> FileAnchor:
+    return FileAnchor("log", FileSettings(type="file", path=path), root, {})
+
+
+def git_anchor(root: Path, **settings: Any) -> GitAnchor:
+    return GitAnchor("repo", GitSettings(type="git", path="repo", **settings), root, {})
+
+
+@pytest.fixture
+def slack() -> Iterator[SlackServer]:
+    with SlackServer() as server:
+        yield server
+
+
+def slack_anchor(server: SlackServer, channel: str = "#finance-ops") -> SlackAnchor:
+    token = SecretStr("xoxb-for-tests")
+    bot = SlackChannelSettings(type="slack", token=token, channel=channel, base_url=server.base_url, timeout=5)
+    return SlackAnchor("ops", SlackSettings(type="slack", channel="ops"), Path(), {"ops": bot})
+
+
+Made = Callable[[], Anchor]
+
+
+@pytest.fixture(params=["file", "git", "slack"])
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> Made:
+    """The same anchor, opened anew each time."""
+    if request.param == "slack":
+        server: SlackServer = request.getfixturevalue("slack")
+        return lambda: slack_anchor(server)
+    return (lambda: file_anchor(tmp_path)) if request.param == "file" else (lambda: git_anchor(tmp_path))
+
+
+# Every kind that can be read back
+
+
+def test_what_an_anchor_took_it_holds_in_order_and_for_that_store_alone(made: Made, store: Store) -> None:
+    anchor = made()
+    ours, theirs = marks(store, 100, 200, 1_234_567), [replace(marks(store, 3)[0], store="st_other")]
+    for mark in (ours[0], theirs[0], *ours[1:]):
+        assert anchor.write(mark)
+
+    again = made()
+    assert isinstance(again, Readable)
+    assert list(again.read(store.id)) == ours
+    assert list(again.read("st_other")) == theirs
+    assert list(again.read("st_nobody")) == []
+
+
+def test_an_anchor_that_took_nothing_yet_holds_nothing(made: Made, store: Store) -> None:
+    anchor = made()
+    assert isinstance(anchor, Readable)
+    assert list(anchor.read(store.id)) == []
+
+
+def test_a_head_that_is_written_twice_does_no_harm(made: Made, store: Store) -> None:
+    write(store, 100)
+    audit.checkpoint(store)
+    with store.read() as tx:
+        mark = checkpoints.last(tx)
+    assert mark is not None
+    for _ in range(2):
+        made().write(mark)
+
+    found = proof.prove(store, {"it": made()})
+
+    assert (found.problem, found.anchored) == (None, 100)
+
+
+# The file
+
+
+def test_a_line_that_a_crash_cut_off_stays_and_the_next_begins_a_new_one(tmp_path: Path, store: Store) -> None:
+    first, second = marks(store, 1, 2)
+    anchor = file_anchor(tmp_path)
+    anchor.write(first)
+    with (tmp_path / "anchor.jsonl").open("a") as file:
+        file.write('{"seq": 2, "he')
+
+    anchor.write(second)
+
+    held = list(anchor.read(store.id))
+    assert [one for one in held if isinstance(one, Mark)] == [first, second]
+    assert [one.where.rpartition("/")[2] for one in held if isinstance(one, Torn)] == ["anchor.jsonl, line 2"]
+
+
+def test_a_file_is_never_rewritten(tmp_path: Path, store: Store) -> None:
+    """What `chattr +a` allows is enough: opened for appending, not truncated, not replaced."""
+    anchor, path = file_anchor(tmp_path), tmp_path / "anchor.jsonl"
+    anchor.write(marks(store, 1)[0])
+    before, inode = path.read_bytes(), path.stat().st_ino
+
+    anchor.write(marks(store, 2)[0])
+
+    assert path.read_bytes().startswith(before)
+    assert path.stat().st_ino == inode
+
+
+def test_processes_that_write_at_once_tear_no_line(tmp_path: Path, store: Store) -> None:
+    code = """
+    from reconcile import checkpoints
+    from reconcile.anchors.file import FileAnchor
+    from reconcile.anchors.settings import FileSettings
+    anchor = FileAnchor("log", FileSettings(type="file", path="anchor.jsonl"), root, {})
+    with Store.open(url, root) as store:
+        for n in range(50):
+            anchor.write(checkpoints.mark(store, os.getpid() * 100 + n, "aa", "now"))
+    """
+
+    in_parallel(4, code, SQLITE, tmp_path)
+
+    held = list(file_anchor(tmp_path).read(store.id))
+    assert (len(held), all(isinstance(one, Mark) for one in held)) == (200, True)
+
+
+@pytest.mark.parametrize("path", ["no/such/folder/a.jsonl", "."])
+def test_a_file_that_cannot_be_written_is_said_in_a_sentence(path: str, tmp_path: Path, store: Store) -> None:
+    with pytest.raises(AnchorError, match=r"The anchor 'log' cannot be written .*: .+\)"):
+        file_anchor(tmp_path, path).write(marks(store, 1)[0])
+
+
+# Git
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_commits_are_ours_whoever_the_user_is_and_run_no_hook(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _git(tmp_path, "init", "-q", "-b", "main", "repo")
+    (tmp_path / "repo" / "mine.txt").write_text("in the work tree")
+    hook = tmp_path / "repo" / ".git" / "hooks" / "reference-transaction"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\nexit 1\n")
+    hook.chmod(0o755)
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "somebody")
+
+    git_anchor(tmp_path).write(marks(store, 1)[0])
+
+    monkeypatch.undo()
+    assert _git(tmp_path / "repo", "log", "--format=%an <%ae>", "reconcile-audit") == "Reconcile <reconcile@localhost>"
+    assert not (tmp_path / "hooked").exists()
+    assert _git(tmp_path / "repo", "status", "--porcelain") == "?? mine.txt"
+
+
+def test_a_push_takes_the_heads_to_another_repository(tmp_path: Path, store: Store) -> None:
+    _git(tmp_path, "init", "-q", "--bare", "remote.git")
+    _git(tmp_path, "init", "-q", "repo")
+    _git(tmp_path / "repo", "remote", "add", "origin", str(tmp_path / "remote.git"))
+
+    git_anchor(tmp_path, push="origin").write(marks(store, 7)[0])
+
+    there = _git(tmp_path / "remote.git", "log", "--format=%B", "reconcile-audit")
+    assert Mark.of(json.loads(there)) == marks(store, 7)[0]
+
+
+def test_a_push_that_fails_is_an_error_and_is_made_good_by_the_next(tmp_path: Path, store: Store) -> None:
+    _git(tmp_path, "init", "-q", "repo")
+    _git(tmp_path / "repo", "remote", "add", "origin", str(tmp_path / "remote.git"))
+    first, second = marks(store, 7, 8)
+    with pytest.raises(AnchorError, match="git push ended with 128"):
+        git_anchor(tmp_path, push="origin").write(first)
+
+    _git(tmp_path, "init", "-q", "--bare", "remote.git")
+    git_anchor(tmp_path, push="origin").write(second)
+
+    assert _git(tmp_path / "remote.git", "rev-list", "--count", "reconcile-audit") == "2"
+
+
+def test_what_is_no_option_of_ours_is_no_name_of_a_remote() -> None:
+    with pytest.raises(ValidationError, match="name of a remote"):
+        GitSettings(type="git", path="repo", push="--upload-pack=sh")
+
+
+# Slack
+
+
+def test_a_slack_message_says_what_it_is_to_people(slack: SlackServer, store: Store) -> None:
+    slack_anchor(slack).write(marks(store, 1_234_567)[0])
+
+    [message] = slack.parents()
+    assert "entry 1,234,567 of 2026-11-21 12:00 UTC" in message["text"]
+
+
+def test_slack_pages_are_read_to_the_oldest(slack: SlackServer, store: Store) -> None:
+    anchor, wrote = slack_anchor(slack), marks(store, *range(1, 231))
+    for mark in wrote:
+        anchor.write(mark)
+
+    assert list(anchor.read(store.id)) == wrote
+
+
+def test_slack_that_refuses_is_an_anchor_error_without_the_token(slack: SlackServer, store: Store) -> None:
+    with pytest.raises(AnchorError, match="was not written") as told:
+        slack_anchor(slack, "#nowhere").write(marks(store, 1)[0])
+
+    assert "xoxb" not in str(told.value)
+
+
+def test_slack_that_shows_no_history_is_not_readable(slack: SlackServer) -> None:
+    with pytest.raises(NotReadable):
+        list(slack_anchor(slack, "#nowhere").read("st_0"))
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        None,
+        FileChannelSettings(type="file", path="x"),
+        SlackChannelSettings(type="slack", webhook_url=SecretStr("https://hooks.slack.com/x")),
+    ],
+)
+def test_a_slack_anchor_needs_a_bot(channel: object) -> None:
+    with pytest.raises(AnchorError, match="needs a Slack channel with a bot token"):
+        SlackAnchor("ops", SlackSettings(type="slack", channel="ops"), Path(), {"ops": channel} if channel else {})
+
+
+# Syslog
+
+
+def _syslog(address: str) -> SyslogAnchor:
+    return SyslogAnchor("away", SyslogSettings(type="syslog", address=address, timeout=2), Path(), {})
+
+
+def _of(message: bytes, mark: Mark) -> bool:
+    head, _, said = message.decode().partition(" audit-anchor - ")
+    version = head.split(" ")
+    return version[0] == "<109>1" and version[1] == mark.at and Mark.of(json.loads(said)) == mark
+
+
+def test_a_log_server_gets_heads_as_rfc_5424_messages_over_udp_and_a_socket(tmp_path: Path, store: Store) -> None:
+    [mark] = marks(store, 5)
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as here,
+    ):
+        udp.bind(("127.0.0.1", 0))
+        here.bind(str(tmp_path / "log"))
+
+        _syslog(f"udp://127.0.0.1:{udp.getsockname()[1]}").write(mark)
+        _syslog(str(tmp_path / "log")).write(mark)
+
+        assert _of(udp.recv(9_000), mark)
+        assert _of(here.recv(9_000), mark)
+
+
+def test_a_log_server_gets_heads_over_tcp_with_their_length(store: Store) -> None:
+    [mark] = marks(store, 5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        got: list[bytes] = []
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rb") as stream:
+                got.append(stream.read())
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        _syslog(f"tcp://127.0.0.1:{server.getsockname()[1]}").write(mark)
+        thread.join(10)
+
+    length, _, message = got[0].partition(b" ")
+    assert int(length) == len(message)
+    assert _of(message, mark)
+
+
+def test_a_log_server_that_is_not_there_is_said_and_none_can_be_read_back(tmp_path: Path, store: Store) -> None:
+    with pytest.raises(AnchorError, match="cannot be written"):
+        _syslog(str(tmp_path / "nowhere")).write(marks(store, 1)[0])
+    with pytest.raises(NotReadable, match="compare the copy that the log server keeps"):
+        list(_syslog("/dev/log").read(store.id))
+
+
+@pytest.mark.parametrize("address", ["log", "http://host:80", "udp://host", "udp://user@host:514", "tcp://host:x"])
+def test_an_address_that_is_none_of_a_log_server_is_refused(address: str) -> None:
+    with pytest.raises(ValidationError, match="`address` is a socket's path"):
+        SyslogSettings(type="syslog", address=address)
+
+
+def test_settings_say_how_often_and_of_which_kind() -> None:
+    said = {"ops": {"type": "slack", "channel": "ops"}, "log": {"type": "file", "path": "a", "every": "5m"}}
+
+    found = AuditSettings.model_validate({"anchors": said}).anchors
+
+    assert {name: one.every for name, one in found.items()} == {
+        "ops": dt.timedelta(days=1),
+        "log": dt.timedelta(minutes=5),
+    }
+
+
+# Carrying
+
+
+class Flaky:
+    """An anchor that fails until it is mended."""
+
+    def __init__(self, during: Callable[[], None] = lambda: None) -> None:
+        self.taken: list[int] = []
+        self.tries = 0
+        self.broken = True
+        self._during = during
+
+    def write(self, mark: Mark) -> Mapping[str, str]:
+        self.tries += 1
+        self._during()
+        if self.broken:
+            raise AnchorError("it", "cannot be written (no answer)")
+        self.taken.append(mark.seq)
+        return {"where": "here"}
+
+
+def carry(store: Store, anchor: Anchor, every: dt.timedelta = NOW) -> anchoring.Report:
+    return anchoring.carry(store, {"it": anchor}, {"it": every})
+
+
+def status(store: Store) -> dict[int, str]:
+    with store.read() as tx:
+        mine = tables.anchors.c
+        rows = tx.connection.execute(sa.select(mine.seq, mine.status).order_by(mine.seq))
+        return {seq: status for seq, status in rows}  # noqa: C416 - rows are no pairs to mypy
+
+
+def test_the_end_of_the_log_is_signed_and_written_once(store: Store, tmp_path: Path) -> None:
+    write(store, 3)
+
+    reports = [carry(store, file_anchor(tmp_path)) for _ in range(3)]
+
+    assert [report.written for report in reports] == [{"it": 3}, {}, {}]
+    assert [mark.seq for mark in file_anchor(tmp_path).read(store.id) if isinstance(mark, Mark)] == [3]
+    with store.read() as tx:
+        assert anchoring.receipts(tx, "it")[0]["receipt"]["file"].endswith("anchor.jsonl")
+
+
+def test_no_more_often_than_every(store: Store, tmp_path: Path, clock: FixedClock) -> None:
+    wrote = []
+    for _ in range(5):
+        write(store)
+        wrote += carry(store, file_anchor(tmp_path), dt.timedelta(minutes=2)).written.values()
+        clock.sleep(60)
+
+    assert wrote == [1, 3, 5]
+
+
+def test_what_fails_is_tried_again_at_a_time_that_does_not_depend_on_the_process(
+    store: Store, clock: FixedClock
+) -> None:
+    anchor = Flaky()
+    write(store)
+    first = carry(store, anchor)
+    at_once = carry(store, anchor)
+    clock.sleep(20 * 60)
+    anchor.broken = False
+    later = carry(store, anchor)
+
+    assert (first.failed, at_once.failed) == ({"it": "The anchor 'it' cannot be written (no answer)"}, {})
+    assert (later.written, anchor.tries) == ({"it": 1}, 2)
+
+
+def test_a_newer_head_takes_the_place_of_one_that_still_waits_and_its_turn(store: Store, clock: FixedClock) -> None:
+    anchor = Flaky()
+    for _ in range(3):
+        write(store)
+        carry(store, anchor)
+
+    tries = anchor.tries
+    clock.sleep(20 * 60)
+    anchor.broken = False
+    carry(store, anchor)
+
+    assert tries == 1
+    assert (anchor.taken, status(store)) == ([3], {1: "failed", 2: "failed", 3: "written"})
+
+
+def test_an_anchor_that_fails_for_an_hour_is_a_trouble_and_ends_when_it_works(store: Store, clock: FixedClock) -> None:
+    anchor, project = Flaky(), SimpleNamespace(jobs={}, alerts=(), channels={}, timezone="UTC")
+    told: list[list[str]] = []
+    for minutes in (0, 30, 31, 5):
+        clock.sleep(minutes * 60)
+        write(store)
+        anchor.broken = minutes != 5
+        clock.sleep(16 * 60 if minutes == 5 else 0)
+        watchdog.anchors(store, project, carry(store, anchor).late)  # type: ignore[arg-type]  # what is used of one
+        with store.read() as tx:
+            told.append([one.body["subject"] for one in audit.entries(tx, event="trouble")])
+
+    assert told == [[], [], ["anchor:it"], ["anchor:it", "anchor:it"]]
+
+
+def test_nothing_is_written_to_an_anchor_inside_a_transaction_of_the_store(store: Store, tmp_path: Path) -> None:
+    """A second writer gets its turn while an anchor takes its time."""
+    with Store.open(SQLITE, tmp_path, patience=dt.timedelta(seconds=0.2)) as other:
+        anchor = Flaky(during=lambda: write(other))
+        anchor.broken = False
+        write(store)
+
+        report = carry(store, anchor)
+
+    assert report.written == {"it": 1}
+
+
+def test_one_that_was_killed_while_it_wrote_is_taken_over(store: Store, clock: FixedClock) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die() -> None:
+        raise Killed
+
+    write(store)
+    with pytest.raises(Killed):
+        carry(store, Flaky(during=die))
+    anchor = Flaky()
+    anchor.broken = False
+    soon = carry(store, anchor).written
+    clock.sleep(anchoring.CLAIM.total_seconds() + 1)
+
+    assert (soon, carry(store, anchor).written) == ({}, {"it": 1})
+
+
+def test_one_anchor_that_fails_keeps_no_other_from_being_written(store: Store, tmp_path: Path) -> None:
+    write(store)
+
+    report = anchoring.carry(store, {"a": Flaky(), "b": file_anchor(tmp_path)}, {"a": NOW, "b": NOW})
+
+    assert (report.written, list(report.failed)) == ({"b": 1}, ["a"])
+
+
+def test_an_anchor_that_cannot_be_read_is_told_and_proves_nothing(store: Store, tmp_path: Path) -> None:
+    write(store)
+    path = tmp_path / "anchor.jsonl"
+    carry(store, file_anchor(tmp_path))
+    path.unlink()
+    path.mkdir()
+
+    found = proof.prove(store, {"it": file_anchor(tmp_path)})
+
+    assert (found.anchored, found.problem) == (0, None)
+    assert "cannot be read" in str(found.anchors[0].problem)
+
+
+def test_a_store_without_anchors_is_signed_all_the_same(store: Store) -> None:
+    write(store)
+
+    assert anchoring.carry(store, {}, {}) == anchoring.Report()
+    assert proof.prove(store, {}).signed == 1
+
+
+def test_only_the_owner_can_write_an_anchor_file(tmp_path: Path, store: Store) -> None:
+    file_anchor(tmp_path).write(marks(store, 1)[0])
+
+    assert os.stat(tmp_path / "anchor.jsonl").st_mode & 0o022 == 0  # noqa: PTH116 - what the system says
