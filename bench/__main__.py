@@ -1,4 +1,7 @@
-"""`python -m bench [SECTION …] [--rows N] [--runs N]`: start, files, postgres, workbook, serve. Writes RESULTS.md."""
+"""`python -m bench [SECTION …] [--rows N] [--runs N]`; writes RESULTS.md.
+
+The sections: start, files, postgres, workbook, serve, audit.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import data, serving
+from bench import audit, data, serving
 from bench.measure import Contender, interleave, table
 
 HERE = Path(__file__).parent
@@ -150,12 +153,26 @@ def serve(rows: int, _runs: int) -> str:
     )
 
 
+def log(rows: int, runs: int) -> str:
+    """The audit log verified as a whole, on a PostgreSQL database of its own."""
+    import psycopg
+
+    name = f"bench_audit_{os.getpid()}"
+    with psycopg.connect(POSTGRES, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+        try:
+            return audit.verify(min(rows, 1_000_000), runs, f"{POSTGRES.rpartition('/')[0]}/{name}")
+        finally:
+            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 SECTIONS: dict[str, Callable[[int, int], str]] = {
     "start": start,
     "files": files,
     "postgres": postgres,
     "workbook": workbook,
     "serve": serve,
+    "audit": log,
 }
 
 
