@@ -7,7 +7,7 @@ same room; it is given back when the plan is proven not done. Nothing is truncat
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -63,6 +63,14 @@ class Use:
         return cls(bundle_id, rows, {unit: Decimal(amount) for unit, amount in bundle.money.items()})
 
 
+@dataclass(frozen=True)
+class Both:
+    """The limits of a rule, and those of its target; None: there are none."""
+
+    rule: Caps | None = None
+    target: Caps | None = None
+
+
 def of_rule(name: str) -> str:
     return f"rule:{name}"
 
@@ -73,16 +81,16 @@ def of_target(identity: str) -> str:
 
 def reserve(
     tx: Transaction,
-    use: Use,
-    *,
+    bundle: str,
     rule: str,
     target: str,
     run: str | None,
-    caps: Caps | None,
-    target_caps: Caps | None = None,
+    records: int,
+    money: Money,
+    caps: Both | None,
 ) -> None:
     """Count what one plan takes; see `reserve_many`."""
-    reserve_many(tx, [use], rule=rule, target=target, run=run, caps=caps, target_caps=target_caps)
+    reserve_many(tx, [Use(bundle, records, money)], rule=rule, target=target, run=run, caps=caps)
 
 
 def reserve_many(
@@ -92,8 +100,7 @@ def reserve_many(
     rule: str,
     target: str,
     run: str | None,
-    caps: Caps | None,
-    target_caps: Caps | None = None,
+    caps: Both | None,
 ) -> None:
     """Count what these plans take, all of them or none: raises OverLimit, CleaningStopped.
 
@@ -107,7 +114,8 @@ def reserve_many(
     if not fresh:
         return
     total = _sum((use.records, use.money) for use in fresh)
-    for counter, limits in zip(counters, (caps, target_caps), strict=True):
+    both = caps or Both()
+    for counter, limits in zip(counters, (both.rule, both.target), strict=True):
         counter.refresh(tx)
         if limits is not None:
             counter.refuse(total, limits)
@@ -151,12 +159,18 @@ def allow(tx: Transaction, scope: str, by: str) -> bool:
     return True
 
 
-def stopped(tx: Transaction, scopes: Collection[str] = ()) -> dict[str, str]:
-    """Why the cleaning is stopped, by scope: of these, or of all."""
+def stops(tx: Transaction) -> dict[str, str]:
+    """Everything whose cleaning is stopped, and why."""
     query = sa.select(budgets.c.scope, budgets.c.reason).where(budgets.c.stopped_at.is_not(None))
-    if scopes:
-        query = query.where(budgets.c.scope.in_(sorted(scopes)))
-    return dict(tx.connection.execute(query.order_by(budgets.c.scope)).tuples().all())
+    return {scope: reason or "" for scope, reason in tx.connection.execute(query.order_by(budgets.c.scope))}
+
+
+def stopped(tx: Transaction, *, rule: str, target: str) -> str | None:
+    """The sentence that says why nothing of this rule is cleaned in this target; None where it may be."""
+    found = stops(tx)
+    return next(
+        (str(CleaningStopped(one, found[one])) for one in (of_rule(rule), of_target(target)) if one in found), None
+    )
 
 
 # Counting
@@ -194,7 +208,8 @@ class _Counter:
         for used, span in ((self.day, "in 24 hours"), *([(self.in_run, "in a run")] if self.run else [])):
             records, money = _more(used, total)
             if caps.most is not None and records > caps.most:
-                sentence = f"{records} rows of {what} would be changed {span}; its limit is {caps.most}"
+                which = "`records`" if caps.most == caps.records else "`share`"
+                sentence = f"{records} rows of {what} would be changed {span}; its limit is {caps.most} ({which})"
                 raise OverLimit(f"{sentence}. People decide about all of them.", "records")
             for unit, amount in sorted(total[1].items()) if caps.money else ():
                 if amount and (unit not in caps.money or money[unit] > caps.money[unit]):

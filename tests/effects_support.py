@@ -95,7 +95,9 @@ class Journal:
         with self.begin() as tx:
             self._know(tx, {one.finding for one in proposed})
             made = effects.propose_many(tx, proposed, run=RUN, release="r1", policy=policy, **more)
-        return [one.id for one in made]
+            if policy == "none":
+                effects.approved(tx, made, by="reconcile")
+        return made
 
     def claim(self, *ids: str, ttl: dt.timedelta = TTL) -> list[Claimed]:
         with self.begin() as tx:

@@ -28,6 +28,7 @@ from reconcile.config.settings import DatasetConfig
 from reconcile.findings.bundle import Bundle, Operation
 from reconcile.findings.identity import binding_of, public
 from reconcile.findings.shown import Finding
+from reconcile.keys import name_of
 from reconcile.plugins import Kinds
 from rules import grouping
 from rules.cleaning import Clean
@@ -309,10 +310,11 @@ def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
 
 
 def _operations(effects: Sequence[Effect], tools: Tools) -> tuple[Operation, ...]:
-    lives = tools.generations([(one.effect, one.record) for one in effects])
+    names = [(one.effect, name_of(tools.catalogue.table, one.record)) for one in effects]
+    lives = tools.generations(names)
     return tuple(
-        Operation(one.record, one.effect, _fingerprint(one, tools), lives.get((one.effect, one.record), 1))
-        for one in effects
+        Operation(one.record, one.effect, _fingerprint(one, tools), lives.get(name, 1))
+        for one, name in zip(effects, names, strict=True)
     )
 
 

@@ -14,8 +14,10 @@ from reconcile.effects.doubt import (
     claim_doubtful,
     judged,
     put_off,
+    sources_unsettled,
     take_over,
 )
+from reconcile.effects.lives import generations, restored
 from reconcile.effects.moving import Claimed, ClaimLost, keys_of, receipts_of
 from reconcile.effects.outcomes import (
     Retried,
@@ -30,12 +32,12 @@ from reconcile.effects.outcomes import (
 )
 from reconcile.effects.proposing import (
     PlanInHand,
-    Proposed,
     approved,
     expire,
     lock_standing,
     propose,
     propose_many,
+    to_people,
     try_now,
     void,
     withdraw,
@@ -49,7 +51,6 @@ __all__ = [
     "Left",
     "NotInQuarantine",
     "PlanInHand",
-    "Proposed",
     "Retried",
     "Sent",
     "UndoInQuarantine",
@@ -62,6 +63,7 @@ __all__ = [
     "claim_due",
     "expire",
     "failed",
+    "generations",
     "hold",
     "judged",
     "keys_of",
@@ -73,11 +75,14 @@ __all__ = [
     "receipts_of",
     "released",
     "renew",
+    "restored",
     "retry",
     "send",
     "skipped",
+    "sources_unsettled",
     "succeeded",
     "take_over",
+    "to_people",
     "transaction_is",
     "try_now",
     "void",

@@ -63,6 +63,12 @@ def abandoned(tx: Transaction, source: str | None = None) -> list[Left]:
     return found
 
 
+def sources_unsettled(tx: Transaction) -> list[str]:
+    """The sources with plans in somebody's hand, dead or alive, or in doubt."""
+    query = sa.select(bundles.c.source).where(bundles.c.state.in_([state.value for state in _IN_HAND]))
+    return list(tx.connection.execute(query.distinct().order_by(bundles.c.source)).scalars())
+
+
 def take_over(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
     """Take these plans from their dead owners: nobody's before it was sent, and in doubt after that.
 

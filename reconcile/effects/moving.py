@@ -126,7 +126,8 @@ def move(
 
 def note(tx: Transaction, plans: Sequence[Claimed], values: Mapping[str, Any]) -> list[Claimed]:
     """Write further columns of plans that stay as they are; raises ClaimLost."""
-    _write(tx, plans, values, None)
+    if plans:
+        _write(tx, plans, values, None)
     return [one.but(**values) for one in plans]
 
 

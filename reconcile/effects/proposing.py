@@ -6,13 +6,13 @@ import datetime as dt
 import hashlib
 from base64 import b32encode
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from reconcile import audit
 from reconcile.effects.moving import CHUNK, RECONCILE, Claimed, keys_of, locked, move
+from reconcile.effects.moving import note as written
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
@@ -34,18 +34,6 @@ class PlanInHand(Exception):
         self.bundle = bundle
 
 
-@dataclass(frozen=True)
-class Proposed:
-    """The plan of a finding as it stands now. Not `fresh`: the very same plan stood there already, with its approvals.
-
-    `in_hand`: a plan of this finding is being carried out, so nothing was proposed; `id` is that one's.
-    """
-
-    id: str
-    fresh: bool = True
-    in_hand: bool = False
-
-
 def propose(
     tx: Transaction,
     bundle: Bundle,
@@ -55,15 +43,18 @@ def propose(
     policy: str,
     by: str = RECONCILE,
     expires: dt.datetime | None = None,
+    note: str | None = None,
 ) -> str:
-    """A plan, to be approved as its policy says (`none`: it is), as the one its finding has; its id.
+    """A plan that waits to be approved, as the one its finding has; its id.
 
-    The very same plan stays as it is; another one that nobody has begun is superseded. Raises PlanInHand.
+    The very same plan stays as it is, with its approvals; another one that nobody has begun is superseded. Raises
+    PlanInHand.
     """
-    [made] = propose_many(tx, [bundle], run=run, release=release, policy=policy, by=by, expires=expires)
-    if made.in_hand:
-        raise PlanInHand(bundle.finding, made.id, plans.get(tx, made.id).state)
-    return made.id
+    [name] = propose_many(tx, [bundle], run=run, release=release, policy=policy, by=by, expires=expires, note=note)
+    stands = plans.get(tx, name)
+    if stands.plan_hash != bundle.plan_hash or stands.state not in STANDING:
+        raise PlanInHand(bundle.finding, name, stands.state)
+    return name
 
 
 def propose_many(
@@ -75,30 +66,34 @@ def propose_many(
     policy: str,
     by: str = RECONCILE,
     expires: dt.datetime | None = None,
-) -> list[Proposed]:
-    """The same for many plans of different findings in a handful of statements, in their order."""
+    note: str | None = None,
+) -> list[str]:
+    """The same for many plans of different findings in a handful of statements: what stands for each, in their order.
+
+    Where a plan of a finding is in somebody's hand nothing is proposed, and that plan's id is the answer.
+    """
     names = sorted({one.finding for one in proposed})
     if len(names) != len(proposed):
         raise ValueError("one finding has one plan at a time")
     standing, numbers = _lock(tx, names)
-    answers: list[Proposed] = []
+    answers: list[str] = []
     fresh, superseded = [], []
     fixed = {"run": run, "release": release, "policy": policy, "proposed_by": by, "expires_at": expires}
-    state = BundleState.APPROVED if policy == "none" else BundleState.AWAITING
+    fixed["reason"] = note
     for one in proposed:
         name = _id_of(tx, one.finding, numbers.get(one.finding, 0))
-        row = _row(tx, name, one, fixed, state)
+        row = _row(tx, name, one, fixed)
         before = [plan for plan in standing.get(one.finding, ()) if bool(plan.undoes) == bool(one.undoes)]
         busy = [plan for plan in standing.get(one.finding, ()) if plan.state not in STANDING]
         same = [plan for plan in before if plan.plan_hash == row["plan_hash"] and plan.policy == policy]
         if busy:
-            answers.append(Proposed(busy[0].id, fresh=False, in_hand=True))
+            answers.append(busy[0].id)
         elif same:
-            answers.append(Proposed(same[0].id, fresh=False))
+            answers.append(same[0].id)
         else:
             superseded += before
             fresh.append((one, row))
-            answers.append(Proposed(name))
+            answers.append(name)
     move(tx, superseded, BundleState.SKIPPED, reason="Superseded by a newer plan.", event="bundle.skipped", actor=by)
     plans.insert(tx, [row for _, row in fresh])
     for one, row in fresh:
@@ -112,6 +107,15 @@ def approved(tx: Transaction, ids: Collection[str], by: str) -> list[Claimed]:
     waiting = locked(tx, ids, (BundleState.AWAITING,))
     values = {"next_at": tx.now}
     return move(tx, waiting, BundleState.APPROVED, event="bundle.approved", actor=by, values=values)
+
+
+def to_people(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
+    """Plans that asked nobody wait for a person after all."""
+    waiting = [one for one in locked(tx, ids, (BundleState.AWAITING,)) if one.policy == "none"]
+    for one in waiting:
+        body = {"bundle": one.id, "finding": one.finding, "run": one.run, "policy": "required"}
+        audit.append(tx, RECONCILE, "bundle.to_people", f"bundle:{one.id}", body)
+    return written(tx, waiting, {"policy": "required"})
 
 
 def lock_standing(tx: Transaction, rule: str) -> None:
@@ -191,10 +195,10 @@ def _id_of(tx: Transaction, finding: str, number: int) -> str:
     return f"B-{b32encode(digest).decode()[:_ID]}"
 
 
-def _row(tx: Transaction, name: str, one: Bundle, fixed: dict[str, Any], state: BundleState) -> dict[str, Any]:
+def _row(tx: Transaction, name: str, one: Bundle, fixed: dict[str, Any]) -> dict[str, Any]:
     mine = plans.row_of(tx, name, one) | fixed
     mine |= {
-        "state": state.value,
+        "state": BundleState.AWAITING.value,
         "summary": {"table": one.table, "effects": sorted({o.effect for o in one.operations})},
     }
     mine |= {"created_at": tx.now, "fence": 0, "lease_until": tx.now, "attempts": 0, "next_at": tx.now}

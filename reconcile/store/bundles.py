@@ -58,7 +58,7 @@ class BundleDamaged(BundleError):
 
 @dataclass(frozen=True)
 class Stored:
-    """A plan's row. `content` and `outcome` are as they stand, perhaps sealed; None: purged, erased, or not there yet."""
+    """A plan's row. `content` and `outcome` are as they stand, perhaps sealed; None: purged, erased, or not yet."""
 
     id: str
     finding: str
@@ -203,12 +203,20 @@ def find(tx: Transaction, wanted: Filter | None = None) -> Iterator[Stored]:
         yield stored(tx, row)
 
 
-def counts(tx: Transaction, rule: str | None = None) -> dict[BundleState, int]:
-    """How many plans are in each state."""
+def counts(tx: Transaction, rule: str | None = None, run: str | None = None) -> dict[BundleState, int]:
+    """How many plans are in each state; of a rule, of those that a run proposed."""
     query = sa.select(bundles.c.state, sa.func.count()).group_by(bundles.c.state)
     if rule is not None:
         query = query.where(bundles.c.rule == rule)
+    if run is not None:
+        query = query.where(bundles.c.run == run)
     return {BundleState(state): number for state, number in tx.connection.execute(query)}
+
+
+def findings_of(tx: Transaction, ids: Collection[str]) -> dict[str, str]:
+    """The finding of each of these plans."""
+    query = sa.select(bundles.c.id, bundles.c.finding).where(bundles.c.id.in_(list(ids)))
+    return dict(tx.connection.execute(query).tuples().all())
 
 
 def later_with(tx: Transaction, one: Stored) -> list[str]:
@@ -236,6 +244,7 @@ def due_ids(
     *,
     ids: Collection[str] | None = None,
     run: str | None = None,
+    rules: Collection[str] | None = None,
     lock: bool = False,
 ) -> list[str]:
     """Up to `limit` plans of a source that may be claimed now: those that were tried before, then the longest waiting.
@@ -249,6 +258,8 @@ def due_ids(
             query = query.where(bundles.c.run == run)
         if ids is not None:
             query = query.where(bundles.c.id.in_(list(ids)))
+        if rules is not None:
+            query = query.where(bundles.c.rule.in_(list(rules)))
         query = query.order_by(bundles.c.next_at, bundles.c.id).limit(limit - len(found))
         if lock:
             query = query.with_for_update(skip_locked=True)
@@ -261,17 +272,35 @@ def _is_due(tx: Transaction, states: tuple[str, ...] = _DUE) -> list[sa.ColumnEl
     return [bundles.c.state.in_(states), bundles.c.next_at <= tx.now]
 
 
+def due_of(tx: Transaction, source: str) -> list[tuple[str, str]]:
+    """Rules and datasets that have plans in this source which may be claimed now."""
+    query = sa.select(bundles.c.rule, bundles.c.dataset).where(bundles.c.source == source, *_is_due(tx))
+    return list(tx.connection.execute(query.distinct().order_by(bundles.c.rule)).tuples())
+
+
 def sources_due(tx: Transaction) -> list[str]:
     """The sources that have plans which may be claimed now."""
     query = sa.select(bundles.c.source).where(*_is_due(tx)).distinct().order_by(bundles.c.source)
     return list(tx.connection.execute(query).scalars())
 
 
-def next_due(tx: Transaction, source: str | None = None) -> dt.datetime | None:
-    """When the next plan may be claimed, which may be over; None when none waits."""
-    query = sa.select(sa.func.min(bundles.c.next_at)).where(bundles.c.state.in_(_DUE))
-    if source is not None:
-        query = query.where(bundles.c.source == source)
+def next_due(
+    tx: Transaction,
+    *,
+    ids: Collection[str] | None = None,
+    run: str | None = None,
+    rules: Collection[str] | None = None,
+    states: Sequence[BundleState] = (BundleState.RETRY_WAIT, BundleState.APPROVED),
+) -> dt.datetime | None:
+    """When the next plan may be claimed, of these or of a run, which may be over; None when none waits."""
+    query = sa.select(sa.func.min(bundles.c.next_at, type_=bundles.c.next_at.type))
+    query = query.where(bundles.c.state.in_([state.value for state in states]))
+    if rules is not None:
+        query = query.where(bundles.c.rule.in_(list(rules)))
+    if ids is not None:
+        query = query.where(bundles.c.id.in_(list(ids)))
+    if run is not None:
+        query = query.where(bundles.c.run == run)
     found: dt.datetime | None = tx.connection.execute(query).scalar_one()
     return found
 

@@ -408,6 +408,7 @@ approvals = sa.Table(
     sa.Column("plan_hash", Word, nullable=False),
     sa.Column("at", Instant, nullable=False),
     sa.Column("note", sa.Text),
+    sa.Index(None, "plan_hash"),
 )
 """Who said what about which plan."""
 
@@ -465,6 +466,7 @@ targets = sa.Table(
     sa.Column("identity", Word, primary_key=True),
     sa.Column("source", Word, nullable=False),
     sa.Column("ratchet", sa.BigInteger, nullable=False),
+    sa.Column("confirmed", sa.BigInteger, nullable=False),  # the ratchet that stands there for certain, or a later one
     sa.Column("first_seen", Instant, nullable=False),
     sa.Column("moved_at", Instant, nullable=False),
 )

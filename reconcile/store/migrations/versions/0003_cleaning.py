@@ -52,6 +52,7 @@ def upgrade() -> None:
         sa.Column("identity", Word(), nullable=False),
         sa.Column("source", Word(), nullable=False),
         sa.Column("ratchet", sa.BigInteger(), nullable=False),
+        sa.Column("confirmed", sa.BigInteger(), nullable=False),
         sa.Column("first_seen", Instant(), nullable=False),
         sa.Column("moved_at", Instant(), nullable=False),
         sa.PrimaryKeyConstraint("identity", name=op.f("pk_targets")),
@@ -151,6 +152,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["bundle"], ["bundles.id"], name=op.f("fk_approvals_bundle")),
         sa.PrimaryKeyConstraint("bundle", "by", name=op.f("pk_approvals")),
     )
+    op.create_index(op.f("ix_approvals_plan_hash"), "approvals", ["plan_hash"], unique=False)
     op.create_table(
         "budget_uses",
         sa.Column("bundle", Word(), nullable=False),
