@@ -28,6 +28,9 @@ from reconcile.store import Store
 from rules.kinds.duplicates import DuplicatesRule
 
 if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes its time has begun
+    from connectors.target import Target
+    from reconcile.clean.carrier import Tally
+    from reconcile.clean.desk import Desk
     from reconcile import anchoring, runs, traces
     from reconcile.anchors.base import Anchor
     from reconcile.detect import Budget, Subject
@@ -348,6 +351,7 @@ class Application:
             self._sleep,
             stop=self._stop,
             spans=self.spans,
+            target=self.target,
         )
         report = self._heard(order, runs.run(order, tools))
         self.anchor()
@@ -371,6 +375,7 @@ class Application:
             delivers=False,
             stop=self._stop,
             spans=self.spans,
+            target=self.target,
         )
         return self._heard(order, runs.run(order, tools))
 
@@ -385,6 +390,33 @@ class Application:
 
             watchdog.anchors(self.store, self.project, report.late)
         return report
+
+    def target(self, source: str) -> Target:
+        """The source of that name, its records to be changed; raises TargetRefused where it is of no such kind."""
+        from connectors.target import Target, TargetRefused  # noqa: PLC0415 - see above
+
+        if source not in self.project.sources:
+            raise TargetRefused(f"Source {source!r} is not in the configuration any more; nothing is cleaned there")
+        found = self.sources[source]
+        if not isinstance(found, Target):
+            raise TargetRefused(f"Records of source {source!r} cannot be changed; nothing is cleaned there")
+        return found
+
+    def desk(self, actor: str) -> Desk:
+        """Where a person decides about cleanings, and has them carried out and taken back."""
+        from reconcile.clean.desk import Desk  # noqa: PLC0415 - see above
+        from reconcile.clean.terms import Terms  # noqa: PLC0415 - see above
+
+        return Desk(self.memory, Terms(self.project), self.target, self.subject, actor, self._sleep)
+
+    def clean_due(self, alive: Callable[[], None] = lambda: None) -> Tally | None:
+        """Carry out what is approved or due to be tried again, in any source; None where there was nothing."""
+        from reconcile.clean import carrier  # noqa: PLC0415 - see above
+        from reconcile.clean.terms import Terms  # noqa: PLC0415 - see above
+
+        if not carrier.anything_due(self.store):
+            return None
+        return carrier.carry_out(carrier.Tools(self.store, Terms(self.project), self.target, alive, self._sleep))
 
     def _stop(self, dataset: str) -> None:
         self.sources.stop(self.project.datasets[dataset].source)

@@ -9,20 +9,27 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import audit
+from reconcile import approvals, audit, effects, points, progress
+from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import encode, record_of
+from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import TRANSITIONS, Event, State, after
+from reconcile.progress import Move
 from reconcile.store import Store, Transaction, finding_memory
+from reconcile.store import bundles as stored_bundles
+from reconcile.store.bundles import Stored
 from reconcile.store.findings import FindingError, lock, name_of
 from reconcile.store.tables import findings, not_same
 
+SHORTEST_PLAN = 8
+"""So many characters of a plan's hash name it."""
 MOST_PAIRS_OF = 200
 """Up to this many records a dismissal is kept for every pair too; a larger finding is settled as a whole only."""
 
@@ -54,6 +61,36 @@ class SnoozeInThePast(FindingError):
         )
 
 
+class NothingProposed(FindingError):
+    """Nothing is planned for the finding, so there is nothing to approve or to reject."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(
+            f"There is no plan for {finding.id} ({_standing(finding)}), so there is nothing to decide about. "
+            f"`reconcile plan {finding.id}` shows what could be done"
+        )
+
+
+class PlanChanged(FindingError):
+    """The plan is not, or no longer, the one that was decided about."""
+
+    def __init__(self, finding: Finding, why: str) -> None:
+        super().__init__(
+            f"Nothing was decided about {finding.id}: {why}. Look at what is planned now (`reconcile plan "
+            f"{finding.id}`) and decide about that"
+        )
+
+
+class NotYours(FindingError):
+    """The rule asks for two people, and this one has had their say."""
+
+    def __init__(self, finding: Finding, actor: str) -> None:
+        super().__init__(
+            f"{actor} has approved {finding.id} already, and its rule asks for two people; somebody else has to "
+            "approve it as well. Nothing was changed"
+        )
+
+
 @dataclass(frozen=True)
 class Decision:
     """The finding after the decision, whether anything changed, and one sentence that says so."""
@@ -61,15 +98,18 @@ class Decision:
     finding: Finding
     changed: bool
     sentence: str
+    ready: bool = False
+    """A plan of it may be carried out now."""
 
 
 def dismiss(store: Store, asked: str, *, actor: str, note: str | None = None, seen: int | None = None) -> Decision:
     """Not a duplicate: settled for its records, and "not the same" for every pair of them in this rule."""
     with store.begin() as tx:
-        finding = lock(tx, name_of(tx, asked))
+        finding = _taken(tx, asked)
         if finding.state is State.DISMISSED:
             return _again(finding)
         _check(finding, Event.DISMISSED, "dismissed", seen)
+        effects.void(tx, [finding.id], reason=f"dismissed by {actor}", by=actor)
         pairs = _write_pairs(tx, finding, actor, note)
         finding_memory.settle(tx, finding.id, tx.now)
         key = [[name, encode(value)] for name, value in finding.key.items()]
@@ -88,12 +128,13 @@ def snooze(
 ) -> Decision:
     """Not now: nothing is told until that time (aware), or until it grows; without a time only until it grows."""
     with store.begin() as tx:
-        finding = lock(tx, name_of(tx, asked))
+        finding = _taken(tx, asked)
         if until is not None and until <= tx.now:
             raise SnoozeInThePast(until, tx.now)
         if finding.state is State.SNOOZED and finding.snoozed_until == until:
             return _again(finding)
         _check(finding, Event.SNOOZED, "snoozed", seen)
+        effects.void(tx, [finding.id], reason=f"snoozed by {actor}", by=actor)
         said = {"until": None if until is None else _time(until)}
         _move(tx, finding, Event.SNOOZED, actor, note, columns={"snoozed_until": until}, said=said)
         when = f"until {_time(until)}, or until it grows" if until else "until it grows"
@@ -140,6 +181,95 @@ def annotate(store: Store, asked: str, *, actor: str, note: str) -> Decision:
         _write(tx, finding, {"note": note})
         _tell(tx, finding, "finding.noted", actor=actor, body={"note": note})
         return _done(tx, finding, f"{finding.id} has the note.")
+
+
+Void = Callable[[Bundle, str], str | None]
+"""Why a plan that was proposed under a policy may not be carried out any more; None where it may."""
+
+
+def approve(
+    store: Store,
+    asked: str,
+    *,
+    actor: str,
+    plan: str | None = None,
+    note: str | None = None,
+    void: Void = lambda _bundle, _policy: None,
+    reserve: Callable[[Transaction, Stored], None] = lambda _tx, _bundle: None,
+) -> Decision:
+    """The plan of this finding may be carried out, exactly as it stands; see `Decision.ready`.
+
+    `plan` is its hash, or the beginning of it, where the person saw one. `reserve` counts it against the limits, and
+    raises where they do not allow it. Raises NothingProposed, PlanChanged, NotYours.
+    """
+    with store.begin() as tx:
+        name = name_of(tx, asked)
+        bundle = stored_bundles.standing(tx, name)
+        finding = lock(tx, name)
+        if bundle is None or bundle.undoes is not None:
+            raise NothingProposed(finding)
+        _must_be(finding, bundle, plan)
+        if bundle.state is not BundleState.AWAITING:
+            sentence = f"The plan for {finding.id} is {_of_plan(bundle)} already; nothing was changed."
+            return Decision(finding, changed=False, sentence=sentence, ready=bundle.state is BundleState.APPROVED)
+        _must_hold(tx, finding, bundle, void)
+        if actor in approvals.given(tx, [bundle.id]).get(bundle.id, ()):
+            raise NotYours(finding, actor)
+        reserve(tx, bundle)
+        if not approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, note=note):
+            sentence = f"{actor} approves the plan for {finding.id}; one more person has to."
+            return _done(tx, finding, sentence)
+        effects.approved(tx, [bundle.id], by=actor)
+        progress.move(tx, [Move(finding.id, Event.APPROVED, bundle.id)], by=actor)
+        _decided(tx, finding, actor, note)
+        done = replace(_done(tx, finding, f"The plan for {finding.id} is approved."), ready=True)
+    points.reach("approve.committed")
+    return done
+
+
+def reject(store: Store, asked: str, *, actor: str, plan: str | None = None, note: str | None = None) -> Decision:
+    """The plan of this finding is not carried out, nor proposed again as it is; the finding stays open."""
+    with store.begin() as tx:
+        name = name_of(tx, asked)
+        bundle = stored_bundles.standing(tx, name)
+        finding = lock(tx, name)
+        if bundle is None or bundle.undoes is not None:
+            raise NothingProposed(finding)
+        _must_be(finding, bundle, plan)
+        if bundle.state not in (BundleState.AWAITING, BundleState.APPROVED):
+            raise PlanChanged(finding, f"its plan is {_of_plan(bundle)} already")
+        approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, decision="rejected", note=note)
+        effects.void(tx, [finding.id], reason=f"rejected by {actor}", by=actor)
+        progress.move(tx, [Move(finding.id, Event.REJECTED, bundle.id)], by=actor)
+        _decided(tx, finding, actor, note)
+        return _done(tx, finding, f"The plan for {finding.id} is rejected; its records stay as they are.")
+
+
+def _taken(tx: Transaction, asked: str) -> Finding:
+    """The finding, and before it its plan, which whoever carries plans out locks first."""
+    name = name_of(tx, asked)
+    stored_bundles.standing(tx, name, lock=True)
+    return lock(tx, name)
+
+
+def _must_be(finding: Finding, bundle: Stored, plan: str | None) -> None:
+    if plan is not None and not (len(plan) >= SHORTEST_PLAN and bundle.plan_hash.startswith(plan.lower())):
+        raise PlanChanged(finding, f"its plan is {bundle.plan_hash[:SHORTEST_PLAN]}, not `{plan[:16]}`")
+
+
+def _must_hold(tx: Transaction, finding: Finding, bundle: Stored, void: Void) -> None:
+    if bundle.expires_at is not None and bundle.expires_at <= tx.now:
+        raise PlanChanged(finding, f"its plan waited for approval until {_time(bundle.expires_at)}")
+    if why := void(bundle.bundle, bundle.policy):
+        raise PlanChanged(finding, why)
+
+
+def _of_plan(bundle: Stored) -> str:
+    return bundle.state.value.replace("_", " ")
+
+
+def _decided(tx: Transaction, finding: Finding, actor: str, note: str | None) -> None:
+    _write(tx, finding, {"decided_by": actor} | ({"note": note} if note else {}))
 
 
 def _check(finding: Finding, event: Event, wish: str, seen: int | None = None) -> None:

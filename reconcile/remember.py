@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from reconcile import audit
+from reconcile import audit, effects
 from reconcile.finding_names import Names, assign
 from reconcile.findings.identity import Existing, RuleIdentity, encode, public, record_of
 from reconcile.findings.judgement import NOT_CLEAN, Change, Judgement, Verdict, judge
@@ -84,6 +84,7 @@ def record(
     again for the same groups changes nothing and tells nobody.
     """
     entered = memory.enter(tx, rule, run, read_at or tx.now)
+    effects.lock_standing(tx, rule.name)
     complete = complete and not entered.overtaken
     known = memory.load(tx, (rule.name,), lock=True)
     if entered.renamed:
@@ -99,7 +100,10 @@ def record(
         complete=complete,
         read_at=read_at,
     )
-    told = _Writer(tx, run, rule, known, entered).write(judgement, assign(tx, rule, known, judgement))
+    writer = _Writer(tx, run, rule, known, entered)
+    told = writer.write(judgement, assign(tx, rule, known, judgement))
+    if writer.planless:
+        effects.void(tx, writer.planless, reason="its finding is not any more what it was planned for")
     return _outcome(rule, judgement, entered, told)
 
 

@@ -1,4 +1,5 @@
-"""One run, readable top to bottom: claim the slot, check each rule, tell people, end. Every step is one transaction.
+"""One run, readable top to bottom: claim the slot, check each rule, clean, tell people, end. Every step is one
+transaction.
 
 A run is known by its job and slot. Whoever triggers it again finds it: under way, done, or left by a dead worker and
 then gone on with from its last checkpoint. All writes stand under the job's lease.
@@ -8,13 +9,30 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from connectors.errors import ConnectorError, DriverMissing, Reaction, SourceMissing
+from connectors.target import Target
 from notifications.base import Channel
-from reconcile import audit, delivery, lease, notify, outbox, pauses, plausible, releases, remember, slots, traces
+from reconcile import (
+    audit,
+    budgets,
+    delivery,
+    lease,
+    notify,
+    outbox,
+    pauses,
+    plausible,
+    releases,
+    remember,
+    slots,
+    traces,
+)
+from reconcile.clean import shape
+from reconcile.clean.terms import Terms
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject
 from reconcile.findings.identity import Existing, RuleIdentity
@@ -69,6 +87,8 @@ class Equipment:
     delivers: bool = True
     stop: Callable[[str], None] = lambda _dataset: None
     spans: traces.Spans = traces.NOWHERE
+    target: Callable[[str], Target] | None = None
+    """The source of that name as one whose records can be changed; None: nothing is cleaned."""
 
 
 def run(order: Order, tools: Equipment) -> RunReport:
@@ -138,7 +158,53 @@ class _Run:
                 rule = self.tools.project.rules[name]
                 assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
                 self.outcomes[name] = self.traced_check(rule)
+        self.clean()
         return self.end(attempt)
+
+    def clean(self) -> None:
+        """After all rules have looked, the worst first, then in the job's order; what is done is its own checkpoint."""
+        chosen = self.order.chosen
+        rules = [rule for name in chosen if (rule := self.tools.project.rules[name]).clean is not None]
+        rules = [rule for rule in rules if "failed" not in self.outcomes[rule.name]]
+        for rule in sorted(rules, key=lambda rule: (-rule.severity, chosen.index(rule.name))):
+            outcome = self.outcomes[rule.name]
+            if "cleaned" not in outcome.get("cleaning", {}):
+                self.go_on()
+                assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
+                outcome["cleaning"] = outcome.get("cleaning", {}) | self.traced_cleaning(rule, outcome)
+                with self.begun() as tx:
+                    stored.checkpoint(tx, self.id, rule.name, "done", outcome)
+
+    def traced_cleaning(self, rule: DuplicatesRule, outcome: Mapping[str, Any]) -> dict[str, Any]:
+        from reconcile.clean import cleaning  # noqa: PLC0415 - most runs clean nothing
+
+        assert self.tools.target is not None  # noqa: S101 - whoever has rules that clean has targets
+        tools = cleaning.Cleaner(
+            self.tools.store,
+            Terms(self.tools.project),
+            self.tools.target,
+            self.tools.subject,
+            self.begun,
+            self.id,
+            self.order.slot,
+            alive=lambda: self.alive(rule),
+            sleep=self.tools.sleep,
+        )
+        with self.tools.spans.span("reconcile.clean", job=self.job, rule=rule.name, dataset=rule.dataset) as span:
+            said = cleaning.clean(rule, outcome, tools).to_json()
+            span.tell(cleaned=said["cleaned"], proposed=said["proposed"])
+            return said
+
+    @contextmanager
+    def begun(self) -> Iterator[Transaction]:
+        """A transaction that is kept only while the run is ours."""
+        with self.tools.store.begin() as tx:
+            lease.check(tx, self.held)
+            yield tx
+
+    def alive(self, rule: DuplicatesRule) -> None:
+        self.heart.progress()
+        self.tools.watch(rule.name, 0)
 
     def go_on(self) -> None:
         """Raises Paused when a person stopped the job meanwhile; what was checked is kept for when it is resumed."""
@@ -183,10 +249,14 @@ class _Run:
         begun = time.monotonic()
         try:
             found = self._detect(rule)
+            relation = None if rule.clean is None else self.tools.subject(rule.dataset).relation
             with self.tools.store.begin() as tx:
                 lease.check(tx, self.held)
                 plausible.refuse(rule, found, tx, self.id)
                 outcome = self._remember(tx, rule, found, tx.now - dt.timedelta(seconds=time.monotonic() - begun))
+                if relation is not None and (why := shape.refuse(tx, rule, relation, found.detection, self.id)):
+                    budgets.stop(tx, f"rule:{rule.name}", why)
+                    outcome["cleaning"] = {"stopped": why, "refused": True}
                 stored.checkpoint(tx, self.id, rule.name, "done", outcome)
                 return outcome
         except (ConnectorError, RuleDoesNotFit, OutOfMemory, RuleEnded, plausible.Implausible) as error:
@@ -295,7 +365,9 @@ class _Run:
         """Queue this run's message for a channel, and remember what it tells; None where there is nothing to tell."""
         settings = self.tools.project.channels[channel].settings
         untold = stored_findings.untold(tx, channel, self.order.chosen)
-        if not untold and not news and settings.quiet:
+        asking = stored_findings.untold(tx, channel, self.order.chosen, states=stored_findings.ASKING)
+        outcomes = list(self.outcomes.values())
+        if not untold and not asking and not news and not notify.says_something(outcomes) and settings.quiet:
             return None
         letter = notify.Letter(
             project=self.tools.project,
@@ -307,9 +379,9 @@ class _Run:
             created=tx.now,
             show=settings.show,
         )
-        notice = notify.digest(letter, list(self.outcomes.values()), untold, news)
+        notice = notify.digest(letter, outcomes, untold, news, asking)
         outbox.enqueue(tx, channel, notice)
-        stored_findings.mark_told(tx, channel, notice.id, untold)
+        stored_findings.mark_told(tx, channel, notice.id, [*untold, *asking])
         return notice.id
 
     def _findings(self, tx: Transaction, rules: Sequence[str]) -> list[dict[str, Any]]:

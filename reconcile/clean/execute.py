@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import enum
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from connectors.errors import ConnectorError, Reaction
 from connectors.target import (
     Cell,
     Outcome,
@@ -55,13 +56,15 @@ _OF: dict[Outcome, How] = {
     Outcome.CONFLICT: How.CONFLICT,
     Outcome.TERMINAL: How.REFUSED,
 }
+_REACTIONS = {Reaction.RETRY: How.NOT_DONE, Reaction.ASK: How.PAUSED, Reaction.STOP: How.REFUSED}
+"""What an error says that came before COMMIT and is none of a transaction."""
 _OF_ONE = (Outcome.CONFLICT, Outcome.TERMINAL)
 """Errors that are about one bundle; the transaction goes on after its savepoint."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A bundle that is `sent`: `receipts` are in the order of its operations, none where the target keeps none."""
+    """A bundle that is `sent`, with a receipt for each of its operations; none where the target keeps none."""
 
     id: str
     bundle: Bundle
@@ -86,11 +89,13 @@ class Result:
 class Limits:
     """`seconds` says how long the next transaction may take, and raises where the claim does not bear one more.
 
-    `named` is told the target's name of a transaction before its COMMIT, where no receipt can be kept.
+    `named` is told the target's name of a transaction before its COMMIT, where no receipt can be kept. `stamps` are
+    the catalogue's, by table: what refers to a table whose rows leave must not have changed since it was read.
     """
 
     seconds: Callable[[], float]
     named: Callable[[Sequence[Job], str], None] = lambda _jobs, _name: None
+    stamps: Mapping[str, str] = field(default_factory=dict)
 
 
 class _NotSmooth(Exception):
@@ -130,6 +135,8 @@ def perform(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]
                 continue
             except TargetError as error:
                 results += _after(error, target, some, limits)
+            except ConnectorError as error:
+                results += [Result(job, _REACTIONS[error.reaction], str(error)) for job in some]
             break
     return results
 
@@ -152,6 +159,8 @@ def _alone(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
             results += _in_turn(target, [job], limits)
         except TargetError as error:
             results.append(_failed(job, error))
+        except ConnectorError as error:
+            results.append(Result(job, _REACTIONS[error.reaction], str(error)))
         failures = failures + 1 if results[-1].how in (How.NOT_DONE, How.PAUSED) else 0
     return results
 
@@ -168,7 +177,7 @@ def _at_once(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
     with target.work(limits.seconds()) as work:
         points.reach("target.begun")
         try:
-            done = _steps(work, jobs)
+            done = _steps(work, jobs, limits.stamps)
         except _Drift as error:
             raise _NotSmooth(error.jobs) from error
         except ReceiptStands as error:
@@ -187,7 +196,7 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
         for job in jobs:
             try:
                 with work.savepoint():
-                    results.append(Result(job, How.DONE, images=_steps(work, [job])[0]))
+                    results.append(Result(job, How.DONE, images=_steps(work, [job], limits.stamps)[0]))
             except _Drift as error:
                 results.append(Result(job, error.how, error.why))
             except RowsDiffer as error:
@@ -204,14 +213,14 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
 
 
 def _commit(work: Work, jobs: Sequence[Job], limits: Limits) -> None:
-    if work.transaction is not None and not all(job.receipts for job in jobs):
+    if not all(job.receipts for job in jobs) and work.transaction is not None:
         limits.named(jobs, work.transaction)
     points.reach("target.before_commit")
     work.commit()
     points.reach("target.committed")
 
 
-def _steps(work: Work, jobs: Sequence[Job]) -> list[Images]:
+def _steps(work: Work, jobs: Sequence[Job], stamps: Mapping[str, str]) -> list[Images]:
     """Everything between BEGIN and COMMIT for these bundles; raises _Drift, ReceiptStands, RowsDiffer, TargetError."""
     receipts = sorted((one for job in jobs for one in job.receipts), key=lambda one: one.key)
     if receipts:
@@ -222,6 +231,7 @@ def _steps(work: Work, jobs: Sequence[Job]) -> list[Images]:
     drifted = {job.id: why for job in jobs if (why := images.drift(job.bundle, before))}
     if drifted:
         raise _Drift(next(iter(drifted.values())), drifted)
+    _hold(work, [job.bundle for job in jobs], stamps)
     _compare_references(work, [job.bundle for job in jobs])
     changes = [change for job in jobs for change in job.bundle.changes if not change.is_guard]
     if len(jobs) > 1:
@@ -239,6 +249,25 @@ def _steps(work: Work, jobs: Sequence[Job]) -> list[Images]:
         work.seal(_sealed(jobs, done))
         points.reach("target.sealed")
     return done
+
+
+def _hold(work: Work, bundles: Sequence[Bundle], stamps: Mapping[str, str]) -> None:
+    """Nobody comes to refer to a table whose rows leave, nor did since the catalogue was read; raises _Drift."""
+    tables = [table for table in dict.fromkeys(_leaving(bundles)) if table in stamps]
+    if tables and work.hold(tables) != {table: stamps[table] for table in tables}:
+        raise _Drift("what refers to its table, or a trigger of it, changed since it was planned")
+
+
+def _leaving(bundles: Sequence[Bundle]) -> Iterator[str]:
+    """The tables of which a row goes, or gets another key."""
+    for bundle in bundles:
+        keys = {(one.reference.to_table, name) for one in bundle.references for name in one.reference.to_columns}
+        for change in bundle.changes:
+            if change.before is None:
+                continue
+            own = {column for column, _ in change.row.key}
+            if change.after is None or any(n in own or (change.row.table, n) in keys for n in change.after):
+                yield change.row.table
 
 
 def _sealed(jobs: Sequence[Job], done: Sequence[Images]) -> list[Receipt]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from reconcile.cli import (
+    cleaning,
     configuration,
     decisions,
     doctor,
@@ -27,5 +28,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (configuration, running, triggering, serving, releases, planning, decisions, messages, log, state, doctor):
+for group in (
+    configuration,
+    running,
+    triggering,
+    serving,
+    releases,
+    planning,
+    decisions,
+    cleaning,
+    messages,
+    log,
+    state,
+    doctor,
+):
     group.register(app)

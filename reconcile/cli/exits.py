@@ -83,6 +83,21 @@ def sentence(error: Exception) -> str:
 
 _CODES = {
     REFUSED: (
+        "reconcile.effects.proposing:PlanInHand",
+        "reconcile.effects.moving:ClaimLost",
+        "reconcile.effects.doubt:UndoInQuarantine",
+        "reconcile.effects.doubt:NotInQuarantine",
+        "connectors.target:TargetRefused",
+        "reconcile.ownership:OwnershipRefused",
+        "reconcile.clean.desk:RuleDoesNotClean",
+        "reconcile.clean.desk:NothingToRetry",
+        "reconcile.clean.actions.base:NotPlannable",
+        "reconcile.decide:PlanChanged",
+        "reconcile.decide:NotYours",
+        "reconcile.decide:NothingProposed",
+        "reconcile.clean.undo:UndoRefused",
+        "reconcile.budgets:OverLimit",
+        "reconcile.approvals:ApprovalRefused",
         "reconcile.decide:FindingChanged",
         "reconcile.decide:WrongState",
         "reconcile.erasure:ErasureWaits",
@@ -92,6 +107,7 @@ _CODES = {
         "reconcile.restore:StateIsNewer",
     ),
     WRONG: (
+        "reconcile.store.bundles:BundleError",
         "reconcile.app:NameUnknown",
         "reconcile.app:NothingRemembered",
         "reconcile.backup:BackupExists",

@@ -305,10 +305,11 @@ def next_due(
     return found
 
 
-def standing(tx: Transaction, finding: str) -> Stored | None:
-    """The plan of a finding that is not over, if there is one; of two, the undo."""
+def standing(tx: Transaction, finding: str, *, lock: bool = False) -> Stored | None:
+    """The plan of a finding that is not over, if there is one; of two, the undo. `lock`: nobody else takes it."""
     query = sa.select(*COLUMNS).where(
         bundles.c.finding == finding, bundles.c.state.in_([state.value for state in LIVE])
     )
-    row = tx.connection.execute(query.order_by(bundles.c.created_at.desc(), bundles.c.id).limit(1)).one_or_none()
+    query = query.order_by(bundles.c.created_at.desc(), bundles.c.id).limit(1)
+    row = tx.connection.execute(query.with_for_update() if lock else query).one_or_none()
     return None if row is None else stored(tx, row)

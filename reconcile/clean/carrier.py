@@ -1,0 +1,550 @@
+"""Plans are carried out: claimed and said to be under way in the store, done on the target, and written down.
+
+A batch takes one transaction of the target and one of the store: what became of a batch is kept together with the
+claim of the next. `sent` is durable before anything reaches the target, and nothing waits for a network inside of a
+transaction of the store.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
+
+from connectors.errors import ConnectorError, Reaction
+from connectors.target import Target, TargetError, TargetRefused
+from reconcile import approvals, breaker, budgets, effects, lease, ownership, points, progress
+from reconcile.clean import images, zombies
+from reconcile.clean.execute import How, Job, Limits, Result, perform
+from reconcile.clean.plan import soft_links
+from reconcile.clean.resolve import ask
+from reconcile.clean.terms import Terms
+from reconcile.effects import Claimed, ClaimLost
+from reconcile.findings.operations import BundleState
+from reconcile.findings.states import Event
+from reconcile.progress import Move
+from reconcile.store import Store, Transaction
+from reconcile.store import bundles as stored
+
+T = TypeVar("T")
+
+ACTOR = "reconcile"
+CLAIM = dt.timedelta(seconds=60)
+"""How long a claim lasts; it is renewed before a transaction that could take longer than what is left of it."""
+DEADLINE = 20.0
+"""Seconds after which the target itself ends a transaction of ours."""
+MARGIN = 5.0
+"""Seconds by which the target's limit ends before the claim does."""
+BATCH = 250
+"""Plans that are carried out together, where there are so many."""
+ASK_AGAIN = dt.timedelta(seconds=30)
+"""When a target that could not say what became of a plan is asked again."""
+AS_IT_STANDS = "A constraint of the target forbids it"
+"""How the reason begins of a plan that is made anew because of a constraint; the second time people are asked."""
+
+
+@dataclass
+class Tally:
+    """What carrying out came to: how many plans ended how, and sentences on what stands in the way."""
+
+    counts: Counter[How] = field(default_factory=Counter)
+    reasons: list[str] = field(default_factory=list)
+    """Why something was not carried out now: each once."""
+    refused: bool = False
+    """Something was not done for safety: a limit, another owner."""
+
+    def because(self, why: str, *, refused: bool = False) -> None:
+        self.refused = self.refused or refused
+        if why not in self.reasons:
+            self.reasons.append(why)
+
+    def add(self, other: Tally) -> None:
+        self.counts.update(other.counts)
+        for why in other.reasons:
+            self.because(why)
+        self.refused = self.refused or other.refused
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What carrying out works with. `alive` is told after every batch and may raise to stop it; `sleep` waits.
+
+    `patience` is how long what is to be tried again soon is waited for.
+    """
+
+    store: Store
+    terms: Terms
+    target: Callable[[str], Target]
+    alive: Callable[[], None] = lambda: None
+    sleep: Callable[[float], None] = time.sleep
+    patience: dt.timedelta = dt.timedelta(0)
+    entered: set[str] = field(default_factory=set)
+    """Targets that were found to be ours since this was made: asked once a run."""
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which plans: what is None does not filter."""
+
+    source: str | None = None
+    ids: Collection[str] | None = None
+    rules: Collection[str] | None = None
+
+
+def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The items in lists of so many, the last one shorter."""
+    rest = iter(items)
+    while some := list(islice(rest, size)):
+        yield some
+
+
+def carry_out(
+    tools: Tools,
+    *,
+    source: str | None = None,
+    ids: Collection[str] | None = None,
+    rules: Collection[str] | None = None,
+) -> Tally:
+    """Carry out what is approved and what is due to be tried again: all of it, of a source, these plans, of rules.
+
+    First what dead workers left behind is taken over, and where it is unknown whether it was done, the target is asked.
+    What goes wrong with a target is in the tally. Raises a StoreError, and what `alive` raises; whatever was under way
+    then is found and settled by the next call.
+    """
+    tally = Tally()
+    left = tools.patience.total_seconds()
+    which = Which(source, ids, rules)
+    while True:
+        for name in [source] if source is not None else _sources(tools.store):
+            tally.add(_Carrier(tools, name, which).through())
+        wait = _seconds_to_next(tools.store, which)
+        if wait is None or wait > left:
+            return tally
+        tools.sleep(wait)
+        left -= wait
+
+
+def anything_due(store: Store) -> bool:
+    """Whether carrying out would find a plan that may be claimed, or one that somebody left."""
+    with store.read() as tx:
+        return bool(stored.sources_due(tx) or effects.abandoned(tx) or _doubtful(tx))
+
+
+def _doubtful(tx: Transaction, source: str | None = None) -> bool:
+    wanted = stored.Filter(states=(BundleState.AMBIGUOUS,), source=source)
+    return any(one.owner is None and one.next_at <= tx.now for one in stored.find(tx, wanted))
+
+
+def _sources(store: Store) -> list[str]:
+    with store.read() as tx:
+        return sorted({*stored.sources_due(tx), *effects.sources_unsettled(tx)})
+
+
+def _seconds_to_next(store: Store, which: Which) -> float | None:
+    with store.read() as tx:
+        soonest = stored.next_due(tx, ids=which.ids, rules=which.rules, states=(BundleState.RETRY_WAIT,))
+        return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.01)
+
+
+class _Carrier:
+    """One source while its plans are carried out."""
+
+    def __init__(self, tools: Tools, source: str, which: Which) -> None:
+        self.tools = tools
+        self.source = source
+        self.which = which
+        self.tally = Tally()
+        self.identity = ""
+        self._remembers = False
+        self._until = 0.0
+        self._in_hand: dict[str, Claimed] = {}
+        self._digests: dict[str, str] = {}
+        self._stamps: dict[str, str] = {}
+        self._rules: set[str] = set()
+        self._probe: breaker.Probe | None = None
+
+    def through(self) -> Tally:
+        try:
+            if self._has_work():
+                target = self.tools.target(self.source)
+                self._enter(target)
+                self._take_over()
+                self._settle_doubt(target)
+                while self._look(target) and self._work(target):
+                    pass
+        except (TargetRefused, ownership.OwnershipRefused) as error:
+            self.tally.because(str(error), refused=True)
+        except ClaimLost as error:
+            self.tally.because(str(error))
+        except ConnectorError as error:
+            self._broke(error)
+        return self.tally
+
+    def _has_work(self) -> bool:
+        with self.tools.store.read() as tx:
+            due = any(self._wants(rule) for rule, _ in stored.due_of(tx, self.source))
+            return due or bool(effects.abandoned(tx, self.source)) or _doubtful(tx, self.source)
+
+    def _enter(self, target: Target) -> None:
+        self.identity = target.identity()
+        if self.source not in self.tools.entered:
+            ownership.enter(self.tools.store, target)
+            self.tools.entered.add(self.source)
+        self._remembers = target.remembers()
+
+    def _broke(self, error: ConnectorError) -> None:
+        """The target does not answer, and nothing was begun: the plans wait as they are."""
+        self.tally.because(str(error))
+        if self.identity:
+            with self.tools.store.begin() as tx:
+                breaker.broke(tx, self.identity, str(error), probe=self._probe)
+
+    # What others left
+
+    def _take_over(self) -> None:
+        """Plans of dead workers: what was not sent is approved again, what was sent is in doubt."""
+        with self.tools.store.read() as tx:
+            left = effects.abandoned(tx, self.source)
+        for one in left:
+            zombies.end(one.owner)
+        if left:
+            with self.tools.store.begin() as tx:
+                effects.take_over(tx, [one.id for one in left])
+
+    def _settle_doubt(self, target: Target) -> None:
+        """Ask the target about every plan of which it is unknown whether it was done."""
+        while True:
+            with self.tools.store.begin() as tx:
+                self._take(effects.claim_doubtful(tx, self.source, BATCH, ttl=CLAIM))
+            if not self._in_hand:
+                return
+            points.reach("resolve.begun")
+            doubtful = list(self._in_hand.values())
+            answers = [ask(target, self._job(one), self._seconds(), one.transaction) for one in doubtful]
+            with self.tools.store.begin() as tx:
+                self._record(tx, answers)
+            points.reach("resolve.committed")
+            self.tools.alive()
+
+    # Batches
+
+    def _look(self, target: Target) -> bool:
+        """What there is to do, and how the tables are that it is about: whether there is anything."""
+        with self.tools.store.read() as tx:
+            due = [(rule, of) for rule, of in stored.due_of(tx, self.source) if self._wants(rule)]
+        datasets = self.tools.terms.project.datasets
+        for _, name in due:
+            if name not in self._digests and name in datasets:
+                try:
+                    catalogue = target.catalogue(datasets[name].settings, soft_links(datasets[name]))
+                except (TargetError, TargetRefused):
+                    raise
+                except ConnectorError as error:
+                    if error.reaction is not Reaction.STOP:
+                        raise
+                    self._digests[name] = ""  # the table is gone, or not what it was
+                    continue
+                self._digests[name] = catalogue.digest
+                self._stamps |= catalogue.stamps
+        self._rules = {rule for rule, _ in due}
+        return bool(due)
+
+    def _wants(self, rule: str) -> bool:
+        return self.which.rules is None or rule in self.which.rules
+
+    def _work(self, target: Target) -> bool:
+        """Batch after batch of what was looked at; whether to look again."""
+        results: list[Result] = []
+        done = False
+        while True:
+            stop = self._is_told_to_stop() if results else None
+            with self.tools.store.begin() as tx:
+                self._record(tx, results)
+                jobs, more = ([], False) if stop is not None else self._claim(tx)
+                if results:
+                    points.reach("store.done.before_commit")
+                if jobs:
+                    points.reach("store.sent.before_commit")
+            if results:
+                points.reach("store.done.committed")
+            if jobs:
+                points.reach("store.sent.committed")
+            if stop is not None:
+                raise stop
+            results = []
+            if jobs:
+                done = True
+                results = perform(target, jobs, Limits(self._seconds, self._named, self._stamps))
+            elif not more:
+                break
+        self._settle_doubt(target)
+        return done
+
+    def _is_told_to_stop(self) -> BaseException | None:
+        """What says so, to be raised once what was done is written down."""
+        try:
+            self.tools.alive()
+        except BaseException as stop:  # noqa: BLE001 - raised again by the caller
+            return stop
+        return None
+
+    def _claim(self, tx: Transaction) -> tuple[list[Job], bool]:
+        """The next batch, durably `sent` once the transaction is kept; and whether there may be another one."""
+        rules = [rule for rule in sorted(self._rules) if not self._is_closed(tx, rule)]
+        if not rules:
+            return [], False
+        allowed = breaker.allow(tx, self.identity)
+        if not allowed:
+            self.tally.because(
+                f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, self.identity)}"
+            )
+            return [], False
+        self._probe = allowed if isinstance(allowed, breaker.Probe) else None
+        most = 1 if self._probe else BATCH
+        ids = stored.due_ids(tx, self.source, most, ids=self.which.ids, rules=rules, lock=True)
+        if not ids:
+            return [], False
+        claimed = self._within_retries(tx, effects.claim(tx, ids, ttl=CLAIM))
+        points.reach("store.claimed")
+        fit = self._within_limits(tx, self._fitting(tx, claimed))
+        held = effects.hold(tx, fit)
+        self._wait(tx, held)
+        points.reach("holds.taken")
+        sent = effects.send(tx, held.taken)
+        progress.move(tx, _moves(sent.settled, Event.DRIFTED), by=ACTOR)
+        progress.move(tx, _moves(sent.conflicts, Event.STARTED), by=ACTOR)
+        progress.move(tx, _moves(sent.conflicts, Event.QUARANTINED), by=ACTOR)
+        progress.move(tx, [Move(one.finding, Event.STARTED, one.id) for one in sent.sent if not one.undoes], by=ACTOR)
+        self._take(sent.sent)
+        return [self._job(one) for one in sent.sent], True
+
+    def _within_retries(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
+        """Of what was tried before no more than a share of all that is sent."""
+        again = [one for one in claimed if one.sent_at is not None]
+        if not again:
+            return list(claimed)
+        allowed = breaker.retries_left(tx, self.identity, calls=len(claimed) - len(again), retries=len(again))
+        late = again[allowed:]
+        effects.released(tx, late, "Enough was tried again in this minute.", next_at=tx.now + ASK_AGAIN)
+        return [one for one in claimed if one not in late]
+
+    def _wait(self, tx: Transaction, held: effects.Held) -> None:
+        """Records that another plan has in hand are waited for; then the rows show whether the plan still holds."""
+        ours = {one.id for one in held.taken}
+        for one, conflict in held.waiting:
+            soon = tx.now if conflict.other in ours else tx.now + ASK_AGAIN
+            effects.released(tx, [one], str(conflict), next_at=soon)
+            self.tally.because(str(conflict))
+
+    def _is_closed(self, tx: Transaction, rule: str) -> bool:
+        why = self.tools.terms.closed(tx, self.source, rule)
+        if why is not None:
+            self.tally.because(why)
+        return why is not None
+
+    def _fitting(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
+        """Those that may still be carried out as they were approved; the others are void."""
+        fit: list[Claimed] = []
+        void: list[tuple[Claimed, str]] = []
+        for one in claimed:
+            why = self._void(tx, one)
+            if why is None:
+                fit.append(one)
+            else:
+                void.append((one, f"The plan is void: {why}"))
+        if void:
+            effects.skipped(tx, void)
+            progress.move(tx, _moves(void, Event.VOIDED), by=ACTOR)
+            for _, why in void:
+                self.tally.because(why)
+        return fit
+
+    def _void(self, tx: Transaction, one: Claimed) -> str | None:
+        if one.expires_at is not None and one.expires_at <= tx.now:
+            return "its time to be approved and carried out is over"
+        if not one.undoes and self._digests.get(one.dataset) != one.bundle.catalogue:
+            return "its table, or what refers to it, changed since it was planned"
+        if why := self.tools.terms.void(one.bundle, self.identity, one.policy):
+            return why
+        asked = one.policy != "none"
+        return "it is not approved by everybody who has to" if asked and not approvals.satisfied(tx, one) else None
+
+    def _within_limits(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
+        """Those that limits allow now, counted; the others wait, approved as they are."""
+        fit = [one for one in claimed if one.undoes]
+        groups: dict[tuple[str, str | None], list[Claimed]] = {}
+        for one in claimed:
+            if not one.undoes:
+                groups.setdefault((one.rule, one.run), []).append(one)
+        caps_of_source = self.tools.terms.project.caps_of(self.source)
+        for (rule, run), some in groups.items():
+            uses = [budgets.Use.of(one.id, one.bundle) for one in some]
+            caps = self.tools.terms.caps(tx, rule)
+            try:
+                both = budgets.Both(caps, caps_of_source)
+                budgets.reserve_many(tx, uses, rule=rule, target=self.identity, run=run, caps=both)
+            except budgets.OverLimit as error:
+                effects.released(tx, some, str(error))
+                self._rules.discard(rule)
+                self.tally.because(str(error), refused=True)
+            else:
+                fit += some
+        points.reach("limits.reserved")
+        return fit
+
+    # What became of them
+
+    def _record(self, tx: Transaction, results: Sequence[Result]) -> None:
+        """Write down what became of a batch; what is no longer ours raises ClaimLost, and nothing is kept."""
+        by_how: dict[How, list[tuple[Claimed, Result]]] = {}
+        for result in results:
+            one = self._in_hand.pop(result.job.id)
+            by_how.setdefault(result.how, []).append((one, result))
+            self.tally.counts[result.how] += 1
+        for how, some in by_how.items():
+            _WRITE[how](self, tx, some)
+
+    def done(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+        effects.succeeded(tx, [(one, None if r.images is None else images.to_json(r.images)) for one, r in some])
+        cleaned = [Move(one.finding, Event.CLEANED, one.id) for one, _ in some if not one.undoes]
+        undone = [Move(one.finding, Event.TAKEN_BACK, one.id) for one, _ in some if one.undoes]
+        progress.move(tx, [*cleaned, *undone], by=ACTOR)
+        self._worked(tx)
+
+    def _worked(self, tx: Transaction) -> None:
+        """The target answered, whatever it said."""
+        breaker.worked(tx, self.identity, self._probe)
+        self._probe = None
+
+    def drifted(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+        self._worked(tx)
+        self._stale(tx, [(one, result.why) for one, result in some])
+
+    def _stale(self, tx: Transaction, some: Sequence[tuple[Claimed, str]]) -> None:
+        """Proven not done: planned anew at the next run."""
+        if some:
+            effects.skipped(tx, some)
+            progress.move(tx, _moves(some, Event.DRIFTED), by=ACTOR)
+
+    def conflict(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+        """A constraint forbids it: planned anew once, then a person."""
+        self._worked(tx)
+        again: list[tuple[Claimed, str]] = []
+        over: list[tuple[Claimed, str]] = []
+        for one, result in some:
+            tried = any(
+                before.reason is not None and before.reason.startswith(AS_IT_STANDS)
+                for before in stored.of_finding(tx, one.finding)
+            )
+            (over if tried or one.undoes else again).append((one, f"{AS_IT_STANDS}: {result.why}"))
+        self._stale(tx, again)
+        self._failed(tx, over)
+
+    def refused(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+        self._worked(tx)
+        self._failed(tx, [(one, result.why) for one, result in some])
+
+    def _failed(self, tx: Transaction, some: Sequence[tuple[Claimed, str]]) -> None:
+        if some:
+            effects.failed(tx, some)
+            progress.move(tx, _moves(some, Event.FAILED), by=ACTOR)
+
+    def quarantined(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+        doubtful = [(one, result.why) for one, result in some]
+        effects.quarantined(tx, doubtful)
+        progress.move(tx, _moves(doubtful, Event.QUARANTINED), by=ACTOR)
+
+    def again(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+        """Proven not done, and the target's own fault: tried again as the rule's template says."""
+        asked = [pair for pair in some if pair[0].state is BundleState.AMBIGUOUS]
+        failed = [pair for pair in some if pair[0].state is not BundleState.AMBIGUOUS]
+        if asked:
+            self._worked(tx)
+            self._retry(tx, asked, kind="asked")
+        if failed:
+            why = failed[0][1].why
+            breaker.broke(tx, self.identity, why, probe=self._probe)
+            self._retry(tx, failed, kind="not_done")
+            self.tally.because(why)
+
+    def paused(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+        """It will not work before a person changed something: nothing is sent until then, and no attempt is spent."""
+        why = some[0][1].why
+        breaker.opened_for_person(tx, self.identity, why)
+        self._retry(tx, some, kind="paused", burn=False)
+        self.tally.because(why)
+
+    def _retry(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]], *, kind: str, burn: bool = True) -> None:
+        by_rule: dict[str, list[tuple[Claimed, Result]]] = {}
+        for one, result in some:
+            by_rule.setdefault(one.rule, []).append((one, result))
+        for rule, mine in by_rule.items():
+            why = mine[0][1].why
+            made = effects.retry(
+                tx, [one for one, _ in mine], self.tools.terms.retries(rule), kind=kind, reason=why, burn=burn
+            )
+            progress.move(tx, _moves([(one, why) for one in made.given_up], Event.FAILED), by=ACTOR)
+
+    def in_doubt(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+        """Asked about when the batch is over; where the target could not even be asked, later."""
+        fresh = [one for one, _ in some if one.state is not BundleState.AMBIGUOUS]
+        asked = [one for one, _ in some if one.state is BundleState.AMBIGUOUS]
+        why = some[0][1].why
+        doubtful = effects.ambiguous(tx, fresh, why)
+        effects.put_off(tx, doubtful, tx.now)
+        effects.put_off(tx, asked, tx.now + ASK_AGAIN)
+        self.tally.because(why)
+
+    # Time and names
+
+    def _take(self, claimed: Sequence[Claimed]) -> None:
+        self._in_hand = {one.id: one for one in claimed}
+        self._until = _boot_seconds() + CLAIM.total_seconds()
+
+    def _seconds(self) -> float:
+        """How long the next transaction of the target may take; renews the claims where that is longer than they last.
+
+        Raises ClaimLost where somebody took over meanwhile: this process was stopped, or slept, and nothing is begun.
+        """
+        if self._until - _boot_seconds() < DEADLINE + MARGIN:
+            with self.tools.store.begin() as tx:
+                renewed = effects.renew(tx, list(self._in_hand.values()), CLAIM)
+            self._take(renewed)
+        return DEADLINE
+
+    def _named(self, jobs: Sequence[Job], name: str) -> None:
+        with self.tools.store.begin() as tx:
+            named = effects.transaction_is(tx, [self._in_hand[job.id] for job in jobs], name)
+        self._in_hand |= {one.id: one for one in named}
+
+    def _job(self, one: Claimed) -> Job:
+        receipts = effects.receipts_of(self.tools.store, one) if self._remembers else ()
+        return Job(one.id, one.bundle, receipts)
+
+
+def _moves(some: Sequence[tuple[Claimed, str]], event: Event) -> list[Move]:
+    """What happens to the findings of these plans; an undo that fails leaves its finding cleaned."""
+    return [Move(one.finding, event, one.id, why) for one, why in some if not one.undoes]
+
+
+def _boot_seconds() -> float:
+    return lease.boot_time() / 1e9
+
+
+_WRITE: dict[How, Callable[[_Carrier, Transaction, Sequence[tuple[Claimed, Result]]], None]] = {
+    How.DONE: _Carrier.done,
+    How.DONE_BEFORE: _Carrier.done,
+    How.DRIFTED: _Carrier.drifted,
+    How.CONFLICT: _Carrier.conflict,
+    How.REFUSED: _Carrier.refused,
+    How.KEY_CONFLICT: _Carrier.quarantined,
+    How.UNKNOWN: _Carrier.quarantined,
+    How.NOT_DONE: _Carrier.again,
+    How.PAUSED: _Carrier.paused,
+    How.IN_DOUBT: _Carrier.in_doubt,
+}
+"""What follows from what became of a plan."""

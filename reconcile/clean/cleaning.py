@@ -1,0 +1,289 @@
+"""Cleaning as a part of a run: after all rules have looked, what each found is planned, proposed, and carried out.
+
+Whatever asks nobody goes as far as its limits reach; where it does not fit in whole, people are asked about all of it.
+Nothing is counted in memory: a run that is taken up again finds what stands in the store, and goes on.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from connectors.errors import ConnectorError
+from connectors.target import Target, TargetRefused
+from reconcile import approvals, budgets, effects, keys, points, progress
+from reconcile.clean import carrier
+from reconcile.clean.plan import NothingToDo, Stale, Tools, make_many
+from reconcile.clean.terms import Terms
+from reconcile.config.settings import DatasetConfig
+from reconcile.detect import Subject
+from reconcile.findings.bundle import Bundle
+from reconcile.findings.operations import BundleState
+from reconcile.findings.shown import Finding
+from reconcile.findings.states import Event, State
+from reconcile.progress import Move
+from reconcile.store import Store, Transaction
+from reconcile.store import bundles as stored
+from reconcile.store import findings as stored_findings
+from rules.cleaning import Policy
+from rules.kinds.duplicates import DuplicatesRule
+
+ACTOR = "reconcile"
+CHUNK = 250
+"""So many plans are proposed in one transaction of the store."""
+_PLANNED = (State.OPEN, State.STALE, State.AWAITING)
+"""Findings in these states are planned, those that wait for approval anew: what they wait with may be stale."""
+_MOST_REASONS = 5
+
+
+@dataclass(frozen=True)
+class Cleaner:
+    """What cleaning works with. `begin` opens a transaction of the store that is kept only while the run is ours."""
+
+    store: Store
+    terms: Terms
+    target: Callable[[str], Target]
+    subject: Callable[[str], Subject]
+    begin: Callable[[], AbstractContextManager[Transaction]]
+    run: str
+    slot: dt.datetime
+    alive: Callable[[], None] = lambda: None
+    sleep: Callable[[float], None] = lambda _: None
+    patience: dt.timedelta = dt.timedelta(seconds=10)
+    entered: set[str] = field(default_factory=set)
+
+    def carrying(self) -> carrier.Tools:
+        return carrier.Tools(self.store, self.terms, self.target, self.alive, self.sleep, self.patience, self.entered)
+
+
+@dataclass
+class Outcome:
+    """What became of a rule's findings in a run: counts of findings, and sentences for people.
+
+    `stopped`: why nothing more was done by itself; `refused`: that was for safety. `not_planned` counts, by sentence,
+    the findings nothing is proposed for.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    stopped: str | None = None
+    refused: bool = False
+    reasons: tuple[str, ...] = ()
+    not_planned: Counter[str] = field(default_factory=Counter)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, for the run's checkpoint and its report."""
+        names = ("cleaned", "proposed", "stale", "waiting", "failed", "quarantined")
+        said: dict[str, Any] = {name: self.counts[name] for name in names}
+        optional = {
+            "stopped": self.stopped,
+            "refused": self.refused or None,
+            "reasons": list(self.reasons) or None,
+            "not_planned": dict(self.not_planned.most_common(_MOST_REASONS)) or None,
+        }
+        return said | {name: value for name, value in optional.items() if value is not None}
+
+
+def clean(rule: DuplicatesRule, detected: Mapping[str, Any], tools: Cleaner) -> Outcome:
+    """Plan, propose and carry out what the run found by a rule; `detected` is that rule's part of the run's report.
+
+    Safe to call again for the same run. What goes wrong with the target is in the outcome; raises a StoreError, and
+    what `begin` and `alive` raise.
+    """
+    outcome = Outcome(stopped=detected.get("stopped"), refused="stopped" in detected)
+    dataset = tools.terms.project.datasets[rule.dataset]
+    if wrong := _wrong_ids(detected):
+        outcome.stopped = wrong
+    if outcome.stopped is None:
+        try:
+            _Proposing(rule, dataset, detected, tools, outcome).through()
+        except (TargetRefused, ConnectorError) as error:
+            outcome.stopped = str(error)
+    tally = carrier.carry_out(tools.carrying(), source=dataset.source, rules=(rule.name,))
+    outcome.reasons, outcome.refused = tuple(tally.reasons), outcome.refused or tally.refused
+    with tools.store.read() as tx:
+        outcome.counts = _counts(tx, tools.run, rule.name)
+    return outcome
+
+
+def _wrong_ids(detected: Mapping[str, Any]) -> str | None:
+    """Nothing is cleaned where an id does not name one record."""
+    wrong = [one for one in detected["skipped"] if one["column"] == "id"]
+    if not wrong:
+        return None
+    records, reason = wrong[0]["records"], wrong[0]["reason"]
+    return f"Nothing is cleaned: the id of {records:,} records of {detected['dataset']!r} is {reason}."
+
+
+def _counts(tx: Transaction, run: str, rule: str) -> Counter[str]:
+    named = {
+        BundleState.SUCCEEDED: "cleaned",
+        BundleState.AWAITING: "proposed",
+        BundleState.SKIPPED: "stale",
+        BundleState.RETRY_WAIT: "waiting",
+        BundleState.APPROVED: "waiting",
+        BundleState.AMBIGUOUS: "waiting",
+        BundleState.SENT: "waiting",
+        BundleState.FAILED: "failed",
+        BundleState.QUARANTINED: "quarantined",
+    }
+    counts: Counter[str] = Counter()
+    for state, number in stored.counts(tx, rule, run=run).items():
+        if state in named:
+            counts[named[state]] += number
+    return counts
+
+
+def planning(tools: PlanningTools, rule: DuplicatesRule, slot: dt.datetime) -> Tools:
+    """What plans of a rule are made with, the journal's word on each record's life included."""
+    dataset = tools.terms.project.datasets[rule.dataset]
+    relation = tools.subject(rule.dataset).relation
+    made = Tools.of(tools.target(dataset.source), dataset, relation, rule, slot)
+
+    def lives(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
+        named = {(effect, keys.name_of(made.catalogue.table, record)): (effect, record) for effect, record in pairs}
+        with tools.store.read() as tx:
+            found = effects.generations(tx, made.identity, list(named))
+        return {named[pair]: number for pair, number in found.items()}
+
+    return replace(made, generations=lives)
+
+
+class PlanningTools(Protocol):
+    """What planning needs of whoever plans."""
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def terms(self) -> Terms: ...
+    @property
+    def target(self) -> Callable[[str], Target]: ...
+    @property
+    def subject(self) -> Callable[[str], Subject]: ...
+
+
+class _Proposing:
+    """The plans of one rule in one run: made from what its target holds now, and put before whoever decides."""
+
+    def __init__(
+        self,
+        rule: DuplicatesRule,
+        dataset: DatasetConfig,
+        detected: Mapping[str, Any],
+        tools: Cleaner,
+        outcome: Outcome,
+    ) -> None:
+        self.rule = rule
+        self.dataset = dataset
+        self.tools = tools
+        self.outcome = outcome
+        self.asks_first = bool(detected.get("cleaning_is_new"))
+        self.caps = rule.limits.caps(detected["scanned"])
+        self.target_caps = tools.terms.project.caps_of(dataset.source)
+        self.over: str | None = None
+        self.automatic: list[str] = []
+
+    def through(self) -> None:
+        tools = self.tools
+        made = planning(tools, self.rule, tools.slot)
+        for some in carrier.in_chunks(self._findings(made), CHUNK):
+            self._propose(some)
+            tools.alive()
+        if self.over:
+            self.outcome.stopped, self.outcome.refused = self.over, True
+        for ids in carrier.in_chunks(self.automatic, CHUNK):
+            self._decide(ids, approve=self.outcome.stopped is None)
+
+    def _findings(self, made: Tools) -> Iterator[tuple[Finding, Bundle]]:
+        """What can be planned of the findings this run saw, a few at a time."""
+        with self.tools.store.read() as tx:
+            names = stored_findings.names(
+                tx, stored_findings.Filter(rules=(self.rule.name,), states=_PLANNED, run=self.tools.run)
+            )
+        for some in carrier.in_chunks(names, CHUNK):
+            with self.tools.store.read() as tx:
+                found = {one.id: one for one in stored_findings.some(tx, some)}
+            for name, planned in make_many(found.values(), made):
+                if isinstance(planned, Bundle):
+                    yield found[name], planned
+                elif not isinstance(planned, (Stale, NothingToDo)):
+                    self.outcome.not_planned[str(planned)] += 1
+
+    def _propose(self, planned: Iterable[tuple[Finding, Bundle]]) -> None:
+        by_policy: dict[Policy, list[tuple[Finding, Bundle]]] = {}
+        with self.tools.begin() as tx:
+            for finding, bundle in planned:
+                by_policy.setdefault(self._policy(tx, finding, bundle), []).append((finding, bundle))
+            for policy, some in by_policy.items():
+                if policy == "none" and self.asks_first:
+                    continue  # the first run only tells; whoever wants to see the plans has `reconcile plan`
+                self._stand(tx, policy, self._unrejected(tx, some))
+        points.reach("plan.proposed")
+
+    def _stand(self, tx: Transaction, policy: Policy, planned: Sequence[tuple[Finding, Bundle]]) -> None:
+        """The plans stand in the store, within the limits or beyond them, and people are asked who have to be."""
+        if not planned:
+            return
+        rule, run = self.rule, self.tools.run
+        ids = effects.propose_many(
+            tx,
+            [bundle for _, bundle in planned],
+            run=run,
+            release=self.tools.terms.project.release,
+            policy=policy,
+            by=ACTOR,
+            expires=tx.now + rule.approval_expires,
+        )
+        uses = [budgets.Use.of(name, bundle) for (_, bundle), name in zip(planned, ids, strict=True)]
+        try:
+            both = budgets.Both(self.caps, self.target_caps)
+            budgets.reserve_many(tx, uses, rule=rule.name, target=planned[0][1].target, run=run, caps=both)
+        except budgets.OverLimit as error:
+            if policy == "none" or isinstance(error, budgets.CleaningStopped):
+                self.over = self.over or str(error)
+        points.reach("limits.reserved")
+        if policy == "none":
+            self.automatic += ids
+        else:
+            moves = [
+                Move(finding.id, Event.PROPOSED, name)
+                for (finding, _), name in zip(planned, ids, strict=True)
+                if finding.state is not State.AWAITING
+            ]
+            progress.move(tx, moves, by=ACTOR, run=run)
+
+    def _policy(self, tx: Transaction, finding: Finding, bundle: Bundle) -> Policy:
+        """Who is asked: what the rule says, and people wherever something is unusual, or they were asked before."""
+        asked = self.tools.terms.asks(bundle)
+        if asked != "none":
+            return asked
+        unusual = (
+            self.caps.group is not None and finding.records > self.caps.group,
+            bool(bundle.triggers) and self.rule.clean is not None and self.rule.clean.triggers != "known",
+            bundle.reversible == "no",
+            bool(finding.settled_pairs),
+            finding.state is State.AWAITING,
+            effects.restored(tx, bundle),
+        )
+        return "required" if any(unusual) else "none"
+
+    def _unrejected(self, tx: Transaction, planned: Sequence[tuple[Finding, Bundle]]) -> list[tuple[Finding, Bundle]]:
+        """Without the plans that a person rejected as they are."""
+        rejected = approvals.rejected(tx, [bundle.plan_hash for _, bundle in planned])
+        return [(finding, bundle) for finding, bundle in planned if bundle.plan_hash not in rejected]
+
+    def _decide(self, ids: Sequence[str], *, approve: bool) -> None:
+        """Plans that ask nobody may be carried out; where limits stopped that, all of them ask people."""
+        with self.tools.begin() as tx:
+            findings = stored.findings_of(tx, ids)
+            if approve:
+                effects.approved(tx, ids, by=ACTOR)
+            else:
+                effects.to_people(tx, ids)
+            event = Event.APPROVED if approve else Event.PROPOSED
+            why = None if approve else self.outcome.stopped
+            moves = [Move(findings[name], event, name, why) for name in ids if name in findings]
+            progress.move(tx, moves, by=ACTOR, run=self.tools.run)

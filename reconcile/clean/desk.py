@@ -1,0 +1,277 @@
+"""What people do about cleanings, whole: decide, carry out, take back, try again, and say what happened.
+
+Every door (command line, console, chat) calls these; each answers with a sentence that says what was done and what can
+be done next.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from connectors.target import Target
+from reconcile import audit, breaker, budgets, decide, effects, progress
+from reconcile.clean import carrier, cleaning, shape, undo
+from reconcile.clean.plan import make
+from reconcile.clean.terms import Terms
+from reconcile.detect import Subject
+from reconcile.findings.bundle import Bundle
+from reconcile.findings.operations import BundleState
+from reconcile.findings.shown import Finding
+from reconcile.findings.states import Event, State
+from reconcile.progress import Move
+from reconcile.store import Store, Transaction
+from reconcile.store import bundles as stored
+from reconcile.store import findings as stored_findings
+from reconcile.store.bundles import Stored
+from reconcile.store.findings import FindingError
+
+_TO_PLAN = (State.OPEN, State.STALE, State.SNOOZED, State.FAILED)
+JUDGEMENTS: Mapping[str, Event] = {"done": Event.CLEANED, "not_done": Event.RETURNED, "abandon": Event.FAILED}
+"""What a person can say of a cleaning of which nobody knows whether it was done."""
+
+
+class NotInQuarantine(FindingError):
+    """Nobody has to say anything about it."""
+
+    def __init__(self, asked: str) -> None:
+        super().__init__(f"`{asked}` is not in quarantine; `reconcile quarantine` lists what is")
+
+
+class NothingToRetry(FindingError):
+    """It did not fail and does not wait."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(f"{finding.id} is {finding.state.value.replace('_', ' ')}; there is nothing to try again")
+
+
+class RuleDoesNotClean(FindingError):
+    """The rule of the finding has no `clean:`."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(f"Rule {finding.rule!r} of {finding.id} has no `clean`, so there is nothing to approve")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was done: `ok` is False where it was refused or is not done yet; `state` is the plan's state now."""
+
+    sentence: str
+    finding: str | None = None
+    bundle: str | None = None
+    state: BundleState | None = None
+    ok: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        state = None if self.state is None else self.state.value
+        return {"sentence": self.sentence, "finding": self.finding, "plan": self.bundle, "state": state}
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One person at work, with what carrying out needs."""
+
+    store: Store
+    terms: Terms
+    target: Callable[[str], Target]
+    subject: Callable[[str], Subject]
+    actor: str
+    sleep: Callable[[float], None] = lambda _: None
+    patience: dt.timedelta = dt.timedelta(seconds=5)
+
+    # Decide
+
+    def approve(
+        self,
+        asked: str,
+        *,
+        plan: str | None = None,
+        note: str | None = None,
+        later: bool = False,
+        over_limit: bool = False,
+    ) -> Answer:
+        """Approve the plan of a finding, and carry it out; where there is none, make it first.
+
+        `plan`: its hash, or how that begins, where the person saw it. `over_limit`: even beyond what limits allow.
+        Raises a FindingError, NotPlannable, OverLimit, ConnectorError, StoreError.
+        """
+        finding, standing = self._look(asked)
+        if standing is None and plan is None and finding.state in _TO_PLAN:
+            self._plan(finding)
+        decision = decide.approve(
+            self.store,
+            finding.id,
+            actor=self.actor,
+            plan=plan,
+            note=note,
+            void=self._void,
+            reserve=lambda tx, bundle: self._reserve(tx, bundle, over_limit=over_limit),
+        )
+        _, standing = self._look(finding.id)
+        if not decision.ready or later or standing is None:
+            how = " `reconcile run` or `serve` carries it out." if decision.ready and later else ""
+            name, state = (None, None) if standing is None else (standing.id, standing.state)
+            return Answer(decision.sentence + how, finding.id, name, state)
+        return self._carried(standing.id, carrier.carry_out(self._tools(), ids=[standing.id]))
+
+    def reject(self, asked: str, *, plan: str | None = None, note: str | None = None) -> Answer:
+        """The plan is not carried out, nor proposed again as it is."""
+        decision = decide.reject(self.store, asked, actor=self.actor, plan=plan, note=note)
+        return Answer(decision.sentence, decision.finding.id)
+
+    def allow(self, rule: str) -> Answer:
+        """A cleaning that stopped because something looked wrong may go on."""
+        found = self.terms.rule(rule)
+        with self.store.begin() as tx:
+            allowed = budgets.allow(tx, budgets.of_rule(rule), self.actor)
+            if found is not None:
+                allowed = shape.allow(tx, found.dataset, rule) or allowed
+        said = "cleans again from its next run on" if allowed else "was not stopped; nothing was changed"
+        return Answer(f"Rule {rule!r} {said}.", ok=allowed)
+
+    # Try again
+
+    def retry(self, asked: str, *, note: str | None = None) -> Answer:
+        """Try now what waits for its next attempt; plan and do anew what failed."""
+        finding, standing = self._look(asked)
+        if standing is None and finding.state is State.FAILED:
+            return self.approve(finding.id, note=note)
+        if standing is None or standing.state not in (BundleState.RETRY_WAIT, BundleState.AMBIGUOUS):
+            raise NothingToRetry(finding)
+        with self.store.begin() as tx:
+            effects.try_now(tx, [standing.id], by=self.actor)
+            breaker.close(tx, standing.target, by=self.actor)
+        return self._carried(standing.id, carrier.carry_out(self._tools(), ids=[standing.id]))
+
+    # Quarantine
+
+    def quarantined(self) -> list[Stored]:
+        """What a person has to say something about, the oldest first."""
+        with self.store.read() as tx:
+            return list(stored.find(tx, stored.Filter(states=(BundleState.QUARANTINED,))))
+
+    def judge(self, asked: str, how: effects.Verdict, *, note: str | None = None) -> Answer:
+        """A person looked at the target and says: `done`, `not_done` (then it is tried again), or `abandon`."""
+        one = self._quarantined(asked)
+        with self.store.begin() as tx:
+            effects.judged(tx, one.id, how, by=self.actor, reason=note or f"{self.actor} says so.")
+            if one.undoes is None:
+                progress.move(tx, [Move(one.finding, JUDGEMENTS[how], one.id, note)], by=self.actor)
+            elif how == "done":
+                progress.move(tx, [Move(one.finding, Event.TAKEN_BACK, one.id, note)], by=self.actor)
+        if how == "not_done":
+            return self._carried(one.id, carrier.carry_out(self._tools(), ids=[one.id]))
+        said = "was done" if how == "done" else "is given up; its records stay as they are now"
+        return Answer(f"The cleaning of {one.finding} {said}, as {self.actor} says.", one.finding, one.id)
+
+    def _quarantined(self, asked: str) -> Stored:
+        for one in self.quarantined():
+            if asked in (one.id, one.finding) or asked.upper() == one.finding:
+                return one
+        raise NotInQuarantine(asked)
+
+    # Undo
+
+    def undo(
+        self,
+        asked: str | None = None,
+        *,
+        run: str | None = None,
+        bundle: str | None = None,
+        partial: bool = False,
+        with_later: bool = False,
+        note: str | None = None,
+    ) -> undo.Undone:
+        """Take back what was done for a finding, in a whole run, or by one plan; newest first.
+
+        Raises UndoRefused, and then nothing was changed; a FindingError, ConnectorError, StoreError.
+        """
+        with self.store.read() as tx:
+            finding = None if asked is None else stored_findings.name_of(tx, asked)
+            if bundle is not None:
+                names = [stored.get(tx, bundle).id]
+            else:
+                names = undo.chosen(tx, stored.Filter(finding=finding, run=run), with_later=with_later)
+        what = finding or (f"run {run}" if run else f"plan {bundle}")
+        return undo.take_back(self._tools(), names, by=self.actor, what=what, partial=partial, note=note)
+
+    # Parts
+
+    def _look(self, asked: str) -> tuple[Finding, Stored | None]:
+        with self.store.read() as tx:
+            finding = stored_findings.get(tx, asked)
+            return finding, stored.standing(tx, finding.id)
+
+    def _tools(self) -> carrier.Tools:
+        return carrier.Tools(self.store, self.terms, self.target, sleep=self.sleep, patience=self.patience)
+
+    def _plan(self, finding: Finding) -> None:
+        """The plan of a finding that has none, put before whoever decides."""
+        rule = self.terms.rule(finding.rule)
+        if rule is None:
+            raise RuleDoesNotClean(finding)
+        with self.store.read() as tx:
+            now = tx.now
+        bundle = make(finding, cleaning.planning(self, rule, now))
+        asked = self.terms.asks(bundle)
+        with self.store.begin() as tx:
+            [name] = effects.propose_many(
+                tx,
+                [bundle],
+                run=None,
+                release=self.terms.project.release,
+                policy="required" if asked == "none" else asked,
+                by=cleaning.ACTOR,
+                expires=tx.now + rule.approval_expires,
+            )
+            progress.move(tx, [Move(finding.id, Event.PROPOSED, name)], by=self.actor)
+
+    def _void(self, bundle: Bundle, policy: str) -> str | None:
+        return self.terms.void(bundle, self.target(bundle.source).identity(), policy)
+
+    def _reserve(self, tx: Transaction, one: Stored, *, over_limit: bool) -> None:
+        caps = budgets.Both(self.terms.caps(tx, one.rule), self.terms.project.caps_of(one.source))
+        use = budgets.Use.of(one.id, one.bundle)
+        both = None if over_limit else caps
+        budgets.reserve_many(tx, [use], rule=one.rule, target=one.target, run=one.run, caps=both)
+        if over_limit:
+            body = {"bundle": one.id, "finding": one.finding, "records": use.records}
+            audit.append(tx, self.actor, "limits.exceeded", one.finding, body)
+
+    def _carried(self, name: str, tally: carrier.Tally) -> Answer:
+        with self.store.read() as tx:
+            one = stored.get(tx, name)
+        sentence, ok = _in_words(one, tally)
+        return Answer(sentence, one.finding, one.id, one.state, ok)
+
+
+def _in_words(one: Stored, tally: carrier.Tally) -> tuple[str, bool]:
+    why = one.reason or "; ".join(tally.reasons)
+    match one.state:
+        case BundleState.SUCCEEDED:
+            done = f"{one.finding} is cleaned: {one.action} of {_records(one.records)}, {_rows(one.rows)} changed."
+            back = "" if one.reversible == "no" else f" Take it back: `reconcile undo {one.finding}`"
+            return done + back, True
+        case BundleState.SKIPPED:
+            return f"{one.finding} was left as it is: {why}. `reconcile plan {one.finding}` plans it anew", False
+        case BundleState.RETRY_WAIT:
+            return f"{one.finding} could not be cleaned now: {why}. It is tried again at {_time(one.next_at)}", False
+        case BundleState.FAILED:
+            return f"{one.finding} could not be cleaned, and nothing of it was done: {why}", False
+        case BundleState.QUARANTINED | BundleState.AMBIGUOUS:
+            return f"Nobody knows yet whether {one.finding} was cleaned: {why}. `reconcile quarantine` has more", False
+    return f"{one.finding} is approved and waits: {why or 'somebody else is at it'}", False
+
+
+def _records(number: int) -> str:
+    return f"{number:,} {'record' if number == 1 else 'records'}"
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} {'row' if number == 1 else 'rows'}"
+
+
+def _time(at: dt.datetime) -> str:
+    return at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

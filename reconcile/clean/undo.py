@@ -1,0 +1,221 @@
+"""Undo: what was done is taken back, newest first, as plans like any other; nothing is overwritten that is not ours.
+
+Everything is planned before anything is done: a field that somebody changed since is a conflict, and stops it all
+unless the person says that the rest goes back without it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from connectors.target import Cells, RowName, Target
+from reconcile import effects, points
+from reconcile.clean import carrier, images
+from reconcile.clean.inverse import Conflict, inverse, rows_of
+from reconcile.findings.bundle import Bundle
+from reconcile.findings.operations import BundleState
+from reconcile.store import Transaction
+from reconcile.store import bundles as stored
+from reconcile.store.bundles import Stored
+
+CHUNK = 250
+SECONDS = 20.0
+_SHOWN = 5
+
+
+class UndoRefused(Exception):
+    """It cannot be taken back as asked; nothing was changed. The message is one sentence for people."""
+
+
+class NothingToUndo(UndoRefused):
+    def __init__(self, what: str) -> None:
+        super().__init__(f"Nothing that was done for {what} is left to take back")
+
+
+class TooLate(UndoRefused):
+    """What it was like before is not kept any more."""
+
+    def __init__(self, one: Stored, window: dt.timedelta) -> None:
+        when = f" on {one.ended_at:%Y-%m-%d}" if one.ended_at else ""
+        super().__init__(
+            f"{one.finding} was cleaned{when}, and what it was like before is kept for {window.days} days "
+            "(`undo_window`); it cannot be taken back any more. Nothing was changed"
+        )
+
+
+class NotKnown(UndoRefused):
+    """A person said that it was done; how the rows looked afterwards was never read."""
+
+    def __init__(self, one: Stored) -> None:
+        super().__init__(
+            f"How the records of {one.finding} looked right after plan {one.id} was never read, so it cannot be said "
+            "what changed since; compare them with `reconcile plan` of that plan and set them back by hand"
+        )
+
+
+class Conflicts(UndoRefused):
+    """Rows changed since; `later` are plans of ours that changed them."""
+
+    def __init__(self, found: Sequence[tuple[str, Conflict]], later: Sequence[str]) -> None:
+        shown = "; ".join(f"{finding}: {conflict}" for finding, conflict in found[:_SHOWN])
+        more = f"; and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+        ours = f" Later cleanings did that: {', '.join(later)}; `--with-later` takes them back first." if later else ""
+        super().__init__(
+            f"Rows changed since they were cleaned, so nothing was taken back: {shown}{more}.{ours} `--partial` takes "
+            "back what nobody touched and leaves the rest as it is now"
+        )
+        self.found = tuple(found)
+        self.later = tuple(later)
+
+
+@dataclass(frozen=True)
+class Undone:
+    """What taking back came to: finding by finding what was done, and the conflicts that were left as they are."""
+
+    taken_back: tuple[str, ...]
+    failed: tuple[tuple[str, str], ...] = ()
+    conflicts: tuple[tuple[str, Conflict], ...] = ()
+    unchanged: int = 0
+
+
+def chosen(tx: Transaction, wanted: stored.Filter, *, with_later: bool = False) -> list[str]:
+    """The plans that were carried out and not taken back, newest first; with those that built on them since."""
+    states = (BundleState.SUCCEEDED,)
+    found: dict[str, dt.datetime] = {}
+    waiting = [one for one in stored.find(tx, replace(wanted, states=states)) if one.undoes is None]
+    while waiting:
+        one = waiting.pop()
+        if one.id in found:
+            continue
+        found[one.id] = one.ended_at or one.created_at
+        if with_later:
+            waiting += [stored.get(tx, name) for name in stored.later_with(tx, one)]
+    return sorted(found, key=lambda name: (found[name], name), reverse=True)
+
+
+@dataclass
+class _Planning:
+    """`now` is how rows will be once what was planned so far is taken back, where that is not how they are."""
+
+    target: Target
+    now: dict[RowName, Cells | None] = field(default_factory=dict)
+    layers: list[list[Bundle]] = field(default_factory=list)
+    conflicts: list[tuple[str, Conflict]] = field(default_factory=list)
+    unchanged: int = 0
+    _layer_of: dict[RowName | str, int] = field(default_factory=dict)
+    """The last layer in which a row is touched, or a finding has a plan."""
+
+    def add(self, some: Sequence[Stored]) -> None:
+        """Plan to take these back, in this order."""
+        opened = [(one, one.bundle, _images(one)) for one in some]
+        rows = self._read(name for _, _, seen in opened for name in rows_of(seen))
+        for one, bundle, seen in opened:
+            made = inverse(one.id, bundle, seen, rows | {k: v for k, v in self.now.items() if v is not None})
+            self.conflicts += [(one.finding, conflict) for conflict in made.conflicts]
+            if made.bundle is None:
+                self.unchanged += not made.conflicts
+                continue
+            self._stand(made.bundle)
+
+    def _read(self, names: Iterable[RowName]) -> dict[RowName, Cells]:
+        wanted = [name for name in dict.fromkeys(names) if name not in self.now]
+        with self.target.work(SECONDS) as work:
+            return {name: dict(row.cells) for name, row in work.lock(wanted).items()}
+
+    def _stand(self, bundle: Bundle) -> None:
+        touched: set[RowName | str] = {name for one in bundle.changes for name in (one.row, images.name_after(one))}
+        touched.add(bundle.finding)
+        layer = max((self._layer_of[name] + 1 for name in touched if name in self._layer_of), default=0)
+        while len(self.layers) <= layer:
+            self.layers.append([])
+        self.layers[layer].append(bundle)
+        self._layer_of |= dict.fromkeys(touched, layer)
+        for one in bundle.changes:
+            self.now[one.row] = None
+            self.now[images.name_after(one)] = None if one.after is None else {**(one.before or {}), **one.after}
+
+
+def take_back(
+    tools: carrier.Tools, names: Sequence[str], *, by: str, what: str, partial: bool = False, note: str | None = None
+) -> Undone:
+    """Take back these plans, in this order; `what` is what the person asked for.
+
+    Raises UndoRefused, and then nothing was changed; ConnectorError, StoreError.
+    """
+    if not names:
+        raise NothingToUndo(what)
+    plannings: dict[str, _Planning] = {}
+    findings: dict[str, str] = {}
+    for some in carrier.in_chunks(names, CHUNK):
+        for one in _opened(tools, some):
+            planning = plannings.setdefault(one.source, _Planning(tools.target(one.source)))
+            findings[one.id] = one.finding
+            planning.add([one])
+    conflicts = [one for planning in plannings.values() for one in planning.conflicts]
+    if conflicts and not partial:
+        raise Conflicts(conflicts, _later(tools, names, {finding for finding, _ in conflicts}, findings))
+    points.reach("undo.planned")
+    done: list[str] = []
+    failed: list[tuple[str, str]] = []
+    for planning in plannings.values():
+        for layer in planning.layers:
+            for bundles in carrier.in_chunks(layer, CHUNK):
+                ids = _approved(tools, bundles, by, note)
+                points.reach("undo.committed")
+                carrier.carry_out(tools, ids=ids)
+                _ended(tools, ids, done, failed)
+    unchanged = sum(planning.unchanged for planning in plannings.values())
+    return Undone(tuple(done), tuple(failed), tuple(conflicts), unchanged)
+
+
+def _opened(tools: carrier.Tools, names: Sequence[str]) -> Iterator[Stored]:
+    window = tools.terms.project.undo_window
+    with tools.store.read() as tx:
+        found = [stored.get(tx, name) for name in names]
+        now = tx.now
+    for one in found:
+        if one.content is None or (one.ended_at is not None and one.ended_at + window < now):
+            raise TooLate(one, window)
+        if one.outcome is None:
+            raise NotKnown(one)
+        yield one
+
+
+def _images(one: Stored) -> images.Images:
+    return images.from_json(one.bundle, one.outcome_json())
+
+
+def _later(tools: carrier.Tools, names: Sequence[str], findings: set[str], of: Mapping[str, str]) -> list[str]:
+    """Findings that were cleaned later and share records with those in conflict."""
+    asked = set(names)
+    with tools.store.read() as tx:
+        later = {
+            stored.get(tx, other).finding
+            for name in names
+            if of.get(name) in findings
+            for other in stored.later_with(tx, stored.get(tx, name))
+            if other not in asked
+        }
+    return sorted(later)
+
+
+def _approved(tools: carrier.Tools, bundles: Sequence[Bundle], by: str, note: str | None) -> list[str]:
+    """The plans stand in the store, approved by whoever asked for them."""
+    with tools.store.begin() as tx:
+        ids = effects.propose_many(
+            tx, bundles, run=None, release=tools.terms.project.release, policy="none", by=by, expires=None, note=note
+        )
+        effects.approved(tx, ids, by=by)
+        return ids
+
+
+def _ended(tools: carrier.Tools, ids: Sequence[str], done: list[str], failed: list[tuple[str, str]]) -> None:
+    with tools.store.read() as tx:
+        for name in ids:
+            one = stored.get(tx, name)
+            if one.state is BundleState.SUCCEEDED:
+                done.append(one.finding)
+            else:
+                failed.append((one.finding, one.reason or one.state.value.replace("_", " ")))
