@@ -1,4 +1,4 @@
-"""A database with records to clean, its findings and their plans, and a small executor of plans and of their inverse."""
+"""A database with records to clean, its findings and plans, and a small executor of plans and of their inverse."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from rules.engines.base import Group
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.anew import regrouped
 from rules.models import Severity
+from rules.values import Type
 
 NOON = dt.datetime(2026, 11, 21, 12, 0, tzinfo=dt.UTC)
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -89,7 +90,9 @@ class Shop:
         tools = self.tools(rule)
         names = ", ".join(self.id)
         with self.engine.connect() as connection:
-            ids = [tuple(row) for row in connection.exec_driver_sql(f"select {names} from {self.table}")]
+            asked = connection.exec_driver_sql(f"select {names} from {self.table}")
+            kinds = [tools.relation.schema[name].type for name in self.id]
+            ids = [tuple(map(_typed, row, kinds)) for row in asked]
         rows = [row.values for row in self.source.rows(self.dataset.settings, self.id, ids) if row is not None]
         return [finding_of(group, rule) for group in regrouped(tools.fitted, rows, NOON)]
 
@@ -131,6 +134,10 @@ class Shop:
     def close(self) -> None:
         self.source.close()
         self.engine.dispose()
+
+
+def _typed(value: Any, kind: Type) -> Any:
+    return Decimal(str(value)) if kind is Type.DECIMAL else value
 
 
 def named_after(change: Change) -> RowName:
@@ -187,3 +194,10 @@ def settled(finding: Finding, *ids: tuple[Any, ...]) -> Finding:
 
     assert finding.keeper is not None
     return replace(finding, keeper=one(finding.keeper), surplus=tuple(map(one, finding.surplus)))
+
+
+def shops(request: Any, root: Path, **said: Any) -> Shop:
+    """A shop in the database that a parametrised fixture names: sqlite, postgresql or mariadb."""
+    if request.param == "sqlite":
+        return Shop(f"sqlite:///{root}/shop.db", root, **said)
+    return Shop(request.getfixturevalue({"postgresql": "postgres_url"}.get(request.param, "mariadb_url")), root, **said)

@@ -6,23 +6,11 @@ import datetime as dt
 from collections.abc import Sequence
 
 from connectors.target import Row
-from reconcile.clean.actions.base import Members, NotPlannable, Record
+from reconcile.clean.actions.base import AsksPerson, Members, NothingToDo, Record, Stale
 from reconcile.findings.identity import record_of
 from reconcile.findings.shown import Finding
 from rules.kinds.duplicates.anew import is_excepted, regrouped
 from rules.kinds.duplicates.fitted import Fitted
-
-
-class Stale(NotPlannable):
-    """The records changed since they were found: gone, no longer alike, or another one is to be kept."""
-
-
-class NothingToDo(NotPlannable):
-    """Every record of it is as the action would leave it."""
-
-
-class AsksPerson(NotPlannable):
-    """Only a person can decide what becomes of it."""
 
 
 def members_now(finding: Finding, rows: Sequence[Row | None], fitted: Fitted, slot: dt.datetime) -> Members:

@@ -17,10 +17,21 @@ from functools import cached_property
 
 from connectors.errors import DatasetMissing
 from connectors.target import Catalogue, Reference, Row, TableFacts, Target, TargetRefused
-from reconcile.clean.actions.base import Action, ActionPlan, Effect, Members, NotPlannable, Place
+from reconcile.clean.actions.base import (
+    Action,
+    ActionPlan,
+    AsksPerson,
+    Effect,
+    Members,
+    NothingToDo,
+    NotPlannable,
+    Place,
+    Stale,
+    TooManyRows,
+)
 from reconcile.clean.collisions import group_collision
 from reconcile.clean.draft import Draft, cells_at
-from reconcile.clean.members import AsksPerson, NothingToDo, Stale, members_now
+from reconcile.clean.members import members_now
 from reconcile.clean.reading import ReadReferring
 from reconcile.clean.references import Closure, Leaving
 from reconcile.clean.reversing import limits_of_undo, touched_tables
@@ -157,9 +168,8 @@ def make_many(findings: Iterable[Finding], tools: Tools) -> Iterator[tuple[str, 
     wrong = mistakes(tools.rule, tools.place)
     for chunk in _chunks(findings):
         if wrong:
-            yield from (
-                (one.id, NotPlannable(f"Nothing is cleaned by `{tools.rule.name}`: {wrong[0]}.")) for one in chunk
-            )
+            why = f"Nothing is cleaned by rule `{tools.rule.name}`: {wrong[0].rstrip('.')}."
+            yield from ((one.id, NotPlannable(why)) for one in chunk)
         else:
             yield from _planned(chunk, tools)
 
@@ -232,7 +242,7 @@ def _typed(record: RecordId, tools: Tools) -> RecordId:
 
 def _begin(finding: Finding, rows: Sequence[Row | None] | None, tools: Tools) -> _Begun:
     if rows is None:
-        raise _too_many(len(finding.surplus), tools)
+        raise TooManyRows(tools.settings.bundle_rows)
     group = members_now(finding, rows, tools.fitted, tools.slot)
     done = tools.action.changes(group, tools.settings, replace(tools.place, finding=finding.id))
     draft = Draft(tools.catalogue)
@@ -279,9 +289,8 @@ def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
     if not effects:
         raise NothingToDo("Its records are as they would be left; there is nothing to do.")
     changes = draft.in_order()
-    many = sum(not one.is_guard for one in changes)
-    if many > tools.settings.bundle_rows:
-        raise _too_many(many, tools)
+    if sum(not one.is_guard for one in changes) > tools.settings.bundle_rows:
+        raise TooManyRows(tools.settings.bundle_rows)
     tables = touched_tables(changes, tools.catalogue.tables, tools.place.other)
     why = limits_of_undo(changes, tables)
     handled = {one.record for one in effects}
@@ -321,13 +330,6 @@ def _operations(effects: Sequence[Effect], tools: Tools) -> tuple[Operation, ...
 def _fingerprint(effect: Effect, tools: Tools) -> str:
     said = [effect.effect, tools.identity, tools.catalogue.table, list(effect.payload)]
     return hashlib.sha256(json.dumps(said, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
-
-
-def _too_many(rows: int, tools: Tools) -> AsksPerson:
-    return AsksPerson(
-        f"{rows} rows would change for one group, and `bundle_rows` is {tools.settings.bundle_rows}; look at it, and "
-        "raise that if it is right."
-    )
 
 
 def _facts(target: Target, dataset: DatasetConfig, name: str) -> TableFacts | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from connectors.target import Catalogue, Cell, Change, Reference, Row, RowName, TableFacts
-from reconcile.clean.actions.base import NotPlannable
+from reconcile.clean.actions.base import NotPlannable, TooManyRows
 from reconcile.clean.collisions import collision
 from reconcile.clean.draft import Draft, Key, cells_at, order_of
 from reconcile.findings.bundle import ReferenceGuard
@@ -20,8 +20,6 @@ from rules.mistakes import listed
 
 Policy = Literal["refuse", "repoint", "capture"]
 _DELETES = ("CASCADE", "NO ACTION", "RESTRICT")
-_MOST_ROWS = 100_000
-"""More rows than this are never read for one group; `bundle_rows` is at most as many."""
 
 
 class Referring(Protocol):
@@ -51,7 +49,7 @@ class Closure:
     referring: Referring
     keeper: Row
     stays: frozenset[RowName]
-    most: int = _MOST_ROWS
+    most: int
     _guards: dict[Reference, dict[Key, tuple[RowName, ...]]] = field(default_factory=lambda: defaultdict(dict))
     _refused: Counter[str] = field(default_factory=Counter)
     moved: set[RowName] = field(default_factory=set)
@@ -116,11 +114,8 @@ class Closure:
                     continue
                 self.moved.add(leaving.row.name)
                 following += self._one(child, reference, leaving)
-                if len(self.draft.changes) > self.most:
-                    raise NotPlannable(
-                        f"More than {self.most} rows would change for one group; clean it by hand, or raise "
-                        "`bundle_rows`."
-                    )
+            if sum(not one.is_guard for one in self.draft.changes.values()) > self.most:
+                raise TooManyRows(self.most)
         return following
 
     def _keeper_has(self, reference: Reference, key: Key) -> bool:

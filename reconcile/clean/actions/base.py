@@ -17,6 +17,28 @@ class NotPlannable(Exception):
     """Nothing is done about this group by itself; the message is one sentence for people, without values of records."""
 
 
+class Stale(NotPlannable):
+    """The records changed since they were found: gone, no longer alike, or another one is to be kept."""
+
+
+class NothingToDo(NotPlannable):
+    """Every record of it is as the action would leave it."""
+
+
+class AsksPerson(NotPlannable):
+    """Only a person can decide what becomes of it."""
+
+
+class TooManyRows(AsksPerson):
+    """More rows would change for one group than a bundle may have."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"More than {most:,} rows would change for one group, and `bundle_rows` allows no more; look at it, and "
+            "raise that if it is right."
+        )
+
+
 @dataclass(frozen=True)
 class Record:
     """A record of a group as it is in the target now.
