@@ -66,8 +66,21 @@ class Filter:
 
 def find(tx: Transaction, wanted: Filter | None = None, *, members: bool = True) -> list[Finding]:
     """Findings, the worst first, then the oldest. Without `members` their keeper and surplus stay empty."""
-    wanted = wanted or Filter()
-    query = sa.select(findings)
+    return _shown(tx, _wanted(sa.select(findings), wanted or Filter()), members=members)
+
+
+def names(tx: Transaction, wanted: Filter | None = None) -> list[str]:
+    """The ids of findings, in the order of `find`."""
+    return list(tx.connection.execute(_wanted(sa.select(findings.c.id), wanted or Filter())).scalars())
+
+
+def some(tx: Transaction, ids: Sequence[str]) -> list[Finding]:
+    """These findings, in this order; those there are not are left out."""
+    found = {one.id: one for one in _shown(tx, sa.select(findings).where(findings.c.id.in_(list(ids))), members=True)}
+    return [found[name] for name in ids if name in found]
+
+
+def _wanted(query: sa.Select[Any], wanted: Filter) -> sa.Select[Any]:
     query = query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id).limit(wanted.limit)
     equal = {findings.c.dataset: wanted.dataset, findings.c.assigned_to: wanted.assigned_to}
     equal[findings.c.last_run] = wanted.run
@@ -80,7 +93,7 @@ def find(tx: Transaction, wanted: Filter | None = None, *, members: bool = True)
         conditions.append(findings.c.severity >= int(wanted.severity))
     if wanted.since is not None:
         conditions.append(findings.c.state_since >= wanted.since)
-    return _shown(tx, query.where(*conditions), members=members)
+    return query.where(*conditions)
 
 
 def get(tx: Transaction, asked: str) -> Finding:
