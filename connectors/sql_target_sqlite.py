@@ -176,7 +176,7 @@ class Sqlite:
         if link.soft:
             return any_of(self, link.columns, to)
         # A foreign key compares by the collation and the affinity of the key that it refers to.
-        child, names = self.relation(link.table), [self.quoted(one) for one in link.table.key]
+        child, names = self.relation(link.table), _names(link.table, self.quoted)
         pairs = zip(link.to_columns, link.columns, strict=True)
         same = " AND ".join(
             f"referred.{self.quoted(one.name)} = {child}.{self.quoted(other.name)}" for one, other in pairs
@@ -211,6 +211,14 @@ class Sqlite:
 
     def code(self, error: Exception) -> str:
         return str(getattr(error, "sqlite_errorname", "") or type(error).__name__)
+
+
+def _names(shape: Shape, quoted: Callable[[str], str]) -> list[str]:
+    """What tells rows apart in SQL: the key, or the rowid where the key may be null and so is in no list."""
+    if not any(one.nullable for one in shape.keyed):
+        return [quoted(one) for one in shape.key]
+    taken = {one.name.lower() for one in shape.columns}
+    return [next(one for one in ("rowid", "_rowid_", "oid") if one not in taken)]
 
 
 def _value(cell: Cell) -> Any:

@@ -81,5 +81,10 @@ class Tables:
             sql = f"{self.select(shape)} WHERE {where} ORDER BY {order}{self._dialect.for_update if lock else ''}"
             for values in self._session.run(sql, bound).rows:
                 row = self.row(shape, self.cells(shape, values))
+                if not lock and any(cell is None for _, cell in row.name.key):
+                    raise TargetRefused(
+                        f"A row of {reference.table} refers to {reference.to_table} and cannot be told from others: "
+                        f"its primary key is null. Give it one"
+                    )
                 found[row.name] = row
         return list(found.values())

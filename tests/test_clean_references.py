@@ -203,6 +203,24 @@ def test_in_sqlite_rows_without_a_parent_are_left_alone(sqlite: World) -> None:
     assert after["orders"] == [(10, 1), (30, 3), (99, 77)]
 
 
+def test_in_sqlite_rows_whose_primary_key_is_null_go_by_no_cascade(sqlite: World) -> None:
+    """A text as primary key may be null there, and more than once: such a row refers, and has no name."""
+    sqlite.run(
+        CUSTOMERS,
+        "create table orders (nr text primary key, customer integer references customers (id) on delete cascade, "
+        "rowid integer)",
+        TWINS,
+    )
+    plans = [sqlite.plan(deleting(references)) for references in ("repoint", "capture")]
+    sqlite.run("insert into orders (nr, customer) values ('x', 2), (null, 2), (null, 3)")
+    before = sqlite.rows("customers", "orders")
+
+    assert [sqlite.do_it(plan).how for plan in plans] == [How.DRIFTED, How.DRIFTED]
+    for references in ("refuse", "repoint", "capture"):
+        assert "its primary key is null" in refused(sqlite, references)
+    assert sqlite.rows("customers", "orders") == before
+
+
 # --- keys of several columns, and unique collisions ------------------------------------------------------------------
 
 
