@@ -52,12 +52,12 @@ class Breaker:
 
 def allow(tx: Transaction, target: str) -> bool | Probe:
     """Whether something may be sent there: yes, no, or one probe, which is ours alone until its cool-down is over."""
-    row = tx.connection.execute(_STATE, {"target": target}).one_or_none()
+    row = tx.connection.execute(_STATE, {"which": target}).one_or_none()
     if row is None or row.state == CLOSED:
         return True
     if row.probe_at is None or row.probe_at > tx.now:
         return False
-    taken = {"target": target, "seen": row.fence, "now": tx.now, "next": tx.now + cool_down(row.failures)}
+    taken = {"which": target, "seen": row.fence, "now": tx.now, "next": tx.now + cool_down(row.failures)}
     fence = tx.connection.execute(_PROBE, taken).scalar_one_or_none()
     if fence is None:
         return False
@@ -80,9 +80,9 @@ def retries_left(tx: Transaction, target: str, *, calls: int, retries: int) -> i
 def worked(tx: Transaction, target: str, probe: Probe | None = None) -> None:
     """The target answered. Only a probe closes an open breaker: what was sent before it opened says nothing new."""
     if probe is None:
-        tx.connection.execute(_FORGET_FAILURES, {"target": target})
+        tx.connection.execute(_FORGET_FAILURES, {"which": target})
         return
-    if tx.connection.execute(_CLOSE, {"target": target, "seen": probe.fence}).rowcount:
+    if tx.connection.execute(_CLOSE, {"which": target, "seen": probe.fence}).rowcount:
         _tell(tx, target, "closed", "A probe was answered.", _RECONCILE)
 
 
@@ -159,12 +159,12 @@ def cool_down(failures: int) -> dt.timedelta:
 
 
 def _locked(tx: Transaction, target: str) -> Any:
-    row = tx.connection.execute(_LOCKED, {"target": target}).one_or_none()
+    row = tx.connection.execute(_LOCKED, {"which": target}).one_or_none()
     if row is None:
         fresh = {"target": target, "state": CLOSED, "failures": 0, "requests": [], "fence": 0}
         insert = insert_for(tx, breakers).on_conflict_do_nothing(index_elements=["target"])
         tx.connection.execute(insert, fresh)
-        row = tx.connection.execute(_LOCKED, {"target": target}).one()
+        row = tx.connection.execute(_LOCKED, {"which": target}).one()
     return row
 
 
@@ -176,7 +176,7 @@ def _tell(tx: Transaction, target: str, what: str, why: str, by: str) -> None:
     audit.append(tx, by, f"target.{what}", f"target:{target}", {"target": target, "reason": why})
 
 
-_MINE = breakers.c.target == sa.bindparam("target")
+_MINE = breakers.c.target == sa.bindparam("which")
 _SHOWN = tuple(breakers.c[name] for name in ("target", "state", "failures", "opened_at", "probe_at", "reason"))
 _STATE = sa.select(breakers.c.state, breakers.c.failures, breakers.c.probe_at, breakers.c.fence).where(_MINE)
 _LOCKED = sa.select(breakers).where(_MINE).with_for_update()
