@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from connectors.target import Cell, Change, RowName
+from connectors.target import Cell, Change
 from notifications.base import MASK
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import id_of, public
@@ -52,13 +52,21 @@ class Veil:
 
 @dataclass(frozen=True)
 class Line:
-    """What becomes of one row. `fields` are (column, before, after, which record it comes from), as they are shown."""
+    """What becomes of one row, known by `key`, as it is shown: `does` insert, delete, update or stay.
+
+    `fields` are (column, before, after, the records that the value comes from).
+    """
 
     table: str
-    row: str
+    key: tuple[tuple[str, str | None], ...]
     does: str
     role: str
-    fields: tuple[tuple[str, str | None, str | None, str], ...] = field(default=())
+    fields: tuple[tuple[str, str | None, str | None, tuple[str, ...]], ...] = field(default=())
+
+    @property
+    def row(self) -> str:
+        """The key in words."""
+        return ", ".join(f"{column} = {text}" for column, text in self.key)
 
 
 def counts(bundle: Bundle) -> dict[str, int]:
@@ -97,8 +105,9 @@ def lines(bundle: Bundle, pii: Sequence[str] = ()) -> Iterator[Line]:
         def said(column: str, cell: Cell, table: str = table, known: frozenset[str] = known) -> str | None:
             return veil.said(table, bundle, column, cell, known)
 
-        fields = tuple(_fields(change, bundle, said, veil))
-        yield Line(change.row.table, _name(change.row, said), _does(change), change.role, fields)
+        fields = tuple(_fields(change, bundle, said))
+        key = tuple((column, said(column, cell)) for column, cell in change.row.key)
+        yield Line(change.row.table, key, _does(change), change.role, fields)
 
 
 def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
@@ -133,12 +142,13 @@ def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
         "changes": [
             {
                 "table": line.table,
-                "row": line.row,
+                "row": dict(line.key),
                 "does": line.does,
                 "role": line.role,
                 "fields": {
-                    column: {"before": before, "after": after} | ({"from": origin} if origin else {})
-                    for column, before, after, origin in line.fields
+                    column: {"before": before, "after": after}
+                    | ({"from": [_record(one, bundle, pii) for one in origins]} if origins else {})
+                    for column, before, after, origins in line.fields
                 },
             }
             for line in lines(bundle, pii)
@@ -170,30 +180,21 @@ def _does(change: Change) -> str:
 
 
 def _fields(
-    change: Change, bundle: Bundle, said: Callable[[str, Cell], str | None], veil: Veil
-) -> Iterator[tuple[str, str | None, str | None, str]]:
+    change: Change, bundle: Bundle, said: Callable[[str, Cell], str | None]
+) -> Iterator[tuple[str, str | None, str | None, tuple[str, ...]]]:
     """Those that change; all of them of a row that comes or goes."""
     before, after = change.before or {}, change.after
     if change.is_guard:
         return
     for column in before if after is None else after:
-        origin = veil.over_text(_origins(bundle, column)) if change.role == "keeper" else ""
+        origins = bundle.origins.get(column, "") if change.role == "keeper" else ""
         gone = None if after is None else said(column, after[column])
-        yield column, said(column, before.get(column)), gone, origin
+        yield column, said(column, before.get(column)), gone, tuple(origins.splitlines())
 
 
-def _origins(bundle: Bundle, column: str) -> str:
-    records = bundle.origins.get(column, "").splitlines()
-    return " and ".join(record_name(one) for one in records)
-
-
-def record_name(record: str) -> str:
+def record_name(record: str, bundle: Bundle, pii: Sequence[str] = ()) -> str:
     """A record as people write it."""
-    return " / ".join(str(public(part)) for part in id_of(record))
-
-
-def _name(row: RowName, said: Callable[[str, Cell], str | None]) -> str:
-    return ", ".join(f"{column} = {said(column, cell)}" for column, cell in row.key)
+    return " / ".join(map(str, _record(record, bundle, pii)))
 
 
 def _record(name: str, bundle: Bundle, pii: Sequence[str]) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
@@ -229,7 +229,12 @@ class _Telling:
             self.money[currency] = self.money.get(currency, Decimal(0)) + amount
         at_risk = f"  {money(amounts)} at risk" if amounts else ""
         self.out.heading(f"{bundle.finding}  {bundle.rule}  {shown.title(bundle)}{at_risk}")
-        told = [row for line in shown.for_people(bundle, self.planning.hidden(self.rule)) for row in _rows(line)]
+        hidden = self.planning.hidden(self.rule)
+
+        def whose(records: Sequence[str]) -> str:
+            return " and ".join(shown.record_name(one, bundle, hidden) for one in records)
+
+        told = [row for line in shown.for_people(bundle, hidden) for row in _rows(line, whose)]
         self.out.table(("", "table", "row", "field", "before", "after"), told)
         for sentence in _beside(one, bundle):
             self.out.say(sentence)
@@ -264,16 +269,16 @@ class _Telling:
             yield f"over the limit in {over}: nothing of it is done by itself, people decide about each plan."
 
 
-def _rows(line: Line) -> Iterator[tuple[str, ...]]:
+def _rows(line: Line, whose: Callable[[Sequence[str]], str]) -> Iterator[tuple[str, ...]]:
     """A row of the plan as rows of a table: one for each field that changes, one for a row that comes or goes."""
     first = (_DOES.get((line.does, line.role), _DOES[line.does, ""]), line.table, line.row)
     if line.does in ("delete", "insert"):
-        side = 1 if line.does == "delete" else 2
-        whole = ", ".join(f"{one[0]} = {_said(one[side])}" for one in line.fields)
-        yield (*first, "all", whole if side == 1 else "", whole if side == 2 else "")
+        gone = line.does == "delete"
+        whole = ", ".join(f"{name} = {_said(before if gone else after)}" for name, before, after, _ in line.fields)
+        yield (*first, "all", whole if gone else "", "" if gone else whole)
         return
-    for column, before, after, origin in line.fields:
-        yield (*first, column, _said(before), _said(after) + (f"  (from {origin})" if origin else ""))
+    for column, before, after, origins in line.fields:
+        yield (*first, column, _said(before), _said(after) + (f"  (from {whose(origins)})" if origins else ""))
         first = ("", "", "")
     if not line.fields:
         yield (*first, "", "", "")
