@@ -18,6 +18,7 @@ from connectors.errors import Reaction
 from reconcile import audit
 from reconcile.findings.bundle import Bundle
 from reconcile.store import Transaction
+from reconcile.store.bulk import one_of
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import budget_uses, budgets
 from rules.cleaning import Caps
@@ -313,12 +314,7 @@ def _amounts(said: Mapping[str, str]) -> Money:
     return {unit: Decimal(amount) for unit, amount in said.items()}
 
 
-_LOCK = (
-    sa.select(budgets)
-    .where(budgets.c.scope.in_(sa.bindparam("the_scopes", expanding=True)))
-    .order_by(budgets.c.scope)
-    .with_for_update()
-)
+_LOCK = sa.select(budgets).where(one_of(budgets.c.scope, "the_scopes")).order_by(budgets.c.scope).with_for_update()
 _KEEP = (
     sa.update(budgets)
     .where(budgets.c.scope == sa.bindparam("the_scope"))
@@ -330,11 +326,9 @@ _KEEP = (
     )
 )
 _COUNTED = sa.select(budget_uses.c.bundle).where(
-    budget_uses.c.bundle.in_(sa.bindparam("the_bundles", expanding=True)),
+    one_of(budget_uses.c.bundle, "the_bundles"),
     budget_uses.c.at > sa.bindparam("since", type_=budget_uses.c.at.type),
 )
 _FORGET = (
-    sa.delete(budget_uses)
-    .where(budget_uses.c.bundle.in_(sa.bindparam("the_bundles", expanding=True)))
-    .returning(*(c for c in budget_uses.c))
+    sa.delete(budget_uses).where(one_of(budget_uses.c.bundle, "the_bundles")).returning(*(c for c in budget_uses.c))
 )

@@ -10,8 +10,7 @@ import sqlalchemy as sa
 
 from reconcile import keys
 from reconcile.findings.bundle import Bundle
-from reconcile.store import Transaction
-from reconcile.store.finding_memory import insert_for
+from reconcile.store import Transaction, bulk
 from reconcile.store.tables import holds
 
 KEEPER, SURPLUS = "keeper", "surplus"
@@ -75,7 +74,7 @@ def take_all(tx: Transaction, wanted: Sequence[Wanted]) -> list[HoldConflict]:
                 rows.append(row)
     if rows:
         rows.sort(key=lambda row: (row["target"], row["record"], row["bundle"]))
-        tx.connection.execute(insert_for(tx, holds), rows if len(rows) > 1 else rows[0])
+        bulk.insert(tx, holds, rows)
     return conflicts
 
 
@@ -136,6 +135,6 @@ _QUEUE = sa.text(
     "SELECT pg_advisory_xact_lock(one.bucket) FROM (SELECT unnest(CAST(:buckets AS bigint[])) AS bucket ORDER BY 1) one"
 )
 _STANDING = sa.select(holds.c.record, holds.c.bundle, holds.c.role).where(
-    holds.c.target == sa.bindparam("target"), holds.c.record.in_(sa.bindparam("records", expanding=True))
+    holds.c.target == sa.bindparam("target"), bulk.one_of(holds.c.record, "records")
 )
-_RELEASE = sa.delete(holds).where(holds.c.bundle.in_(sa.bindparam("the_bundles", expanding=True)))
+_RELEASE = sa.delete(holds).where(bulk.one_of(holds.c.bundle, "the_bundles"))

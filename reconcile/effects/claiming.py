@@ -13,6 +13,7 @@ from reconcile.effects.moving import CHUNK, RECONCILE, Claimed, ClaimLost, keys_
 from reconcile.findings.operations import BundleState, moved
 from reconcile.store import Transaction
 from reconcile.store import bundles as plans
+from reconcile.store.bulk import one_of
 from reconcile.store.bundles import BundleError
 from reconcile.store.tables import bundles, effects
 
@@ -117,7 +118,7 @@ _FREE = (
     bundles.c.state.in_([state.value for state in _CLAIMABLE]),
     bundles.c.next_at <= sa.bindparam("now", type_=bundles.c.next_at.type),
 )
-_THESE = bundles.c.id.in_(sa.bindparam("the_ids", expanding=True))
+_THESE = one_of(bundles.c.id, "the_ids")
 _HAND = {
     "state": BundleState.CLAIMED.value,
     "fence": bundles.c.fence + 1,
@@ -131,11 +132,7 @@ _CLAIM_SHARED = (
     .values(_HAND)
     .returning(*plans.COLUMNS)
 )
-_FOLLOW = (
-    sa.update(effects)
-    .where(effects.c.bundle.in_(sa.bindparam("the_bundles", expanding=True)))
-    .values(state=BundleState.CLAIMED.value)
-)
+_FOLLOW = sa.update(effects).where(one_of(effects.c.bundle, "the_bundles")).values(state=BundleState.CLAIMED.value)
 _RENEW = (
     sa.update(bundles)
     .where(_THESE, bundles.c.fence == sa.bindparam("the_fence"), bundles.c.owner.is_not(None))

@@ -13,6 +13,7 @@ from reconcile.effects.moving import CHUNK, keys_of
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
+from reconcile.store.bulk import one_of
 from reconcile.store.bundles import COLUMNS, BundleError, stored
 from reconcile.store.tables import bundles, effects
 
@@ -66,5 +67,5 @@ def _is_as_it_was(
 
 
 _LIVES = sa.select(effects.c.effect, effects.c.record, effects.c.generation, effects.c.state).where(
-    effects.c.record.in_(sa.bindparam("subjects", expanding=True)), effects.c.target == sa.bindparam("target")
+    one_of(effects.c.record, "subjects"), effects.c.target == sa.bindparam("target")
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,6 +15,7 @@ from reconcile import audit, budgets, holds, keys
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.operations import HOLDING, OVER, BundleState, moved
 from reconcile.store import Store, Transaction
+from reconcile.store.bulk import one_of
 from reconcile.store.bundles import COLUMNS, Stored, stored
 from reconcile.store.tables import bundles, effects
 
@@ -52,18 +53,15 @@ class Claimed(Stored):
 
     @classmethod
     def of(cls, one: Stored) -> Claimed:
-        return cls(**{name: getattr(one, name) for name in _STORED})
+        made = object.__new__(cls)
+        vars(made).update(vars(one), keys=())
+        return made
 
     def but(self, **changes: Any) -> Claimed:
         """The same plan with other values; it is not parsed again."""
-        made = Claimed(**{name: getattr(self, name) for name in _CLAIMED} | changes)
-        if "bundle" in vars(self):
-            vars(made)["bundle"] = self.bundle
+        made = object.__new__(Claimed)
+        vars(made).update(vars(self), **changes)
         return made
-
-
-_STORED = tuple(one.name for one in fields(Stored))
-_CLAIMED = tuple(one.name for one in fields(Claimed))
 
 
 def keys_of(store: Store, target: str, bundle: Bundle, *, lives_ago: int = 0) -> tuple[str, ...]:
@@ -203,7 +201,7 @@ _MINE = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bin
 
 @functools.cache
 def _update_many(names: tuple[str, ...]) -> sa.Update:
-    these = bundles.c.id.in_(sa.bindparam("the_ids", expanding=True))
+    these = one_of(bundles.c.id, "the_ids")
     return sa.update(bundles).where(these, *_MINE).values(_bound(names))
 
 
@@ -245,7 +243,7 @@ def _follow(tx: Transaction, plans: Sequence[Claimed], to: BundleState, *, prove
 
 _FOLLOW = (
     sa.update(effects)
-    .where(effects.c.bundle.in_(sa.bindparam("the_bundles", expanding=True)))
+    .where(one_of(effects.c.bundle, "the_bundles"))
     .values(
         state=sa.bindparam("state"),
         ended_at=sa.bindparam("ended_at", type_=effects.c.ended_at.type),
@@ -305,8 +303,4 @@ def _move_undone(tx: Transaction, undos: Sequence[Claimed], to: BundleState, act
     _log(tx, plans, becomes, None, None, actor, said)
 
 
-_FOLLOW_UNDONE = (
-    sa.update(effects)
-    .where(effects.c.bundle.in_(sa.bindparam("the_bundles", expanding=True)))
-    .values(state=sa.bindparam("state"))
-)
+_FOLLOW_UNDONE = sa.update(effects).where(one_of(effects.c.bundle, "the_bundles")).values(state=sa.bindparam("state"))

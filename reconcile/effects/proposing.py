@@ -17,6 +17,7 @@ from reconcile.findings.bundle import Bundle
 from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
 from reconcile.store import bundles as plans
+from reconcile.store.bulk import one_of
 from reconcile.store.bundles import stored
 from reconcile.store.tables import bundles, effects, findings
 
@@ -228,27 +229,22 @@ def _log_new_lives(tx: Transaction, fresh: Sequence[tuple[Bundle, dict[str, Any]
 
 
 _FINDINGS = (
-    sa.select(findings.c.id)
-    .where(findings.c.id.in_(sa.bindparam("the_findings", expanding=True)))
-    .order_by(findings.c.id)
-    .with_for_update()
+    sa.select(findings.c.id).where(one_of(findings.c.id, "the_findings")).order_by(findings.c.id).with_for_update()
 )
 _NUMBERS = (
     sa.select(bundles.c.finding, sa.func.count())
-    .where(bundles.c.finding.in_(sa.bindparam("the_findings", expanding=True)))
+    .where(one_of(bundles.c.finding, "the_findings"))
     .group_by(bundles.c.finding)
 )
 _STANDING = (
     sa.select(*plans.COLUMNS)
-    .where(
-        bundles.c.finding.in_(sa.bindparam("the_findings", expanding=True)), bundles.c.state.in_(_values(plans.LIVE))
-    )
+    .where(one_of(bundles.c.finding, "the_findings"), bundles.c.state.in_(_values(plans.LIVE)))
     .order_by(bundles.c.id)
 )
 _NOW = (
     sa.update(bundles)
     .where(
-        bundles.c.id.in_(sa.bindparam("the_ids", expanding=True)),
+        one_of(bundles.c.id, "the_ids"),
         bundles.c.state == BundleState.RETRY_WAIT.value,
     )
     .values(next_at=sa.bindparam("now", type_=bundles.c.next_at.type), attempts=0, give_up_at=None)

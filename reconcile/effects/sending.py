@@ -13,8 +13,7 @@ from reconcile import keys
 from reconcile.effects.moving import CHUNK, Claimed, move
 from reconcile.effects.outcomes import released
 from reconcile.findings.operations import BundleState
-from reconcile.store import Transaction
-from reconcile.store.finding_memory import insert_for
+from reconcile.store import Transaction, bulk
 from reconcile.store.tables import effects
 
 WAIT_FOR_OTHERS = dt.timedelta(seconds=5)
@@ -74,8 +73,7 @@ def _rows(tx: Transaction, one: Claimed) -> list[dict[str, Any]]:
 
 
 def _insert(tx: Transaction, rows: list[dict[str, Any]]) -> int:
-    statement = insert_for(tx, effects).on_conflict_do_nothing(index_elements=["key"])
-    return tx.connection.execute(statement, rows if len(rows) > 1 else rows[0]).rowcount
+    return bulk.insert(tx, effects, rows, ignore=True)
 
 
 def _sent(tx: Transaction, ready: Sequence[Claimed]) -> list[Claimed]:
@@ -157,7 +155,7 @@ def _set_aside(tx: Transaction, made: Sent, one: Claimed, answer: str, sentence:
 
 _STANDING = (
     sa.select(effects.c.key, effects.c.bundle, effects.c.state, effects.c.fingerprint, effects.c.doubtful)
-    .where(effects.c.key.in_(sa.bindparam("the_keys", expanding=True)))
+    .where(bulk.one_of(effects.c.key, "the_keys"))
     .order_by(effects.c.key)
     .with_for_update()
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from connectors.errors import Reaction
 from reconcile.findings.bundle import Bundle, from_json, hash_of, text_of
 from reconcile.findings.operations import OVER, BundleState
 from reconcile.sealing import Seals
+from reconcile.store import bulk
 from reconcile.store.database import Transaction
 from reconcile.store.tables import bundles, finding_members
 
@@ -169,8 +171,7 @@ def row_of(tx: Transaction, name: str, bundle: Bundle) -> dict[str, Any]:
 
 
 def insert(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
-        tx.connection.execute(sa.insert(bundles), list(rows))
+    bulk.insert(tx, bundles, rows)
 
 
 def get(tx: Transaction, asked: str) -> Stored:
@@ -252,24 +253,35 @@ def due_ids(
     `lock`: they are the caller's until its transaction ends, and those of others are left out.
     """
     found: list[str] = []
+    query = _due(of_run=run is not None, some=ids is not None, of_rules=rules is not None, lock=lock)
+    bound: dict[str, Any] = {"the_source": source, "now": tx.now, "the_run": run}
+    bound |= {"the_ids": sorted(ids or ()), "the_rules": sorted(rules or ())}
     for state in (BundleState.RETRY_WAIT, BundleState.APPROVED):
-        query = sa.select(bundles.c.id).where(bundles.c.source == source, *_is_due(tx, (state.value,)))
-        if run is not None:
-            query = query.where(bundles.c.run == run)
-        if ids is not None:
-            query = query.where(bundles.c.id.in_(list(ids)))
-        if rules is not None:
-            query = query.where(bundles.c.rule.in_(list(rules)))
-        query = query.order_by(bundles.c.next_at, bundles.c.id).limit(limit - len(found))
-        if lock:
-            query = query.with_for_update(skip_locked=True)
         if len(found) < limit:
-            found += tx.connection.execute(query).scalars()
+            more = {"the_state": state.value, "most": limit - len(found)}
+            found += tx.connection.execute(query, bound | more).scalars()
     return found
 
 
-def _is_due(tx: Transaction, states: tuple[str, ...] = _DUE) -> list[sa.ColumnElement[bool]]:
-    return [bundles.c.state.in_(states), bundles.c.next_at <= tx.now]
+@functools.cache
+def _due(*, of_run: bool, some: bool, of_rules: bool, lock: bool) -> sa.Select[Any]:
+    query = sa.select(bundles.c.id).where(
+        bundles.c.state == sa.bindparam("the_state"),
+        bundles.c.source == sa.bindparam("the_source"),
+        bundles.c.next_at <= sa.bindparam("now", type_=bundles.c.next_at.type),
+    )
+    if of_run:
+        query = query.where(bundles.c.run == sa.bindparam("the_run"))
+    if some:
+        query = query.where(bulk.one_of(bundles.c.id, "the_ids"))
+    if of_rules:
+        query = query.where(bulk.one_of(bundles.c.rule, "the_rules"))
+    query = query.order_by(bundles.c.next_at, bundles.c.id).limit(sa.bindparam("most"))
+    return query.with_for_update(skip_locked=True) if lock else query
+
+
+def _is_due(tx: Transaction) -> list[sa.ColumnElement[bool]]:
+    return [bundles.c.state.in_(_DUE), bundles.c.next_at <= tx.now]
 
 
 def due_of(tx: Transaction, source: str) -> list[tuple[str, str]]:
