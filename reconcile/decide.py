@@ -65,9 +65,11 @@ class NothingProposed(FindingError):
     """Nothing is planned for the finding, so there is nothing to approve or to reject."""
 
     def __init__(self, finding: Finding) -> None:
+        settled = finding.state in (State.DISMISSED, State.UNDONE)
+        command, what = ("reopen", "opens it again") if settled else ("plan", "shows what could be done")
         super().__init__(
             f"There is no plan for {finding.id} ({_standing(finding)}), so there is nothing to decide about. "
-            f"`reconcile plan {finding.id}` shows what could be done"
+            f"`reconcile {command} {finding.id}` {what}"
         )
 
 
@@ -142,13 +144,15 @@ def snooze(
 
 
 def reopen(store: Store, asked: str, *, actor: str, note: str | None = None) -> Decision:
-    """Take back a dismissal or a snooze: the finding is open, and what the dismissal settled is open again."""
+    """Take back a dismissal, a snooze or what an undo settled: the finding is open, and so are its records again."""
     with store.begin() as tx:
         finding = lock(tx, name_of(tx, asked))
         if finding.state is State.OPEN:
             return Decision(finding, changed=False, sentence=f"{finding.id} is open already; nothing was changed.")
         _check(finding, Event.UNDONE, "reopened")
         said = {}
+        if finding.state is State.UNDONE:
+            finding_memory.settle(tx, finding.id, None)
         if finding.state is State.DISMISSED:
             said["pairs"] = tx.connection.execute(sa.delete(not_same).where(not_same.c.finding == finding.id)).rowcount
             finding_memory.settle(tx, finding.id, None)

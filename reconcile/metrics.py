@@ -17,15 +17,19 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from reconcile import delivery, pauses
+from reconcile import breaker, delivery, pauses
+from reconcile.clean.carrier import Tally
+from reconcile.clean.execute import How
 from reconcile.clock import held as clock_is_held
 from reconcile.config.settings import Project
+from reconcile.findings.operations import OVER, BundleState
 from reconcile.slots import run_id
 from reconcile.store import Store, StoreError, Transaction, successes
+from reconcile.store import bundles as stored_bundles
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
 from reconcile.store.slots import SlotRow
-from reconcile.store.tables import findings, outbox, run_rules, slots, troubles
+from reconcile.store.tables import findings, outbox, run_rules, slots, targets, troubles
 from reconcile.workers import CLAIM
 from rules.models import Severity
 
@@ -78,6 +82,9 @@ class Metrics:
         )
         self._retries = self._counter("retries", "Runs and messages that are to be tried again, by why.", "class")
         self._messages = self._counter("messages", "Messages sent, or given up.", "channel", "status")
+        self._operations = self._counter(
+            "operations", "Cleanings that this process carried out, by outcome.", "outcome"
+        )
         ProcessCollector(registry=self.registry)
         self.registry.register(_Process(here))
         self.registry.register(_State(store, project, clock))
@@ -116,6 +123,14 @@ class Metrics:
             self._messages.labels(message.channel, "failed").inc()
         for why in report.retried:
             self._retries.labels(why).inc()
+
+    def carried_out(self, tally: Tally) -> None:
+        """What became of plans that this process carried out between runs."""
+        for how, number in tally.counts.items():
+            self._operations.labels(how.value).inc(number)
+        for how in (How.NOT_DONE, How.PAUSED, How.IN_DOUBT):
+            if number := tally.counts[how]:
+                self._retries.labels(f"cleaning_{how.value}").inc(number)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"reconcile_{name}", text, labels, registry=self.registry)
@@ -182,6 +197,7 @@ def _all_of_it(tx: Transaction, project: Project) -> Iterator[Metric]:
     yield from _slots(tx)
     yield from _outbox(tx)
     yield from _jobs(tx, project)
+    yield from _cleanings(tx)
     count = tx.connection.execute(sa.select(sa.func.count()).select_from(troubles)).scalar_one()
     yield _gauge("troubles", "Troubles with Reconcile itself that go on.", count)
     yield _gauge("clock_held", "1 while a jump of the clock waits for a person.", int(clock_is_held(tx) is not None))
@@ -226,6 +242,20 @@ def _outbox(tx: Transaction) -> Iterator[Metric]:
     yield metric
     oldest = min((found[status][1] for status in _WAITING if status in found), default=None)
     yield _gauge("outbox_age_seconds", "How long the message that waits longest has waited.", _age(tx, oldest))
+
+
+def _cleanings(tx: Transaction) -> Iterator[Metric]:
+    plans = _labelled("plans", "Plans for cleaning, by state; those that are over are left out.", "status")
+    found = stored_bundles.counts(tx)
+    for state in BundleState:
+        if state not in OVER:
+            plans.add_metric([state.value], found.get(state, 0))
+    yield plans
+    broken = _labelled("breaker_open", "1 while nothing is sent to a source because it does not answer.", "source")
+    stopped = {one.target for one in breaker.all_open(tx)}
+    for identity, source in tx.connection.execute(sa.select(targets.c.identity, targets.c.source)).tuples():
+        broken.add_metric([source], int(identity in stopped))
+    yield broken
 
 
 def _jobs(tx: Transaction, project: Project) -> Iterator[Metric]:

@@ -51,7 +51,7 @@ def move(tx: Transaction, moves: Iterable[Move], *, by: str, run: str | None = N
             payloads[one.finding] |= _said(rows[one.finding], one)
             body = {"finding": one.finding, "rule": rows[one.finding].rule, "from": was.value, "to": to.value}
             body |= {"records": rows[one.finding].records, "version": versions[one.finding]}
-            optional = {"run": run, "bundle": one.bundle, "why": one.why}
+            optional = {"run": run, "plan": one.bundle, "why": one.why}
             audit.append(tx, by, one.event.value, one.finding, body | {k: v for k, v in optional.items() if v})
             done.append(one)
         changed = dict.fromkeys(one.finding for one in done)

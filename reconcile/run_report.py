@@ -14,6 +14,8 @@ from reconcile.slots import slot_text
 from rules.models import Severity
 from rules.rule import Rule
 
+_OPEN = ("open", "awaiting_approval", "stale", "failed", "quarantined")
+
 
 def outcome_json(rule: Rule, found: Detected, outcome: RuleOutcome) -> dict[str, Any]:
     """One rule's part of the report: which engine, what it read, what it left out, what it found."""
@@ -96,9 +98,14 @@ class RunReport:
         """Something could not be checked or told."""
         return self.status == "failed" or bool(self.undelivered)
 
+    @property
+    def refused(self) -> bool:
+        """Something was not cleaned for safety: a limit, a change of the data, another owner."""
+        return any(rule.get("cleaning", {}).get("refused") for rule in self.rules)
+
     def has_open(self, severity: Severity) -> bool:
         """Whether a finding at or above that severity is open."""
-        return any(f["status"] == "open" and Severity[f["severity"]] >= severity for f in self.findings)
+        return any(f["status"] in _OPEN and Severity[f["severity"]] >= severity for f in self.findings)
 
     def to_json(self) -> dict[str, Any]:
         optional = {

@@ -37,10 +37,17 @@ _LAST_WORDS = 3.0
 """Seconds beyond the grace for writing down what was stopped; a state that does not answer then hears it from no one,
 and finds the runs' processes dead."""
 _SILENCE = 60.0
-_OUTSIDE = {"deliver": 900.0, "watch": 900.0, "care": 900.0, "anchor": 900.0}
+_OUTSIDE = {"deliver": 900.0, "clean": 900.0, "watch": 900.0, "care": 900.0, "anchor": 900.0}
 """Seconds a duty may be late before this process counts as ill; more where it works with what is not ours."""
 
 log = structlog.get_logger("reconcile")
+
+
+class Leaving(Exception):
+    """The server was told to stop; what is left is carried out by the next one."""
+
+    def __init__(self) -> None:
+        super().__init__("It was told to stop; what is approved is carried out later")
 
 
 class StateMoved(Exception):
@@ -70,6 +77,7 @@ class Server:
     _states: triggers.States = field(default_factory=dict)
     _problems: dict[str, str] = field(default_factory=dict)
     _reopening: threading.Lock = field(default_factory=threading.Lock)
+    _leaving: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         self._file = config.load(self.path, self.environ)
@@ -112,6 +120,19 @@ class Server:
             log.info("message.sent", channel=message.channel, message=message.message, job=message.job)
         for message in report.failed:
             log.warning("message.failed", channel=message.channel, message=message.message, why=message.problem)
+
+    def clean(self) -> None:
+        """Carry out what people approved and what is due to be tried again, between runs."""
+        tally = self.application.clean_due(self._stay)
+        if tally is not None:
+            self.metrics.carried_out(tally)
+            counts = {how.value: number for how, number in tally.counts.items()}
+            log.info("cleaning.carried_out", **counts, why=tally.reasons or None)
+
+    def _stay(self) -> None:
+        """Between two batches: what is in hand was written down, and nothing more is taken once it has to stop."""
+        if self._leaving.is_set():
+            raise Leaving
 
     def reload(self) -> None:
         """Take up what the file says now (a setting, an included file, a secret that was renewed), or what a person
@@ -176,7 +197,8 @@ class Server:
     def start(self) -> None:
         """Begin to serve; returns at once."""
         warm_up(traces.MODULES if traces.wanted(self.project.traces, self.environ) else ())
-        duties: list[tuple[float, Callable[[], None]]] = [(0.2, self.work), (1.0, self.deliver), (5.0, self.reload)]
+        duties: list[tuple[float, Callable[[], None]]] = [(0.2, self.work), (1.0, self.deliver), (1.0, self.clean)]
+        duties.append((5.0, self.reload))
         if not self.worker:
             duties += [(0.5, self.schedule), (2.0, self.watch), (60.0, self.care), (60.0, self.anchor)]
         for seconds, duty in duties:
@@ -197,6 +219,7 @@ class Server:
         `at_once`, set while this waits, ends what is under way. What was finished is kept either way.
         """
         log.info("serve.stopping", running=self.workers.busy)
+        self._leaving.set()
         grace = self.project.grace_stop.total_seconds()
         begin, told = clock(), False
         self.alarm.stop(patience=grace / 2)
@@ -222,6 +245,8 @@ class Server:
         def tick() -> None:
             try:
                 duty()
+            except Leaving:
+                return
             except StoreReplaced as error:
                 self._tell(duty.__name__, error)
                 self._reopen()

@@ -43,6 +43,8 @@ BATCH = 250
 """Plans that are carried out together, where there are so many."""
 ASK_AGAIN = dt.timedelta(seconds=30)
 """When a target that could not say what became of a plan is asked again."""
+STAND_BACK = dt.timedelta(minutes=5)
+"""When a plan is looked at again that limits, or another plan with its records, do not let through."""
 AS_IT_STANDS = "A constraint of the target forbids it"
 """How the reason begins of a plan that is made anew because of a constraint; the second time people are asked."""
 
@@ -165,6 +167,7 @@ class _Carrier:
         self._digests: dict[str, str] = {}
         self._stamps: dict[str, str] = {}
         self._rules: set[str] = set()
+        self._targets: set[str] = set()
         self._probe: breaker.Probe | None = None
 
     def through(self) -> Tally:
@@ -185,9 +188,21 @@ class _Carrier:
         return self.tally
 
     def _has_work(self) -> bool:
+        """Whether there is anything to do that nothing stands in the way of; a target that is away is not asked."""
         with self.tools.store.read() as tx:
-            due = any(self._wants(rule) for rule, _ in stored.due_of(tx, self.source))
-            return due or bool(effects.abandoned(tx, self.source)) or _doubtful(tx, self.source)
+            due = [(rule, target) for rule, _, target in stored.due_of(tx, self.source) if self._wants(rule)]
+            self._targets = {target for _, target in due}
+            rules = [rule for rule in {rule for rule, _ in due} if not self._is_closed(tx, rule)]
+            away = [target for target in self._targets if self._is_away(tx, target)]
+            left = bool(effects.abandoned(tx, self.source)) or _doubtful(tx, self.source)
+        return left or bool(rules and len(away) < len(self._targets))
+
+    def _is_away(self, tx: Transaction, target: str) -> bool:
+        found = breaker.status(tx, target)
+        if found is None or found.state == breaker.CLOSED or (found.probe_at is not None and found.probe_at <= tx.now):
+            return False
+        self.tally.because(f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, target)}")
+        return True
 
     def _enter(self, target: Target) -> None:
         self.identity = target.identity()
@@ -199,9 +214,9 @@ class _Carrier:
     def _broke(self, error: ConnectorError) -> None:
         """The target does not answer, and nothing was begun: the plans wait as they are."""
         self.tally.because(str(error))
-        if self.identity:
-            with self.tools.store.begin() as tx:
-                breaker.broke(tx, self.identity, str(error), probe=self._probe)
+        with self.tools.store.begin() as tx:
+            for target in {self.identity} if self.identity else self._targets:
+                breaker.broke(tx, target, str(error), probe=self._probe)
 
     # What others left
 
@@ -235,7 +250,7 @@ class _Carrier:
     def _look(self, target: Target) -> bool:
         """What there is to do, and how the tables are that it is about: whether there is anything."""
         with self.tools.store.read() as tx:
-            due = [(rule, of) for rule, of in stored.due_of(tx, self.source) if self._wants(rule)]
+            due = [(rule, of) for rule, of, _ in stored.due_of(tx, self.source) if self._wants(rule)]
         datasets = self.tools.terms.project.datasets
         for _, name in due:
             if name not in self._digests and name in datasets:
@@ -336,7 +351,7 @@ class _Carrier:
         """Records that another plan has in hand are waited for; then the rows show whether the plan still holds."""
         ours = {one.id for one in held.taken}
         for one, conflict in held.waiting:
-            soon = tx.now if conflict.other in ours else tx.now + ASK_AGAIN
+            soon = tx.now if conflict.other in ours else tx.now + STAND_BACK
             effects.released(tx, [one], str(conflict), next_at=soon)
             self.tally.because(str(conflict))
 
@@ -388,7 +403,7 @@ class _Carrier:
                 both = budgets.Both(caps, caps_of_source)
                 budgets.reserve_many(tx, uses, rule=rule, target=self.identity, run=run, caps=both)
             except budgets.OverLimit as error:
-                effects.released(tx, some, str(error))
+                effects.released(tx, some, str(error), next_at=tx.now + STAND_BACK)
                 self._rules.discard(rule)
                 self.tally.because(str(error), refused=True)
             else:

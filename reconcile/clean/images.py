@@ -63,8 +63,12 @@ def done(bundle: Bundle, before: Mapping[RowName, Row], after: Mapping[RowName, 
         if change.is_guard:
             continue
         was, is_ = before.get(change.row), after.get(name_after(change))
-        images.append(Image(change, was and dict(was.cells), is_ and dict(is_.cells)))
+        images.append(Image(change, _of(was), _of(is_)))
     return tuple(images)
+
+
+def _of(row: Row | None) -> Cells | None:
+    return None if row is None else dict(row.cells)
 
 
 def expected(bundle: Bundle) -> Images:

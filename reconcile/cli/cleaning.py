@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.clean.desk import Answer, Desk
     from reconcile.clean.undo import Undone
+    from reconcile.effects import Verdict
 
 Finding = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
 Plan = Annotated[
@@ -168,7 +169,8 @@ def quarantine(
     from reconcile.cli.opening import load
 
     out = Output(json, quiet, no_color)
-    said = [how for how, is_said in (("done", done), ("not_done", not_done), ("abandon", abandon)) if is_said]
+    choices: tuple[tuple[Verdict, bool], ...] = (("done", done), ("not_done", not_done), ("abandon", abandon))
+    said = [how for how, is_said in choices if is_said]
     if asked is None and not said:
         with load(config) as application:
             _list(out, _desk(application))

@@ -70,9 +70,9 @@ def _only_json_on_standard_output(*, json: bool) -> contextlib.AbstractContextMa
 
 
 def _code(report: RunReport, severity: Any) -> int:
-    if report.failed:
-        return exits.FAILED
-    return exits.FOUND if severity is not None and report.has_open(severity) else exits.DONE
+    found = exits.FOUND if severity is not None and report.has_open(severity) else exits.DONE
+    failed = exits.FAILED if report.failed else exits.DONE
+    return exits.first_that_applies(exits.REFUSED if report.refused else exits.DONE, failed, found)
 
 
 @contextlib.contextmanager
@@ -132,8 +132,7 @@ def show(report: RunReport, out: Output) -> None:
     for why, names in _failures(report).items():
         out.say(f"could not check {', '.join(names)}: {why}")
     for rule in report.rules:
-        for one in rule.get("skipped", ()):
-            out.note(f"{rule['rule']}: {_left_out(one)}")
+        _details(rule, report, out)
     for channel in report.sent:
         out.say(f"told {channel}")
     for sentence in report.undelivered:
@@ -142,6 +141,29 @@ def show(report: RunReport, out: Output) -> None:
         out.note(report.watchdog)
     if any(rule.get("groups") for rule in report.rules) and report.status != "dry_run":
         out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
+
+
+def _details(rule: Mapping[str, Any], report: RunReport, out: Output) -> None:
+    for sentence in _cleaning(rule, report):
+        out.say(sentence)
+    for one in rule.get("skipped", ()):
+        out.note(f"{rule['rule']}: {_left_out(one)}")
+
+
+def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
+    """What was done about a rule's findings, what waits for people, and why the rest was left."""
+    said = rule.get("cleaning", {})
+    words = {"cleaned": "cleaned", "proposed": "proposed", "stale": "left alone, records changed"}
+    words |= {"waiting": "waiting", "failed": "failed", "quarantined": "in quarantine"}
+    facts = [f"{said[name]:,} {word}" for name, word in words.items() if said.get(name)]
+    if facts:
+        undo = f"; take it back: reconcile undo --run {report.run}" if said.get("cleaned") else ""
+        look = "; look: reconcile plan" if said.get("proposed") else ""
+        yield f"{rule['rule']}: {', '.join(facts)}{undo}{look}"
+    for why, number in said.get("not_planned", {}).items():
+        yield f"{rule['rule']}: {number:,} not planned: {why}"
+    for why in (*([said["stopped"]] if said.get("stopped") else []), *said.get("reasons", ())):
+        yield f"{rule['rule']}: {why}"
 
 
 def _failures(report: RunReport) -> Mapping[str, list[str]]:

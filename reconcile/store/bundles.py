@@ -284,9 +284,10 @@ def _is_due(tx: Transaction) -> list[sa.ColumnElement[bool]]:
     return [bundles.c.state.in_(_DUE), bundles.c.next_at <= tx.now]
 
 
-def due_of(tx: Transaction, source: str) -> list[tuple[str, str]]:
-    """Rules and datasets that have plans in this source which may be claimed now."""
-    query = sa.select(bundles.c.rule, bundles.c.dataset).where(bundles.c.source == source, *_is_due(tx))
+def due_of(tx: Transaction, source: str) -> list[tuple[str, str, str]]:
+    """Rules, datasets and targets that have plans in this source which may be claimed now."""
+    which = (bundles.c.rule, bundles.c.dataset, bundles.c.target)
+    query = sa.select(*which).where(bundles.c.source == source, *_is_due(tx))
     return list(tx.connection.execute(query.distinct().order_by(bundles.c.rule)).tuples())
 
 
