@@ -144,7 +144,7 @@ def entries(
         query = query.where(log.c.subject == subject_of(tx.store, subject))
     if since is not None:
         query = query.where(log.c.at >= since)
-    for row in tx.connection.execution_options(yield_per=_BATCH).execute(query):
+    for row in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
         yield Entry(row.seq, row.at, row.actor, row.event, row.subject, row.body, row.head)
 
 
@@ -193,7 +193,7 @@ def follow(tx: Transaction, chain: Chain) -> Iterator[tuple[Row, dict[str, Any] 
 
 def rows(tx: Transaction) -> Iterator[Row]:
     """Every entry as the very text that was hashed, oldest first, streamed; then what its body is filed under."""
-    found = tx.connection.execution_options(yield_per=_BATCH).execute(_CHAIN)
+    found = tx.connection.execute(_CHAIN.execution_options(yield_per=_BATCH))
     for some in found.partitions(_BATCH):
         yield from map(tuple, some)
 

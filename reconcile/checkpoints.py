@@ -58,7 +58,7 @@ def get(tx: Transaction, seq: int) -> Mark | None:
 
 def all_of(tx: Transaction) -> Iterator[Mark]:
     """Every checkpoint as it stands, oldest first, streamed."""
-    found = tx.connection.execution_options(yield_per=_BATCH).execute(sa.select(_raw).order_by(_raw.c.seq))
+    found = tx.connection.execute(sa.select(_raw).order_by(_raw.c.seq).execution_options(yield_per=_BATCH))
     for row in found.mappings():
         yield _mark(tx.store, row)
 

@@ -99,7 +99,7 @@ def named(tx: Transaction, dataset: str, typed: Sequence[str]) -> str:
     mine, of = tables.finding_members.c, tables.findings.c
     joined = sa.join(tables.finding_members, tables.findings, of.id == mine.finding)
     query = sa.select(mine.record).select_from(joined).where(of.dataset == dataset).distinct()
-    for record in tx.connection.execution_options(yield_per=_BATCH).execute(query).scalars():
+    for record in tx.connection.execute(query.execution_options(yield_per=_BATCH)).scalars():
         if [str(public(part)) for part in id_of(record)] == list(typed):
             return str(record)
     return record_of(tuple(typed))
@@ -126,7 +126,7 @@ def erase(
 def standing(tx: Transaction) -> list[dict[str, Any]]:
     """Every erasure there was, as `again` takes it."""
     mine = tables.erasures
-    return [dict(row) for row in tx.connection.execute(sa.select(mine).order_by(mine.c.at, mine.c.id)).mappings()]
+    return [dict(row) for row in tx.connection.execute(sa.select(mine).order_by(mine.c.seq)).mappings()]
 
 
 def again(tx: Transaction, before: Sequence[Mapping[str, Any]]) -> list[Erased]:
@@ -394,7 +394,7 @@ class _Work:
     # Statements
 
     def _rows(self, query: sa.Select[Any]) -> Iterator[Any]:
-        return iter(self.tx.connection.execution_options(yield_per=_BATCH).execute(query))
+        return iter(self.tx.connection.execute(query.execution_options(yield_per=_BATCH)))
 
     def _of_findings(self, query: sa.Select[Any], column: sa.ColumnElement[str]) -> Iterator[Any]:
         names = sorted(self._findings)

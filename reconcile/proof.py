@@ -135,7 +135,7 @@ def _lost(tx: Transaction, name: str, until: int, marks: Marks) -> Iterator[Prob
     held = {seq for _, seq in marks.heads[_called(name)]}
     mine = tables.anchors.c
     wrote = sa.select(mine.seq).where(mine.anchor == name, mine.status == "written", mine.seq <= until)
-    for seq in tx.connection.execution_options(yield_per=_BATCH).execute(wrote.order_by(mine.seq)).scalars():
+    for seq in tx.connection.execute(wrote.order_by(mine.seq).execution_options(yield_per=_BATCH)).scalars():
         if seq not in held:
             yield Problem(seq, f"{_called(name)} took the head of this entry, and does not hold it any more")
             return
@@ -234,7 +234,7 @@ def _moves(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[int,
 
 def _standing(tx: Transaction) -> Iterator[tuple[Thing, str]]:
     for kind, table in (("finding", tables.findings), ("bundle", tables.bundles)):
-        rows = tx.connection.execution_options(yield_per=_BATCH).execute(sa.select(table.c.id, table.c.state))
+        rows = tx.connection.execute(sa.select(table.c.id, table.c.state).execution_options(yield_per=_BATCH))
         for name, state in rows:
             yield (kind, name), state
 
@@ -278,7 +278,7 @@ def _last_entry(tx: Transaction, bundle: str) -> int | None:
 def _backwards(tx: Transaction) -> Iterator[tuple[Any, dict[str, Any]]]:
     log, bodies = tables.audit, tables.audit_bodies
     query = sa.select(log.c.seq, log.c.event, bodies.c.body).join(bodies, bodies.c.seq == log.c.seq)
-    for row in tx.connection.execution_options(yield_per=_BATCH).execute(query.order_by(log.c.seq.desc())):
+    for row in tx.connection.execute(query.order_by(log.c.seq.desc()).execution_options(yield_per=_BATCH)):
         yield row, row.body
 
 

@@ -1,0 +1,362 @@
+"""Erasing: nothing of the person is left anywhere in the state, what was decided stands, and the log says what went."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from filled_support import stored
+from findings_support import KEY, NOON, World, group
+
+from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
+from reconcile import audit, backup, decide, erasure, outbox, proof, restore
+from reconcile.erasure import ErasureWaits, Wanted
+from reconcile.findings.identity import record_of
+from reconcile.findings.states import State
+from reconcile.store import Store, tables
+
+SQLITE = "sqlite:///state.db"
+ANN = "Zoë.Ann@example.org"
+BOB = "bob@example.org"
+LEFT = "ann@example.org"
+"""What would be left of her, however JSON writes the ë."""
+
+
+@pytest.fixture
+def url(request: pytest.FixtureRequest) -> str:
+    wanted = getattr(request, "param", "sqlite")
+    return SQLITE if wanted == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
+BOTH = pytest.mark.parametrize("url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.server)], indirect=True)
+
+
+@pytest.fixture
+def world(url: str, tmp_path: Path) -> Iterator[World]:
+    """Ann's two records in one finding and Bob's in another, both dismissed, noted and told."""
+    world = World.at(url, tmp_path)
+    world.run(group(ANN, 1, 2), group(BOB, 3, 4))
+    for finding in world.all():
+        decide.dismiss(world.store, finding.id, actor="eve", note=f"I asked {finding.key['order']}")
+    with world.store.begin() as tx:
+        audit.append(tx, "eve", "note", "x", {"text": f"mail to {ANN} came back"})
+    yield world
+    world.store.close()
+
+
+def held(url: str, root: Path) -> str:
+    """Everything the state holds, as text."""
+    return repr(stored(url, root)).casefold()
+
+
+def name(number: int) -> str:
+    return record_of((number,))
+
+
+def by_value(world: World, value: str = ANN) -> erasure.Erased:
+    wanted = erasure.of_value(world.store, "charges", "order", value)
+    return erasure.erase(world.store, wanted, texts=(value,), actor="dpo")
+
+
+def by_record(world: World, number: int) -> erasure.Erased:
+    wanted = erasure.of_record(world.store, "charges", name(number), ("order",))
+    return erasure.erase(world.store, wanted, actor="dpo")
+
+
+def ids_of(world: World, value: str) -> str:
+    [finding] = [one.id for one in world.all() if one.key.get("order") == value]
+    return finding
+
+
+# What is left
+
+
+@BOTH
+def test_nothing_of_a_value_is_left_and_nothing_else_is_touched(world: World, url: str, tmp_path: Path) -> None:
+    bob = ids_of(world, BOB)
+    before = world.get(bob)
+
+    done = by_value(world)
+
+    assert LEFT not in held(url, tmp_path)
+    assert world.get(bob) == before
+    assert done.reached == {"entries": 2, "findings": 1, "judgements": 1, "records": 2}
+
+
+def test_nothing_of_a_record_is_left(world: World, url: str, tmp_path: Path) -> None:
+    done = by_record(world, 1)
+
+    assert LEFT not in held(url, tmp_path)
+    with world.store.read() as tx:
+        records = set(tx.connection.execute(sa.select(tables.finding_members.c.record)).scalars())
+    assert name(1) not in records
+    assert name(2) in records
+    assert done.reached["records"] == 1
+
+
+@pytest.mark.parametrize("written", [ANN.upper(), f"  {ANN} ", ANN])
+def test_a_value_is_found_however_it_is_written(written: str, world: World) -> None:
+    wanted = erasure.of_value(world.store, "charges", "order", written)
+
+    assert erasure.erase(world.store, wanted).reached["records"] == 2
+
+
+def test_what_was_decided_still_stands_and_the_finding_can_be_shown(world: World) -> None:
+    ann = ids_of(world, ANN)
+
+    by_value(world)
+
+    finding = world.get(ann)
+    assert (finding.state, finding.key, finding.note, finding.records) == (State.DISMISSED, {}, None, 2)
+    assert all(str(member.id[0]).startswith("erased:") for member in finding.members)
+
+
+def test_erasing_again_finds_nothing(world: World) -> None:
+    by_value(world)
+
+    assert not by_value(world).anything
+
+
+def test_another_dataset_with_the_same_id_is_not_touched(world: World, url: str, tmp_path: Path) -> None:
+    wanted = erasure.of_record(world.store, "refunds", name(1), ("order",))
+
+    assert not erasure.erase(world.store, wanted).anything
+    assert LEFT in held(url, tmp_path)
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(world: World, url: str, tmp_path: Path) -> None:
+    wanted = erasure.of_value(world.store, "charges", "order", ANN)
+    before = stored(url, tmp_path)
+
+    planned = erasure.erase(world.store, wanted, texts=(ANN,), dry_run=True)
+
+    assert stored(url, tmp_path) == before
+    assert planned.reached == by_value(world).reached
+
+
+def test_a_run_goes_on_after_an_erasure(world: World) -> None:
+    """The source still has the records: they are found anew, which is said in the docs; the erased finding stays."""
+    ann = ids_of(world, ANN)
+    by_value(world)
+
+    world.run(group(ANN, 1, 2), group(BOB, 3, 4))
+
+    assert world.get(ann).state is State.DISMISSED
+    assert len(world.all()) == 3
+
+
+# The log
+
+
+@BOTH
+def test_the_log_names_the_entries_whose_bodies_went_and_is_proven(world: World, url: str) -> None:
+    by_value(world)
+
+    with world.store.read() as tx:
+        *before, last = audit.entries(tx)
+    gone = [one.seq for one in before if one.body is None]
+    assert (last.event, last.actor, [one["seq"] for one in last.body["entries"]]) == ("erasure.made", "dpo", gone)
+    assert len(gone) == 2
+    assert proof.prove(world.store, {}).problem is None
+
+
+def test_a_body_that_is_missing_without_an_erasure_is_tampering(world: World) -> None:
+    with world.store.begin() as tx:
+        tx.connection.execute(sa.delete(tables.audit_bodies).where(tables.audit_bodies.c.seq == 2))
+
+    problem = proof.prove(world.store, {}).problem
+
+    assert problem is not None
+    assert (problem.seq, problem.sentence) == (2, "the entry's body is missing, and no erasure names it")
+
+
+def test_a_body_that_came_back_after_its_erasure_is_named(world: World) -> None:
+    with world.store.read() as tx:
+        kept = [dict(row) for row in tx.connection.execute(sa.select(audit._raw_bodies)).mappings()]
+    by_value(world)
+    with world.store.begin() as tx:
+        there = set(tx.connection.execute(sa.select(tables.audit_bodies.c.seq)).scalars())
+        [first, *_] = [row for row in kept if row["seq"] not in there]
+        tx.connection.execute(sa.insert(audit._raw_bodies), [first])
+
+    problem = proof.prove(world.store, {}).problem
+
+    assert problem is not None
+    assert (problem.seq, "though it was erased" in problem.sentence) == (first["seq"], True)
+
+
+def test_a_state_changed_after_an_erasure_is_still_named(world: World) -> None:
+    """The erasure's entry goes on saying which state the erased entries told of."""
+    ann = ids_of(world, ANN)
+    by_value(world)
+    with world.store.begin() as tx:
+        tx.connection.execute(sa.update(tables.findings).where(tables.findings.c.id == ann).values(state="open"))
+
+    problem = proof.prove(world.store, {}).problem
+
+    assert problem is not None
+    assert f"{ann} is open, and the last entry about it says dismissed" in problem.sentence
+
+
+def test_what_was_erased_is_remembered_without_being_said(world: World, url: str, tmp_path: Path) -> None:
+    done = by_value(world)
+
+    [row] = stored(url, tmp_path)["erasures"]
+    with world.store.read() as tx:
+        [entry] = audit.entries(tx, subject=f"erasure:{done.id}")
+    assert (row["id"], row["by"], row["seq"]) == (done.id, "dpo", entry.seq)
+    assert "ann" not in row["subjects"].replace("erasure", "")
+
+
+# Messages
+
+
+def _notice(message: str, finding: str, value: str, **more: Any) -> Notice:
+    shown = GroupNotice(finding, "new", {"order": value}, "1", ("2",), 2, {}, None, None, (), None)
+    fixed = {"rule": "double-charge", "kind": "duplicates", "severity": "high", "dataset": "charges", "new": 1}
+    counts = {"grown": 0, "reopened": 0, "known": 0, "resolved": 0, "records": 1, "money": {}, "first_run": False}
+    rule = RuleNotice(**fixed, **counts, owner=None, runbook=None, why=None, trend=None, largest=(shown,), skipped=())
+    failure = FailureNotice("source shop", f"said no to {value}", NOON, ended=False)
+    return Notice(
+        message, "nightly", None, NOON, rules=(rule,), failures=(failure,), created=NOON, timezone="UTC", **more
+    )
+
+
+@BOTH
+def test_messages_lose_what_they_told_of_the_person_and_those_that_wait_can_still_be_sent(
+    world: World, url: str, tmp_path: Path
+) -> None:
+    ann, bob = ids_of(world, ANN), ids_of(world, BOB)
+    with world.store.begin() as tx:
+        for message, finding, value in (("m-w", ann, ANN), ("m-s", ann, ANN), ("m-b", bob, BOB)):
+            outbox.enqueue(tx, "finance", _notice(message, finding, value))
+        sent = sa.update(tables.outbox).where(tables.outbox.c.message == "m-s")
+        tx.connection.execute(sent.values(status="sent", sent_at=NOON))
+
+    done = by_value(world)
+
+    with world.store.read() as tx:
+        rows = {row.message: row.notice for row in tx.connection.execute(sa.select(tables.outbox))}
+    waiting = outbox.notice_of(rows["m-w"])
+    assert done.reached["messages"] == 2
+    assert ANN not in repr(rows)
+    assert (waiting.rules[0].largest[0].keeper, waiting.rules[0].new) == ("•••", 1)
+    assert list(rows["m-s"]) == ["blanked"]
+    assert outbox.notice_of(rows["m-b"]) == _notice("m-b", bob, BOB)
+
+
+# Plans
+
+
+def _plan(world: World, finding: str, state: str) -> str:
+    row: dict[str, Any] = {"id": f"B-{state}", "finding": finding, "rule": "double-charge", "dataset": "charges"}
+    row |= {"source": "shop", "target": "t", "action": "delete", "release": "r1", "plan_hash": "h", "state": state}
+    row |= {"content": ANN, "outcome": ANN, "summary": {"email": ANN}, "records": 1, "rows": 1, "money": {}}
+    row |= {"reversible": "yes", "policy": "required", "proposed_by": "reconcile", "fence": 0, "attempts": 0}
+    row |= dict.fromkeys(("created_at", "lease_until", "next_at"), world.now)
+    approval = {
+        "bundle": row["id"],
+        "by": "eve",
+        "decision": "approved",
+        "plan_hash": "h",
+        "at": world.now,
+        "note": ANN,
+    }
+    with world.store.begin() as tx:
+        tx.connection.execute(sa.insert(tables.bundles).values(row))
+        tx.connection.execute(sa.insert(tables.approvals).values(approval))
+        body = {"bundle": row["id"], "from": None, "to": state}
+        audit.append(tx, "reconcile", "bundle.proposed", row["id"], body)
+    return str(row["id"])
+
+
+@pytest.mark.parametrize("state", ["succeeded", "failed", "skipped", "compensated"])
+def test_images_of_what_was_done_go_and_the_plan_stands(state: str, world: World, url: str, tmp_path: Path) -> None:
+    plan = _plan(world, ids_of(world, ANN), state)
+
+    done = by_value(world)
+
+    [row] = stored(url, tmp_path)["bundles"]
+    assert (row["id"], row["state"], row["content"], row["outcome"]) == (plan, state, None, None)
+    assert done.reached["plans"] == 1
+    assert LEFT not in held(url, tmp_path)
+    assert proof.prove(world.store, {}).problem is None
+
+
+@pytest.mark.parametrize("state", ["awaiting_approval", "approved", "sent", "ambiguous", "quarantined", "compensating"])
+def test_nothing_is_erased_while_a_cleaning_needs_it(state: str, world: World, url: str, tmp_path: Path) -> None:
+    plan = _plan(world, ids_of(world, ANN), state)
+    before = stored(url, tmp_path)
+
+    with pytest.raises(ErasureWaits, match=plan):
+        by_value(world)
+
+    assert stored(url, tmp_path) == before
+
+
+# Restores
+
+
+@BOTH
+def test_a_restored_backup_loses_again_what_was_erased_since(world: World, url: str, tmp_path: Path) -> None:
+    file = tmp_path / "backup.db"
+    backup.make(world.store, file)
+    world.now += dt.timedelta(minutes=5)
+    first, second = by_value(world), by_record(world, 3)
+
+    done = restore.restore(world.store, file, yes=True, actor="eve")
+
+    assert done.erased_again == 2
+    assert LEFT not in held(url, tmp_path)
+    assert BOB not in held(url, tmp_path)
+    with Store.open(url, tmp_path, key=KEY) as store:
+        assert proof.prove(store, {}).problem is None
+        with store.read() as tx:
+            assert [one["id"] for one in erasure.standing(tx)] == [first.id, second.id]
+
+
+def test_a_restore_of_a_backup_made_after_the_erasure_erases_nothing_twice(
+    world: World, url: str, tmp_path: Path
+) -> None:
+    by_value(world)
+    backup.make(world.store, tmp_path / "backup.db")
+
+    done = restore.restore(world.store, tmp_path / "backup.db", yes=True, actor="eve")
+
+    assert done.erased_again == 0
+    with Store.open(url, tmp_path, key=KEY) as store:
+        assert proof.prove(store, {}).problem is None
+
+
+def test_a_cleaning_under_way_in_a_restored_backup_is_left_and_said(world: World, tmp_path: Path, url: str) -> None:
+    plan = _plan(world, ids_of(world, ANN), "sent")
+    backup.make(world.store, tmp_path / "backup.db")
+    with world.store.begin() as tx:
+        tx.connection.execute(sa.update(tables.bundles).values(state="succeeded"))
+        audit.append(tx, "reconcile", "operation.succeeded", plan, {"bundle": plan, "from": "sent", "to": "succeeded"})
+    by_value(world)
+
+    restore.restore(world.store, tmp_path / "backup.db", yes=True, actor="eve")
+
+    with Store.open(url, tmp_path, key=KEY) as store, store.read() as tx:
+        [entry] = audit.entries(tx, event="erasure")
+    assert (entry.body["again"], entry.body["left"]) == (True, [plan])
+
+
+# Names
+
+
+def test_a_person_names_a_record_as_it_is_shown(world: World) -> None:
+    with world.store.read() as tx:
+        assert erasure.named(tx, "charges", ["1"]) == name(1)
+        assert erasure.named(tx, "charges", ["unknown"]) == record_of(("unknown",))
+
+
+def test_what_is_wanted_survives_being_stored() -> None:
+    wanted = Wanted("charges", ("a",), ("b",), ("order",))
+
+    assert Wanted.of(wanted.to_json()) == wanted
