@@ -88,7 +88,7 @@ def release(tx: Transaction, bundles: Iterable[str]) -> None:
 def of(tx: Transaction, bundle: str) -> dict[str, str]:
     """The records a plan holds, and each one's role."""
     query = sa.select(holds.c.record, holds.c.role).where(holds.c.bundle == bundle).order_by(holds.c.record)
-    return dict(tx.connection.execute(query).tuples().all())
+    return dict(tx.connection.execute(query).all())
 
 
 Standing = dict[tuple[str, str], dict[str, str]]

@@ -253,7 +253,7 @@ def _cleanings(tx: Transaction) -> Iterator[Metric]:
     yield plans
     broken = _labelled("breaker_open", "1 while nothing is sent to a source because it does not answer.", "source")
     stopped = {one.target for one in breaker.all_open(tx)}
-    for identity, source in tx.connection.execute(sa.select(targets.c.identity, targets.c.source)).tuples():
+    for identity, source in tx.connection.execute(sa.select(targets.c.identity, targets.c.source)):
         broken.add_metric([source], int(identity in stopped))
     yield broken
 

@@ -218,7 +218,7 @@ def _lost(tx: Transaction, plans: Sequence[Claimed]) -> list[str]:
     """Whose fence or state is another one; an update that met them changed at least their state."""
     wanted = {one.id: one.fence for one in plans}
     query = sa.select(bundles.c.id, bundles.c.fence).where(bundles.c.id.in_(list(wanted)))
-    there = dict(tx.connection.execute(query).tuples().all())
+    there = dict(tx.connection.execute(query).all())
     lost = [name for name, fence in wanted.items() if there.get(name) != fence]
     return sorted(lost) or sorted(wanted)
 

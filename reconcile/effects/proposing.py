@@ -182,7 +182,7 @@ def _lock(tx: Transaction, names: Sequence[str]) -> tuple[dict[str, list[Claimed
         if tx.store.is_shared:
             tx.connection.execute(_STANDING.with_for_update(), some).all()
             tx.connection.execute(_FINDINGS, some).all()
-        mine: dict[str, int] = dict(tx.connection.execute(_NUMBERS, some).tuples().all())
+        mine: dict[str, int] = dict(tx.connection.execute(_NUMBERS, some).all())
         if mine:
             for row in tx.connection.execute(_STANDING, some):
                 live.setdefault(row.finding, []).append(Claimed.of(stored(tx, row)))

@@ -217,7 +217,7 @@ def counts(tx: Transaction, rule: str | None = None, run: str | None = None) -> 
 def findings_of(tx: Transaction, ids: Collection[str]) -> dict[str, str]:
     """The finding of each of these plans."""
     query = sa.select(bundles.c.id, bundles.c.finding).where(bundles.c.id.in_(list(ids)))
-    return dict(tx.connection.execute(query).tuples().all())
+    return dict(tx.connection.execute(query).all())
 
 
 def later_with(tx: Transaction, one: Stored) -> list[str]:
@@ -288,7 +288,7 @@ def due_of(tx: Transaction, source: str) -> list[tuple[str, str, str]]:
     """Rules, datasets and targets that have plans in this source which may be claimed now."""
     which = (bundles.c.rule, bundles.c.dataset, bundles.c.target)
     query = sa.select(*which).where(bundles.c.source == source, *_is_due(tx))
-    return list(tx.connection.execute(query.distinct().order_by(bundles.c.rule)).tuples())
+    return list(tx.connection.execute(query.distinct().order_by(bundles.c.rule)))
 
 
 def sources_due(tx: Transaction) -> list[str]:
