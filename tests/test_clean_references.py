@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,11 @@ from sql_support import emptied
 from connectors.target import TargetRefused
 from reconcile.clean import inverse
 from reconcile.clean.execute import How, Limits, Result, perform
-from reconcile.clean.plan import NotPlannable
+from reconcile.clean.plan import NotPlannable, soft_links
 from reconcile.config.settings import LinkEntry
 from reconcile.findings.bundle import Bundle
 from rules.kinds.duplicates import DuplicatesRule
 
-LIMITS = Limits(lambda: 20.0)
 CUSTOMERS = "create table customers (id integer primary key, email varchar(40), name varchar(40))"
 TWINS = "insert into customers values (1, 'a@x', 'Ann'), (2, 'a@x', 'Anna'), (3, 'b@x', 'Bob')"
 
@@ -44,9 +43,14 @@ class World(Shop):
     def dialect(self) -> str:
         return self.engine.dialect.name
 
-    def do_it(self, bundle: Bundle) -> Result:
+    def stamps(self) -> Mapping[str, str]:
+        """What a catalogue says, read before anything is carried out."""
         assert self.source.remembers()
-        [result] = perform(self.source, [job(bundle)], LIMITS)
+        return self.source.catalogue(self.dataset.settings, soft_links(self.dataset)).stamps
+
+    def do_it(self, bundle: Bundle, stamps: Mapping[str, str] | None = None) -> Result:
+        limits = Limits(lambda: 20.0, stamps=self.stamps() if stamps is None else stamps)
+        [result] = perform(self.source, [job(bundle)], limits)
         return result
 
     def undo(self, result: Result) -> How:
@@ -292,6 +296,125 @@ def test_a_collision_that_only_the_database_sees_is_a_conflict_and_changes_nothi
     assert postgres.rows("customers", "orders") == before
 
 
+def test_rows_that_refer_twice_are_followed_twice(shop: World) -> None:
+    shop.run(
+        CUSTOMERS,
+        "create table deals (id integer primary key, buyer integer references customers (id), "
+        "seller integer references customers (id))",
+        "insert into customers values (1, 'a@x', 'A'), (2, 'a@x', 'B'), (3, 'a@x', 'C'), (4, 'b@x', 'D')",
+        "insert into deals values (1, 2, 3), (2, 3, 2), (3, 2, 2), (4, 4, 2), (5, 1, 3)",
+    )
+
+    _, after = there_and_back(shop, "repoint", "customers", "deals")
+    assert after["deals"] == [(1, 1, 1), (2, 1, 1), (3, 1, 1), (4, 4, 1), (5, 1, 1)]
+    _, after = there_and_back(shop, "capture", "customers", "deals")
+    assert after["deals"] == []
+
+
+def test_a_column_may_be_part_of_two_references(shop: World) -> None:
+    shop.run(
+        "create table lands (c varchar(2) primary key)",
+        "create table customers (c varchar(2) not null references lands (c), n integer not null, email varchar(40), "
+        "primary key (c, n))",
+        "create table orders (id integer primary key, c varchar(2) not null references lands (c), n integer, "
+        "foreign key (c, n) references customers (c, n))",
+        "insert into lands values ('at'), ('de')",
+        "insert into customers values ('at', 1, 'a@x'), ('de', 1, 'a@x')",
+        "insert into orders values (1, 'de', 1), (2, 'at', 1)",
+    )
+    shop.id = ("c", "n")
+
+    _, after = there_and_back(shop, "repoint", "customers", "orders")
+
+    assert after["orders"] == [(1, "at", 1), (2, "at", 1)]
+
+
+def test_a_reference_that_the_database_computes_is_not_re_pointed(shop: World) -> None:
+    shop.run(
+        CUSTOMERS,
+        "create table orders (id integer primary key, raw integer, customer integer "
+        "generated always as (raw + 0) stored, foreign key (customer) references customers (id))",
+        TWINS,
+        "insert into orders (id, raw) values (1, 2), (2, 3)",
+    )
+
+    assert "The database computes `customer` of `orders`" in refused(shop, "repoint")
+    _, after = there_and_back(shop, "capture", "customers", "orders")
+    assert after["orders"] == [(2, 3, 3)]
+
+
+def test_referring_tables_and_columns_may_be_called_anything(shop: World) -> None:
+    mark = "`" if shop.dialect == "mysql" else '"'
+    table, column = f"{mark}ord er%s:x'; --{mark}", f"{mark}cu%(st)s{mark}"
+    key = f"foreign key ({column}) references customers (id) on delete cascade"
+    statements = (
+        f"create table {table} (id integer primary key, {column} integer, {key})",
+        f"insert into {table} values (1, 2), (2, 3)",
+    )
+    shop.run(CUSTOMERS, TWINS, *(one if shop.dialect == "sqlite" else one.replace("%", "%%") for one in statements))
+
+    assert there_and_back(shop, "repoint", "customers")[0].rows == 2
+    assert there_and_back(shop, "capture", "customers")[0].rows == 2
+
+
+@pytest.mark.server
+def test_tables_of_another_schema_are_followed(postgres: World) -> None:
+    postgres.run(
+        CUSTOMERS,
+        TWINS,
+        "create schema crm",
+        "create table crm.orders (id integer primary key, customer integer references customers on delete cascade)",
+        "insert into crm.orders values (1, 2), (2, 3)",
+    )
+
+    assert there_and_back(postgres, "repoint", "customers", "crm.orders")[1]["crm.orders"] == [(1, 1), (2, 3)]
+    assert there_and_back(postgres, "capture", "customers", "crm.orders")[1]["crm.orders"] == [(2, 3)]
+
+
+@pytest.mark.parametrize(
+    "kind", ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("mariadb", "postgres"))]
+)
+def test_who_refers_in_other_letters_refers_all_the_same(
+    request: pytest.FixtureRequest, kind: str, tmp_path: Path
+) -> None:
+    """Where the key's collation knows no case, a cascade would take these rows too."""
+    shop = _made(request, kind, tmp_path)
+    collated = {"sqlite": "collate nocase", "postgres": "collate blind"}.get(kind, "")
+    if kind == "postgres":
+        shop.run("create collation blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+    shop.run(
+        f"create table customers (code varchar(9) {collated} not null primary key, email varchar(40))",
+        f"create table orders (id integer primary key, code varchar(9) {collated if kind == 'postgres' else ''} "
+        f"references customers (code) on delete cascade)",
+        "insert into customers values ('A', 'a@x'), ('B', 'a@x')",
+        "insert into orders values (1, 'b'), (2, 'a'), (3, 'B')",
+    )
+    shop.id = ("code",)
+
+    assert "2 rows of `orders` refer" in refused(shop)
+    _, after = there_and_back(shop, "repoint", "customers", "orders")
+    assert after["orders"] == [(1, "A"), (2, "a"), (3, "A")]
+    _, after = there_and_back(shop, "capture", "customers", "orders")
+    assert after["orders"] == [(2, "a")]
+
+
+@pytest.mark.server
+def test_partitioned_tables_are_cleaned_and_followed_as_a_whole(postgres: World) -> None:
+    postgres.run(
+        "create table customers (id int primary key, email text) partition by range (id)",
+        "create table c1 partition of customers for values from (0) to (2)",
+        "create table c2 partition of customers for values from (2) to (9)",
+        "create table orders (id int primary key, c int references customers on delete cascade) "
+        "partition by range (id)",
+        "create table o1 partition of orders for values from (0) to (99)",
+        "insert into customers values (1, 'a@x'), (2, 'a@x')",
+        "insert into orders values (1, 2)",
+    )
+
+    assert there_and_back(postgres, "repoint", "orders", "customers")[1]["orders"] == [(1, 1)]
+    assert there_and_back(postgres, "capture", "orders", "customers")[1]["orders"] == []
+
+
 # --- a table that refers to itself -----------------------------------------------------------------------------------
 
 _STAFF = "create table customers (id integer primary key, email varchar(40), boss integer references customers (id))"
@@ -447,6 +570,27 @@ def test_a_table_without_transactions_that_refers_is_never_changed(mariadb: Worl
     assert mariadb.pairs("select * from notes") == [(1, 2)]
 
 
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
+def test_where_a_trigger_keeps_the_row_nothing_else_of_the_plan_is_kept(
+    request: pytest.FixtureRequest, kind: str, tmp_path: Path
+) -> None:
+    shop = _made(request, kind, tmp_path)
+    shop.run(CUSTOMERS, _ORDERS, TWINS, *_ORDERED)
+    if kind == "sqlite":
+        shop.run("create trigger t before delete on customers begin select raise(ignore); end")
+    else:
+        shop.run(
+            "create function f() returns trigger language plpgsql as 'begin return null; end'",
+            "create trigger t before delete on customers for each row execute function f()",
+        )
+    before = shop.rows("customers", "orders")
+
+    result = shop.do_it(shop.plan(deleting("capture")))
+
+    assert (result.how, result.why) == (How.DRIFTED, "a change of one row of customers met 0")
+    assert shop.rows("customers", "orders") == before
+
+
 # --- born between plan and execution ---------------------------------------------------------------------------------
 
 
@@ -471,6 +615,29 @@ def test_a_row_that_refers_no_more_stops_the_bundle(shop: World) -> None:
 
     assert shop.do_it(bundle).how is How.DRIFTED
     assert shop.rows("customers", "orders") == before
+
+
+@pytest.mark.parametrize(
+    ("references", "table", "number"),
+    [("repoint", "customers", 2), ("capture", "customers", 2), ("capture", "orders", 20)],
+)
+def test_a_cascade_that_was_born_since_the_plan_deletes_nothing(
+    shop: World, references: str, table: str, number: int
+) -> None:
+    """A table that says ON DELETE CASCADE, and that no plan could know of, with a row in it that would go."""
+    shop.run(CUSTOMERS, _ORDERS, TWINS, *_ORDERED)
+    bundle, stamps = shop.plan(deleting(references)), shop.stamps()
+    shop.run(
+        f"create table late (id integer primary key, x integer references {table} (id) on delete cascade)",
+        f"insert into late values (1, {number})",
+    )
+    before = shop.rows("customers", "orders", "late")
+
+    result = shop.do_it(bundle, stamps)
+
+    assert result.how is How.DRIFTED
+    assert result.why == "what refers to its table, or a trigger of it, changed since it was planned"
+    assert shop.rows("customers", "orders", "late") == before
 
 
 def test_plans_are_the_same_every_time(shop: World) -> None:
