@@ -1,6 +1,6 @@
 """`python -m bench [SECTION …] [--rows N] [--runs N]`; writes RESULTS.md.
 
-The sections: start, files, postgres, workbook, serve, audit.
+The sections: start, files, postgres, workbook, serve, effects, audit.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench import audit, data, serving
+from bench import effects as effecting
 from bench.measure import Contender, interleave, table
 
 HERE = Path(__file__).parent
@@ -166,12 +167,21 @@ def log(rows: int, runs: int) -> str:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+def effects(rows: int, runs: int) -> str:
+    """Effects a second through the journal, next to a bare statement and DBOS, and a large plan in bounded memory."""
+    many = 4000 if rows >= 10_000_000 else 1000
+    servers = {"SQLite": "sqlite", "PostgreSQL": POSTGRES.replace("postgresql://", "postgresql+psycopg://")}
+    plan = effecting.streamed(100_000 if rows >= 10_000_000 else 10_000)
+    return f"{effecting.section(many, runs, servers)}\n\n{plan}"
+
+
 SECTIONS: dict[str, Callable[[int, int], str]] = {
     "start": start,
     "files": files,
     "postgres": postgres,
     "workbook": workbook,
     "serve": serve,
+    "effects": effects,
     "audit": log,
 }
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,14 +25,17 @@ TABLE = "people"
 
 @dataclass
 class Way:
-    """One way to make effects: a script of bench/contenders, what it is told, and what it came to each time."""
+    """One way to make effects: a script of bench/contenders, what it is told, and what it came to each time.
+
+    `prepare` is given the target and a folder, and returns what the script is told besides.
+    """
 
     name: str
     script: str
     effects: int
     workers: int = 1
     more: tuple[str, ...] = ()
-    prepare: Callable[[str, str, int], None] | None = None
+    prepare: Callable[[str, str], Sequence[str]] | None = None
     rates: list[float] = field(default_factory=list)
     processor: list[float] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
@@ -45,21 +48,78 @@ class Way:
 def measure(way: Way, url: str) -> None:
     """Once, on a fresh table of pairs: the even ids are the copies. Raises RuntimeError where one is left or too few
     rows are."""
-    with _database(url, 2 * way.effects + 2) as target:
-        if way.prepare is not None:
-            way.prepare(target, TABLE, way.effects)
+    with _database(url, 2 * way.effects + 2) as target, tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        told = () if way.prepare is None else way.prepare(target, folder)
         share = way.effects // way.workers
-        processes = [_Process(way, target, str(1 + 2 * share * number), str(share)) for number in range(way.workers)]
+        processes = [
+            _Process(way, target, str(1 + 2 * share * number), str(share), *told) for number in range(way.workers)
+        ]
         for one in processes:
             one.expect_ready()
         for one in processes:
             one.send("\n")
         said = [one.result() for one in processes]
         _check(target, way.effects)
-    way.rates.append(sum(one["effects"] for one in said) / max(one["seconds"] for one in said))
+    way.rates.append(way.effects / max(one["seconds"] for one in said))
     way.processor.append(1000 * sum(one["processor"] for one in said) / way.effects)
     way.megabytes.append(max(one["megabytes"] for one in said))
     print(f"  {way.name}, {way.workers}: {way.rates[-1]:,.0f} a second", file=sys.stderr)
+
+
+def approved(target: str, folder: str) -> tuple[str, ...]:
+    """A store with an approved plan for each pair; nothing of them is done, for the source was paused."""
+    state = "sqlite:///state.db" if target.startswith("sqlite") else target.replace("+psycopg", "")
+    limits = {"records": 10_000_000, "share": "100%", "group": 100}
+    rule = {
+        "kind": "duplicates",
+        "dataset": "people",
+        "key": ["email"],
+        "keep": [{"first": "id"}],
+        "clean": {"action": "delete"},
+        "approval": "none",
+        "limits": limits,
+    }
+    configuration = {
+        "version": 1,
+        "state": state,
+        "sources": {"shop": {"type": "sql", "url": target}},
+        "datasets": {"people": {"source": "shop", "table": TABLE, "id": "id"}},
+        "rules": {"twice": rule},
+        "limits": {"shop": {"records": 10_000_000}},
+        "jobs": {"nightly": {"rules": ["twice"]}},
+    }
+    (Path(folder) / "reconcile.yaml").write_text(json.dumps(configuration))
+    _reconcile(folder, "pause", "--source", "shop", "--reason", "to be measured")
+    with _emptied(target):
+        _reconcile(folder, "run", "nightly")
+    _reconcile(folder, "run", "nightly")
+    _reconcile(folder, "resume", "--source", "shop")
+    return (folder,)
+
+
+@contextmanager
+def _emptied(url: str) -> Iterator[None]:
+    """The table without its rows: what a rule finds in its first run is never cleaned by itself."""
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+
+    def say(*statements: str) -> None:
+        with engine.begin() as connection:
+            for one in statements:
+                connection.execute(sa.text(one))
+
+    say(f"create table aside as select * from {TABLE}", f"delete from {TABLE}")
+    yield
+    say(f"insert into {TABLE} select * from aside", "drop table aside")
+    engine.dispose()
+
+
+def _reconcile(folder: str, *arguments: str) -> float:
+    """Run the command; its peak memory in MB."""
+    process = subprocess.Popen([sys.executable, "-m", "reconcile", *arguments], cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status) not in (0, 1):
+        raise RuntimeError(f"reconcile {' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}")
+    return usage.ru_maxrss / 1024
 
 
 def table(ways: Sequence[Way], bare: dict[int, Way]) -> str:
@@ -149,3 +209,32 @@ class _Process:
             raise RuntimeError(f"a contender failed: {self._process.args}")
         said: dict[str, float] = json.loads(out.splitlines()[-1])
         return said
+
+
+def section(effects: int, runs: int, servers: Mapping[str, str]) -> str:
+    """Both databases, interleaved; one bundle at a time, in batches, and next to what others do."""
+    parts = []
+    for name, url in servers.items():
+        bare = {workers: Way("bare statement, a commit a row", "effects_bare", effects, workers) for workers in (1, 4)}
+        ways = [*bare.values()]
+        for workers in (1, 4):
+            ways.append(Way("Reconcile, one at a time", "effects_reconcile", effects, workers, ("1",), approved))
+            ways.append(Way("Reconcile, batches of 250", "effects_reconcile", effects, workers, ("250",), approved))
+        if not url.startswith("sqlite"):
+            for workers in (1, 4):
+                few = max(effects // 5, 8)
+                ways.append(Way("DBOS, steps of one workflow", "effects_dbos", few, workers, ("steps",)))
+                ways.append(Way("DBOS, a workflow each", "effects_dbos", few, workers, ("workflows",)))
+        for _ in range(runs):
+            for one in ways:
+                measure(one, url)
+        parts.append(f"### Effects, {name}\n\n{effects:,} deletes each time\n\n{table(ways, bare)}")
+    return "\n\n".join(parts)
+
+
+def streamed(operations: int) -> str:
+    """A plan of so many operations, made and carried out by one run each: peak memory of the processes."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, _database("sqlite", 2 * operations) as target:
+        approved(target, folder)
+        peak = _reconcile(folder, "run", "nightly")
+    return f"A plan of {operations:,} operations: {peak:.0f} MB at most while it is carried out."

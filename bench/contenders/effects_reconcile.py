@@ -1,0 +1,34 @@
+"""Deletes through the journal: planned, approved, and carried out here, so many at a time.
+
+`effects_reconcile.py URL TABLE FIRST COUNT FOLDER BATCH`: the folder has the configuration and the approved plans; all
+workers take from them until none is left.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from bench.effects_clock import Clock
+from reconcile import config
+from reconcile.app import Application
+from reconcile.clean import carrier
+from reconcile.clean.terms import Terms
+
+
+def main() -> None:
+    folder, batch = sys.argv[5:7]
+    os.chdir(folder)
+    carrier.BATCH = int(batch)
+    clock = Clock()
+    with Application(config.load(Path("reconcile.yaml"))) as application:
+        tools = carrier.Tools(application.store, Terms(application.project), application.target)
+        application.target("shop").identity()
+        clock.begin()
+        tally = carrier.carry_out(tools)
+        clock.end(tally.counts["cleaned"])
+
+
+if __name__ == "__main__":
+    main()

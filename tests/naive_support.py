@@ -1,0 +1,76 @@
+"""Small worlds for the tests of naive designs: one table, one rule, and the command line in forked children."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from chaos_support import RULES, Json, World, bundles_of
+
+from reconcile.findings.operations import BundleState
+from reconcile.store.bundles import Stored
+from reconcile.testing.fork import Child, Ended, Warm
+from reconcile.testing.points import Fault
+
+DAY = 86400.0
+
+
+def rule(name: str, **more: Any) -> dict[str, Json]:
+    """One of the four rules, changed: `clean__x` changes its cleaning."""
+    changed = json.loads(json.dumps(RULES[name]))
+    for key, value in more.items():
+        place, _, inner = key.partition("__")
+        if inner:
+            changed[place][inner] = value
+        else:
+            changed[place] = value
+    return {name: changed}
+
+
+@dataclass
+class Desk:
+    """A world and somebody at its command line. `ahead` is how far its clock is put forward, in seconds."""
+
+    world: World
+    warm: Warm
+    ahead: float = 0
+
+    def command(self, *arguments: str, faults: tuple[Fault, ...] = (), codes: tuple[int, ...] = (0, 1, 4)) -> Ended:
+        """To its end, with one of these exit codes or killed where faults were asked for."""
+        ended = self.begin(*arguments, faults=faults).wait(120)
+        assert ended.code in codes or (faults and ended.killed), (arguments, ended.code, ended.err, ended.out)
+        return ended
+
+    def begin(self, *arguments: str, faults: tuple[Fault, ...] = ()) -> Child:
+        call = ("chaos_child:by_another_clock", self.ahead, *arguments)
+        return self.warm.call(*call, cwd=self.world.folder, faults=faults)
+
+    def run(self, *arguments: str, **how: Any) -> Ended:
+        return self.command("run", "nightly", *arguments, **how)
+
+    def findings(self) -> list[Json]:
+        found: list[Json] = json.loads(self.command("findings", "--all", "--json").out)
+        return found
+
+    def ids(self, state: str) -> list[str]:
+        return [one["id"] for one in self.findings() if one["state"] == state]
+
+    def bundles(self, *states: BundleState) -> list[Stored]:
+        return [one for one in bundles_of(self.world) if not states or one.state in states]
+
+    @property
+    def effects(self) -> int:
+        """How many changes of rows were not made from outside."""
+        return len(self.world.witness.events()) - sum(self.world.others.values())
+
+    def twice(self, code: str = "a", times: int = 2) -> list[int]:
+        """So many events with one code; the first is kept."""
+        return [self.world.add("events", code=code, body=f"{n}") for n in range(times)]
+
+    def edit(self, **changes: Any) -> None:
+        """Change the only rule."""
+        [name] = self.world.rules
+        changed = rule(name, **changes)[name]
+        self.world.config["rules"] = {name: changed}
+        self.world.write()

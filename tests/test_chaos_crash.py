@@ -1,0 +1,165 @@
+"""SIGKILL at every named place, on every kind of database: the next command finishes the work, nothing is done twice.
+
+First each scenario runs through without a kill and says which places it comes by, and how often; then it is killed at
+each of them, the first and the last time it gets there, and gone on with. A place that is never reached fails.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from chaos_support import RULES, SEED, Places, Rows, Tally, World, cleaned, comparable, hold_everything, warmed
+from storm_support import report
+
+from reconcile import points
+from reconcile.testing.fork import Warm
+from reconcile.testing.points import Fault
+
+pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(900)]
+
+BOTH = [("sqlite", "sqlite"), ("postgres", "postgres")]
+REACHED: Counter[str] = Counter()
+"""Which places killed a process, over all tests of this module."""
+CAME: list[Tally] = []
+"""What each killed world came to."""
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Warm]:
+    with warmed() as server:
+        yield server
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Iterator[Places]:
+    made = Places(tmp_path)
+    yield made
+    made.close()
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`prepare` brings a world to where the command is due, and says what its tables must hold once it is done."""
+
+    name: str
+    prepare: Callable[[World, Warm], tuple[tuple[str, ...], Rows]]
+    rules: dict[str, dict[str, object]]
+
+
+def _asking(**more: object) -> dict[str, dict[str, object]]:
+    return {name: {**rule, "approval": "required", **more} for name, rule in RULES.items()}
+
+
+def _by_itself(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
+    world.run(warm)
+    world.spoil(2, random.Random(SEED))
+    return ("run", "nightly"), cleaned(world.all_rows())
+
+
+def _proposed(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
+    world.run(warm)
+    world.spoil(1, random.Random(SEED))
+    return ("run", "nightly"), world.all_rows()
+
+
+def _approved(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
+    world.spoil(1, random.Random(SEED))
+    world.run(warm)
+    waiting = json.loads(warm.cli("findings", "--json", cwd=world.folder).wait().out)
+    return ("approve", *(one["id"] for one in waiting)), cleaned(world.all_rows())
+
+
+def _in_doubt(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
+    """What a kill between the two commits left; the command is the recovery."""
+    _by_itself(world, warm)
+    expected = cleaned(world.all_rows())
+    assert world.begin(warm, "run", "nightly", faults=[Fault("target.committed")]).wait().killed
+    return ("run", "nightly"), expected
+
+
+def _undone(world: World, warm: Warm) -> tuple[tuple[str, ...], Rows]:
+    world.run(warm)
+    world.spoil(1, random.Random(SEED))
+    before = world.all_rows()
+    said = json.loads(world.run(warm, more=("--json",)).out)
+    assert comparable(world.all_rows()) == cleaned(before)
+    return ("undo", "--run", said["run"]), before
+
+
+SCENARIOS = [
+    Scenario("a run that cleans by itself", _by_itself, RULES),
+    Scenario("a run that proposes", _proposed, _asking()),
+    Scenario("an approval", _approved, _asking()),
+    Scenario("a recovery", _in_doubt, RULES),
+    Scenario("an undo", _undone, RULES),
+]
+
+
+def _world(places: Places, scenario: Scenario, store: str, target: str) -> World:
+    world = places.world(store, target, rules=scenario.rules)
+    world.config["audit"] = {"anchors": {"file": {"type": "file", "path": "anchors.jsonl"}}}
+    world.write()
+    return world
+
+
+def _reached(places: Places, warm: Warm, scenario: Scenario, store: str, target: str) -> Counter[str]:
+    """Which places the scenario comes by without a kill, and how often; it must come out as the model says."""
+    world = _world(places, scenario, store, target)
+    command, expected = scenario.prepare(world, warm)
+    log = world.folder / "reached"
+    ended = world.begin(warm, *command, log=log).wait(120)
+    assert ended.code in (0, 1, 4), (ended.code, ended.err[-3000:], ended.out[-2000:])
+    assert comparable(world.all_rows()) == comparable(expected)
+    hold_everything(world)
+    return Counter(log.read_text().split())
+
+
+def _killed_at(places: Places, warm: Warm, scenario: Scenario, kinds: tuple[str, str], fault: Fault) -> None:
+    world = _world(places, scenario, *kinds)
+    command, expected = scenario.prepare(world, warm)
+    where = f"{scenario.name}, {kinds[0]} and {kinds[1]}, killed at {fault}, RECONCILE_SEED={SEED}"
+    ended = world.begin(warm, *command, faults=[fault]).wait(120)
+    assert ended.killed, (where, ended.code, ended.err[-2000:])
+    REACHED[fault.label] += 1
+    left = str(world.all_rows())
+    again = warm.cli(*command, cwd=world.folder).wait(120)
+    after = world.settle(warm, expected)
+    assert comparable(world.all_rows()) == comparable(expected), (where, left, again.err[-2000:], after.err[-2000:])
+    try:
+        CAME.append(hold_everything(world))
+    except AssertionError as error:
+        raise AssertionError(where) from error
+
+
+@pytest.mark.parametrize("kinds", BOTH, ids="+".join)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
+def test_killed_at_any_named_place_it_is_finished_once(
+    places: Places, warm: Warm, scenario: Scenario, kinds: tuple[str, str]
+) -> None:
+    reached = _reached(places, warm, scenario, *kinds)
+    assert reached, "it comes by no place at all"
+
+    for label, times in sorted(reached.items()):
+        for nth in sorted({1, times}):
+            _killed_at(places, warm, scenario, kinds, Fault(label, nth))
+
+
+def test_killed_at_any_place_inside_a_transaction_of_mariadb_it_is_finished_once(places: Places, warm: Warm) -> None:
+    scenario, kinds = SCENARIOS[0], ("sqlite", "mariadb")
+    reached = _reached(places, warm, scenario, *kinds)
+
+    for label in sorted(one for one in reached if one.startswith("target.")):
+        _killed_at(places, warm, scenario, kinds, Fault(label, reached[label]))
+
+
+def test_every_named_place_killed_a_process() -> None:
+    """The last test of this module: what no scenario comes by is not tested."""
+    sums = [sum(getattr(one, name) for one in CAME) for name in ("effects", "double", "lost", "quarantined")]
+    report("crash matrix", Tally(*sums, all(one.verified for one in CAME)), kills=sum(REACHED.values()))
+    assert set(REACHED) == set(points.LABELS), f"never reached: {sorted(set(points.LABELS) - set(REACHED))}"

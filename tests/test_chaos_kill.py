@@ -1,0 +1,44 @@
+"""Four workers killed at random, by time and at named places, while rows keep coming: nothing twice, nothing lost."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chaos_support import SEED, Places, warmed
+from storm_support import SECONDS, Storm, lasting
+
+from reconcile.testing.fork import Warm
+
+pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(600 + SECONDS)]
+KILLS = 50
+"""In the short tier, for each kind of store and target."""
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Warm]:
+    with warmed() as server:
+        yield server
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Iterator[Places]:
+    made = Places(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(("store", "target"), [("sqlite", "sqlite"), ("postgres", "postgres")])
+def test_workers_killed_at_random_do_every_effect_once(places: Places, warm: Warm, store: str, target: str) -> None:
+    storm = Storm(
+        places.world(store, target), warm, random.Random(f"{SEED} {store}"), f"random kill, {store} and {target}"
+    )
+    storm.begin()
+
+    storm.keep_going(until=lasting(0.2, lambda: storm.kills >= KILLS))
+    came = storm.end()
+
+    assert came.effects > 0
+    assert came.quarantined == 0

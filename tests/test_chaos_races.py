@@ -1,0 +1,99 @@
+"""Many processes at one moment: every key has one effect, and every group keeps a survivor."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chaos_support import Places, World, hold_everything, warmed
+from naive_support import rule
+from storm_support import SECONDS, report
+
+from reconcile.testing.fork import Warm
+
+pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(600)]
+PROCESSES = 32
+KEYS = int(os.environ.get("RECONCILE_RACE_KEYS") or (5000 if SECONDS else 1000))
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Warm]:
+    with warmed() as server:
+        yield server
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Iterator[Places]:
+    made = Places(tmp_path)
+    yield made
+    made.close()
+
+
+def _approved(places: Places, warm: Warm, kind: str, keys: int) -> World:
+    """A world in which so many deletes are approved, and none is done: the source was paused meanwhile."""
+    world = places.world(kind, kind, rules=rule("copies"))
+    world.run(warm)
+    pairs = [{"code": f"code {n // 2}", "body": "b"} for n in range(2 * keys)]
+    world.add_all({"events": pairs})
+    assert world.begin(warm, "pause", "--source", "shop", "--reason", "a race").wait().code == 0
+    world.run(warm)
+    assert world.begin(warm, "resume", "--source", "shop").wait().code == 0
+    assert Counter(world.waiting()) == {"approved": keys}
+    return world
+
+
+def _race(world: World, warm: Warm, processes: int, most: int) -> int:
+    """How many effects there were."""
+    start = time.monotonic() + 0.05 * processes
+    racing = [warm.call("chaos_child:carry", start, most, cwd=world.folder) for _ in range(processes)]
+    ended = [one.wait(300) for one in racing]
+    wrong = [one for one in ended if one.code != 0]
+    assert not wrong, wrong[0].err[-3000:]
+    return len(world.witness.events()) - sum(world.others.values())
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_32_processes_that_race_for_many_keys_make_one_effect_of_each(places: Places, warm: Warm, kind: str) -> None:
+    world = _approved(places, warm, kind, KEYS)
+
+    effects = _race(world, warm, PROCESSES, 20)
+
+    assert effects == KEYS
+    assert len(world.rows("events")) == KEYS
+    report(f"race for {KEYS} keys, {kind}", hold_everything(world), runs=PROCESSES)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_32_processes_that_race_for_one_key_make_one_effect(places: Places, warm: Warm, kind: str) -> None:
+    world = _approved(places, warm, kind, 1)
+
+    assert _race(world, warm, PROCESSES, 250) == 1
+    hold_everything(world)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_rules_that_keep_opposite_records_leave_one_of_each_group(places: Places, warm: Warm, kind: str) -> None:
+    rules = {
+        "firsts": rule("copies", keep=[{"first": "id"}])["copies"],
+        "lasts": rule("copies", keep=[{"last": "id"}])["copies"],
+    }
+    world = places.world(kind, kind, rules=rules)
+    world.config["jobs"] |= {name: {"rules": [name]} for name in rules}
+    world.write()
+    world.run(warm)
+    world.add_all({"events": [{"code": f"code {n // 3}", "body": "b"} for n in range(300)]})
+
+    for _ in range(3):
+        start = time.monotonic() + 0.4
+        both = [warm.call("chaos_child:at_once", start, "run", name, cwd=world.folder) for name in rules]
+        assert {one.wait(120).code for one in both} <= {0, 1, 4}
+        survivors = Counter(row["code"] for row in world.rows("events").values())
+        assert len(survivors) == 100, "a group has no survivor"
+
+    world.settle(warm, world.all_rows())
+    assert set(Counter(row["code"] for row in world.rows("events").values()).values()) == {1}
+    hold_everything(world)
