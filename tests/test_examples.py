@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +76,33 @@ def test_the_contacts_find_one_person_twice_and_leave_a_family_alone(tmp_path: P
 
     assert groups(report) == [[["C-1"], ["C-2"]], [["C-6"], ["C-5"]]]
     assert report["rules"][0]["skipped"] == [{"column": "email", "reason": "null", "records": 1}]
+
+
+def test_the_customers_are_merged_with_all_that_refers_to_them_once_approved_and_come_back(tmp_path: Path) -> None:
+    terminal = place("customers", tmp_path)
+    file = terminal.folder / "customers.sqlite"
+    before = contents(file)
+    report = run(terminal)
+    [ada] = [found["id"] for found in report["findings"] if found["keeper"] == [2]]
+
+    assert contents(file) == before
+    terminal.type(f"reconcile approve {ada}")
+    merged = contents(file)
+    terminal.type(f"reconcile undo {ada}")
+
+    assert groups(report) == [[[2], [1]], [[3], [4]]]
+    people = {row[0]: row for row in merged["customers"]}
+    assert people[2][2:7] == ("Ada Lovelace", "+44 20 7946 0001", "12 St James's Square", "London", "press, vip")
+    assert people[1][8:10] == ("merged", 2)
+    assert {row[1] for table in ("orders", "notes") for row in merged[table]} == {2, 3, 4, 5}
+    assert merged["newsletters"] == [(2, "weekly"), (4, "offers")]
+    assert contents(file) == before
+
+
+def contents(file: Path) -> dict[str, list[tuple[Any, ...]]]:
+    tables = ("customers", "orders", "newsletters", "notes")
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        return {name: sorted(connection.execute(f"select * from {name}")) for name in tables}
 
 
 def test_the_bank_finds_one_invoice_paid_twice_over_two_files(tmp_path: Path) -> None:
