@@ -16,6 +16,7 @@ from reconcile.cli import (
     running,
     serving,
     state,
+    targets,
     triggering,
 )
 
@@ -37,6 +38,7 @@ for group in (
     planning,
     decisions,
     cleaning,
+    targets,
     messages,
     log,
     state,
