@@ -249,6 +249,26 @@ def test_a_value_that_others_refer_to_a_record_by_is_not_changed(shop: Shop) -> 
     assert shop.plan(rule).rows == 1
 
 
+def test_a_value_that_moves_to_the_keeper_with_a_declared_link_takes_the_link_along(shop: Shop) -> None:
+    """A foreign key would have to let it go first, and nobody can hold it meanwhile."""
+    shop.run(
+        "create table customers (id integer primary key, email text, number text unique)",
+        "create table cards (id integer primary key, number text references customers(number))",
+        "create table letters (id integer primary key, number text)",
+        "insert into customers values (1, 'ann@x', null), (2, 'ann@x', 'B')",
+        "insert into cards values (1, 'B')",
+        "insert into letters values (1, 'B')",
+    )
+    shop.links = (LinkEntry(table="letters", columns=("number",), to=("number",)),)
+    clean = {"action": "merge", "fields": {"number": "longest"}, "surplus": "delete", "references": "repoint"}
+
+    assert "which would move to the keeper: neither can go first" in why(shop, rule_of(clean, key=["email"]))
+    shop.run("delete from cards")
+    shop.carry_out(shop.plan(rule_of(clean, key=["email"])))
+
+    assert shop.rows("customers", "letters") == {"customers": [(1, "ann@x", "B")], "letters": [(1, "B")]}
+
+
 def test_a_link_to_what_two_records_share_still_leads_to_the_keeper(shop: Shop) -> None:
     shop.links = (LinkEntry(table="letters", columns=("to_",), to=("email",)),)
     shop.run(CUSTOMERS, "create table letters (id integer primary key, to_ text)", THREE)

@@ -119,9 +119,14 @@ class Closure:
         return following
 
     def _keeper_has(self, reference: Reference, key: Key) -> bool:
-        """Whether who refers by these cells refers to the keeper as well, as links to what is not unique may."""
-        keeper = self.draft.final(self.keeper)
-        return self.keeper.name.table == reference.to_table and cells_at(keeper, reference.to_columns) == key
+        """Whether who refers by these cells refers to the keeper as well, as links to what is not unique may.
+
+        Where the keeper only comes to have them, that does for a declared link; a foreign key never lets them go.
+        """
+        if self.keeper.name.table != reference.to_table:
+            return False
+        has_them = cells_at(self.draft.final(self.keeper), reference.to_columns) == key
+        return has_them and (reference.soft or cells_at(self.keeper.cells, reference.to_columns) == key)
 
     def _rows(self, reference: Reference, key: Key) -> Sequence[Row]:
         rows = sorted(self.referring.rows(reference, key), key=lambda one: order_of(one.name))
@@ -156,7 +161,10 @@ class Closure:
             if cells_at(row.cells, (other,)) != (cell,)
         }
         if not after:
-            return []
+            raise NotPlannable(
+                f"Rows of `{reference.table}` refer to its surplus by {listed(reference.to_columns)}, which would move "
+                "to the keeper: neither can go first; re-point them by hand."
+            )
         change = Change(child.name, child.cells, after, "reference")
         brothers = self.referring.rows(reference, to)
         twin = collision(change, facts, brothers, self.draft)
