@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.sql.elements import quoted_name
 
+from connectors.errors import ValueDoesNotFit
 from connectors.sql_cells import Column, Fragment, Shape, chunks, joined
 from connectors.sql_columns import SqlColumn, columns
 from connectors.sql_reading import ROWS, Asked, Reading
@@ -56,7 +57,7 @@ class Records:
     def _take(self, found: dict[Typed, Row], key: Sequence[str], wanted: Container[Typed], where: Fragment) -> None:
         for cells, values in self._read(where, self._shape.columns, self._columns):
             row = self._tables.row(self._shape, cells)
-            own = typed([values[name] for name in key])
+            own = typed([values.get(name) for name in key])
             if own not in wanted:
                 continue
             if own in found and found[own].name != row.name:
@@ -98,7 +99,7 @@ class Records:
         names = [
             cells
             for cells, values in self._read(("1 = 1", ()), keyed, ids)
-            if typed([values[name] for name in key]) in wanted
+            if typed([values.get(name) for name in key]) in wanted
         ]
         for some in chunks(names, _LONG_IDS_AT_ONCE):
             each = [
@@ -114,18 +115,34 @@ class Records:
         dialect = self._session.connection.dialect
         wanted = ", ".join([*map(self._dialect.read, cells), *(_expression(one, dialect) for one in values)])
         sql = f"SELECT {wanted} FROM {self._dialect.relation(self._shape)} WHERE {where}"
-        asked = [Asked(one.name, one.kind, self._dataset.declared(one.name)) for one in values]
-        reading = Reading(asked, self._dataset.notation, self._session.place)
         answer = self._session.connection.exec_driver_sql(sql, bound, execution_options={"yield_per": ROWS})
         try:
             while some := answer.fetchmany(ROWS):
-                batch = reading.rows([tuple(row[len(cells) :]) for row in some]).to_pylist()
-                for row, read in zip(some, batch, strict=True):
+                read = self._values(values, [tuple(row[len(cells) :]) for row in some])
+                for row, value in zip(some, read, strict=True):
                     stored = zip(cells, row, strict=False)
-                    yield {one.name: self._dialect.cell(one, value) for one, value in stored}, read
+                    yield {one.name: self._dialect.cell(one, cell) for one, cell in stored}, value
         finally:
             answer.close()
+
+    def _values(self, columns: Sequence[SqlColumn], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+        """What a scan gives. A column that holds a value which a scan would refuse is left out: no rule reads it."""
+        try:
+            return self._scanned(columns, rows)
+        except ValueDoesNotFit:
+            if len(columns) == 1:
+                return [{} for _ in rows]
+        parts = [self._values([one], [(row[place],) for row in rows]) for place, one in enumerate(columns)]
+        return [dict(item for part in parts for item in part[at].items()) for at in range(len(rows))]
+
+    def _scanned(self, columns: Sequence[SqlColumn], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+        asked = [Asked(one.name, one.kind, self._dataset.declared(one.name)) for one in columns]
+        reading = Reading(asked, self._dataset.notation, self._session.place)
+        try:
+            found: list[dict[str, Any]] = reading.rows(rows).to_pylist()
+        finally:
             reading.close()
+        return found
 
 
 def typed(values: Sequence[Any]) -> Typed:
