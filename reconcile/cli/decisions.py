@@ -18,7 +18,7 @@ Finding_ = Annotated[str, typer.Argument(help="A finding's id, or the beginning 
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="List findings, the worst and oldest first; open and snoozed ones unless asked.")(findings)
+    app.command(help="List findings, the worst and oldest first; those that are not over unless asked.")(findings)
     app.command(help="Show one finding with its records and its history.")(show)
     app.command(help="Not a duplicate: settle a finding for its records.")(dismiss)
     app.command(help="Not now: say nothing until a time, or until it grows.")(snooze)
@@ -30,7 +30,7 @@ def findings(
     config: Config = FILE,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="Only of this rule; may be repeated.")] = None,
     state: Annotated[
-        list[str] | None, typer.Option("--state", help="open, snoozed, dismissed, resolved, merged_into, all.")
+        list[str] | None, typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated.")
     ] = None,
     severity: Annotated[str | None, typer.Option("--severity", help="This severe or worse.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="At most so many.", min=1)] = None,
@@ -70,10 +70,10 @@ def findings(
 
 
 def _states(names: list[str] | None) -> tuple[Any, ...]:
-    from reconcile.findings.states import LIVE, State
+    from reconcile.findings.states import IN_HAND, LIVE, State
 
     if not names:
-        return LIVE
+        return (*LIVE, *IN_HAND)
     if "all" in names:
         return ()
     known = [state.value for state in State]
