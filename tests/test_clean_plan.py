@@ -501,6 +501,21 @@ def test_many_findings_are_planned_with_few_questions_a_few_at_a_time_and_in_the
     assert len(target.asked) < 12
 
 
+def test_a_row_that_cannot_be_named_keeps_only_the_record_it_refers_to(shop: Shop) -> None:
+    """SQLite allows nulls in a primary key."""
+    shop.run(
+        CUSTOMERS,
+        "create table cards (number text primary key, customer integer references customers(id))",
+        "insert into customers values (1, 'a', 1, null), (2, 'a', 1, null), (3, 'b', 1, null), (4, 'b', 1, null)",
+        "insert into cards values (null, 2), ('x', 4)",
+    )
+
+    first, second = shop.plans(delete("repoint"))
+
+    assert isinstance(first, NotPlannable)
+    assert isinstance(second, Bundle)
+
+
 def test_ids_of_any_number_type_find_their_rows(shop: Shop) -> None:
     shop.run(
         "create table customers (id decimal(9,2) primary key, email text)",

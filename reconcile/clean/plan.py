@@ -209,12 +209,10 @@ def _planned(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[str, Bund
         except NotPlannable as why:
             begun[finding.id] = why
     referring = ReadReferring(tools.target)
-    refused = _read_references([one for one in begun.values() if isinstance(one, _Begun)], referring, tools)
+    _read_references([one for one in begun.values() if isinstance(one, _Begun)], referring, tools)
     for name, one in begun.items():
         if isinstance(one, NotPlannable):
             yield name, one
-        elif refused is not None and one.leaving:
-            yield name, refused
         else:
             try:
                 yield name, _bundle(one, referring, tools)
@@ -259,22 +257,15 @@ def _begin(finding: Finding, rows: Sequence[Row | None] | None, tools: Tools) ->
     return _Begun(finding, group, done, draft)
 
 
-def _read_references(begun: Sequence[_Begun], referring: ReadReferring, tools: Tools) -> NotPlannable | None:
-    """Read who refers to the surplus of all these, and to what they are re-pointed to, in few questions.
-
-    The answer is why nothing of this table can leave, if so: rows that refer to it cannot be told apart.
-    """
+def _read_references(begun: Sequence[_Begun], referring: ReadReferring, tools: Tools) -> None:
+    """Read who refers to the surplus of all these, and to what they are re-pointed to, in few questions."""
     repoints = tools.settings.references == "repoint"
     rows = [row for one in begun for row in one.leaving]
     rows += [one.group.keeper.row for one in begun if repoints and one.leaving]
     for reference in tools.catalogue.references:
         if reference.to_table == tools.catalogue.table:
             keys = (cells_at(row.cells, reference.to_columns) for row in rows)
-            try:
-                referring.read(reference, (key for key in keys if key is not None))
-            except TargetRefused as why:
-                return NotPlannable(str(why))
-    return None
+            referring.read(reference, (key for key in keys if key is not None))
 
 
 def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from connectors.target import Reference, Row, Target
+from connectors.target import Reference, Row, Target, TargetRefused
 from reconcile.clean.draft import Key, cells_at
 
 TOGETHER = 500
@@ -27,11 +27,17 @@ class ReadReferring:
         return self._known[reference, to]
 
     def read(self, reference: Reference, keys: Iterable[Key]) -> None:
-        """Read who refers to any of these, to be asked for each of them later."""
+        """Read who refers to any of these, to be asked for each of them later.
+
+        Where one of the rows cannot be named, nothing is kept: each is asked for then, and only that one is refused.
+        """
         wanted = [key for key in dict.fromkeys(keys) if (reference, key) not in self._known]
         for start in range(0, len(wanted), TOGETHER):
             some = wanted[start : start + TOGETHER]
-            shared = _shared(reference, some, self.target.referring(reference, some))
+            try:
+                shared = _shared(reference, some, self.target.referring(reference, some))
+            except TargetRefused:
+                shared = None
             if shared is not None:
                 self._known.update(((reference, key), tuple(rows)) for key, rows in shared.items())
 

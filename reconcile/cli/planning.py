@@ -201,6 +201,7 @@ class _Telling:
     rule: DuplicatesRule
     plans: int = 0
     rows: int = 0
+    counted: int = 0
     largest: int = 0
     records: int = 0
     money: dict[str, Decimal] = field(default_factory=dict)
@@ -218,10 +219,12 @@ class _Telling:
 
     def _plan(self, one: Planned, bundle: Bundle) -> None:
         from notifications.words import money
+        from reconcile import budgets
         from reconcile.clean import shown
 
         self.plans += 1
         self.rows += bundle.rows
+        self.counted += budgets.Use.of("", bundle).records
         self.records += len(bundle.surplus)
         self.largest = max(self.largest, one.finding.records)
         amounts = {currency: Decimal(amount) for currency, amount in bundle.money.items()}
@@ -263,7 +266,7 @@ class _Telling:
         from reconcile.clean.shown import limits_said
 
         caps = self.planning.caps(self.rule)
-        said, over = limits_said(caps, rows=self.rows, group=self.largest, money=self.money)
+        said, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.money)
         yield f"limits: {said}"
         if over:
             yield f"over the limit in {over}: nothing of it is done by itself, people decide about each plan."
