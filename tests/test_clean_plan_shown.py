@@ -175,7 +175,7 @@ def test_the_plan_that_is_shown_is_the_one_that_waits_for_approval(shop: Shop) -
     with sqlite3.connect(shop.root / "reconcile.db") as state:
         assert state.execute("select plan_hash from bundles").fetchall() == [(planned["plan"],)]
     assert (planned["stands"], planned["approval"]) == ("awaiting_approval", "required")
-    assert f"reconcile approve {planned['finding']}" in here("plan").out
+    assert f"reconcile approve {planned['finding']} --plan {planned['plan'][:12]}" in here("plan").out
     shop.run("update customers set tags = 'gold' where id = 1")
     assert here("plan", "--json").json[0]["stands"] == "another"
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rules.kinds.duplicates import DuplicatesRule
 
 _CHUNK = 500
+_BEGINNING = 12
+"""So much of a plan's hash tells it from any other."""
 _REASONS = 20
 """Different reasons that are told; findings with one and the same are counted."""
 
@@ -269,7 +271,7 @@ class _Telling:
         said, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.money)
         yield f"limits: {said}"
         if over:
-            yield f"over the limit in {over}: nothing of it is done by itself, people decide about each plan."
+            yield f"over the limit in {over}: nothing of it is done by itself; beyond it, approving takes --over-limit."
 
 
 def _rows(line: Line, whose: Callable[[Sequence[str]], str]) -> Iterator[tuple[str, ...]]:
@@ -319,7 +321,7 @@ def _beside(one: Planned, bundle: Bundle) -> Iterator[str]:
 
 
 def _next_step(one: Planned, bundle: Bundle) -> str:
-    approve = f"reconcile approve {bundle.finding}"
+    approve = f"reconcile approve {bundle.finding} --plan {bundle.plan_hash[:_BEGINNING]}"
     match one.stands:
         case "awaiting_approval":
             people = "two people" if one.asks == "two_person" else "somebody"
