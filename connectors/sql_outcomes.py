@@ -74,9 +74,14 @@ _MYSQL = (
         A,
         "the connection broke",
     ),
-    Meaning(("1044", "1045", "1095", "1130", "1142", "1143", "1227", "1370", "1698", "1820", "3118"), P, P, "rights"),
+    Meaning(
+        ("1044", "1045", "1095", "1130", "1142", "1143", "1227", "1370", "1698", "1820", "3118"),
+        P,
+        P,
+        "the user may not do that",
+    ),
     Meaning(("1049",), P, P, "the database was dropped"),
-    Meaning(("1021", "1114", "1041", "3675"), P, P, "its disk or its table space is full"),
+    Meaning(("1021", "1114", "3675"), P, P, "its disk or its table space is full"),
     Meaning(("1290", "1792", "1836", "1223", "1665", "4082"), P, P, "it is read-only, or set up so that it cannot"),
     Meaning(("1026", "1030", "1034", "1035", "1194", "1195"), P, A, "the engine has a fault of its own"),
     Meaning(
