@@ -179,7 +179,7 @@ def test_a_backup_that_is_killed_leaves_no_file_of_that_name(url: str, tmp_path:
         assert not (shop.folder / "backup.db").exists()
 
     assert shop.cli("backup", "backup.db").code == 0
-    assert shop.intact()
+    assert shop.chained()
 
 
 LARGE = """

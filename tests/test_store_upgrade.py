@@ -64,7 +64,7 @@ def test_a_run_that_was_under_way_goes_on_after_the_upgrade(revision: str, url: 
         *filled.STATES.items(),
         ("F-MERGED", "merged_into"),
     }
-    assert shop.intact()
+    assert shop.chained()
 
 
 @pytest.mark.parametrize("revision", RELEASED)
