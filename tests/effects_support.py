@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import conftest
+import pytest
 import sqlalchemy as sa
 
 from connectors.target import Change, RowName
@@ -19,6 +21,7 @@ from reconcile.findings.operations import BundleState
 from reconcile.store import Store, Transaction, bundles, tables
 from rules.values import canonical_json
 
+SQLITE = "sqlite:///reconcile.db"
 KEY = bytes(range(32))
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 TTL = dt.timedelta(minutes=5)
@@ -79,7 +82,8 @@ class Journal:
         made: list[Journal] = []
         store = Store.open(url, root, key=KEY, clock=lambda: made[0].now if made else NOON, seals=seals)
         made.append(cls(store))
-        with store.begin() as tx:
+        with store.begin(unchecked=True) as tx:
+            empty(tx)
             start(tx)
         return made[0]
 
@@ -145,7 +149,7 @@ class Journal:
                 for name, before, after in moves:
                     assert told.get(name) == before, (entry.event, name, told.get(name), before)
                     told[name] = after
-            states = dict(tx.connection.execute(sa.select(tables.bundles.c.id, tables.bundles.c.state)).tuples().all())
+            states = dict(tx.connection.execute(sa.select(tables.bundles.c.id, tables.bundles.c.state)).all())
             of_operations = tx.connection.execute(sa.select(tables.effects.c.bundle, tables.effects.c.state)).all()
         assert told == states
         assert all(states[name] == state for name, state in of_operations)
@@ -153,6 +157,41 @@ class Journal:
     def _know(self, tx: Transaction, names: set[str]) -> None:
         know(tx, names - self.known)
         self.known |= names
+
+
+def empty(tx: Transaction) -> None:
+    """As a new store is: a database is made once a module, and used by one test after the other."""
+    if tx.connection.execute(sa.select(tables.audit_head.c.seq)).scalar_one() == 0:
+        return
+    for table in reversed(tables.metadata.sorted_tables):
+        if table.name not in ("meta", "audit_head"):
+            tx.connection.execute(sa.delete(table))
+    tx.connection.execute(sa.update(tables.audit_head).values(seq=0, head=""))
+
+
+@pytest.fixture(scope="module")
+def effects_postgres() -> Iterator[str]:
+    """One PostgreSQL database for the tests of a module, one after the other."""
+    yield from conftest._scratch_database(conftest.POSTGRES)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
+    """On both stores; at the end the log tells every state."""
+    url = SQLITE if request.param == "sqlite" else str(request.getfixturevalue("effects_postgres"))
+    one = Journal.at(url, tmp_path)
+    yield one
+    one.proven()
+    one.store.close()
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[Journal]:
+    """On SQLite alone, for what the database has no part in."""
+    one = Journal.at(SQLITE, tmp_path)
+    yield one
+    one.proven()
+    one.store.close()
 
 
 def start(tx: Transaction) -> None:

@@ -1,0 +1,625 @@
+"""The journal of effects: each step durable and fenced, keys free only where it is proven that nothing was done."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from effects_support import NOON, RUN, SQLITE, TARGET, Journal, effects_postgres, journal, local, plan, record
+from store_support import Program
+
+from reconcile import audit, effects, holds, keys, lease, retry
+from reconcile.effects import Claimed, ClaimLost
+from reconcile.findings.operations import BundleState, MoveRefused
+from reconcile.sealing import SealBroken, Seals
+from reconcile.store import bundles, tables
+from reconcile.store.bundles import BundleDamaged, BundlePurged
+
+PATIENT = retry.PATIENT
+
+__all__ = ["effects_postgres", "journal", "local"]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def url(request: pytest.FixtureRequest) -> str:
+    return SQLITE if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
+# Proposing
+
+
+def test_a_plan_comes_back_exactly_as_it_was_proposed(journal: Journal) -> None:
+    one = plan("F-1", "a", "b", money={"EUR": "12.50"}, note="é\u0000'\"")
+
+    [name] = journal.propose(one, policy="required", by="eve", expires=NOON + dt.timedelta(days=7))
+
+    there = journal.get(name)
+    assert (there.bundle, there.plan_hash, there.state) == (one, one.plan_hash, BundleState.AWAITING)
+    assert (there.records, there.rows, there.money, there.policy, there.proposed_by, there.run) == (
+        *(2, 2, {"EUR": "12.50"}, "required", "eve", RUN),
+    )
+
+
+def test_the_very_same_plan_is_not_proposed_twice(journal: Journal) -> None:
+    first = journal.propose(plan("F-1", "a"), policy="required")
+
+    assert journal.propose(plan("F-1", "a"), policy="required") == first
+    assert journal.events().count("bundle.proposed") == 1
+
+
+def test_a_newer_plan_supersedes_one_that_nobody_has_begun(journal: Journal) -> None:
+    [old] = journal.propose(plan("F-1", "a"))
+    [new] = journal.propose(plan("F-1", "a", "b"))
+
+    assert (journal.state(old), journal.state(new)) == (BundleState.SKIPPED, BundleState.APPROVED)
+    assert "newer plan" in str(journal.get(old).reason)
+    with journal.store.read() as tx:
+        standing = bundles.standing(tx, "F-1")
+        assert standing is not None
+        assert standing.id == new
+        assert {one.id for one in bundles.of_finding(tx, "F-1")} == {old, new}
+
+
+def test_nothing_is_proposed_while_a_plan_of_the_finding_is_in_hand(journal: Journal) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    journal.send(name)
+
+    assert journal.propose(plan("F-1", "b")) == [name]
+    with journal.begin() as tx, pytest.raises(effects.PlanInHand, match=f"{name} of F-1 is sent"):
+        effects.propose(tx, plan("F-1", "b"), run=RUN, release="r1", policy="none")
+
+
+def test_a_plan_that_changed_in_the_database_is_quarantined_and_the_others_go_on(journal: Journal) -> None:
+    bad, good = journal.propose(plan("F-1", "a"), plan("F-2", "b"))
+    with journal.begin() as tx:
+        text = journal.get(bad).content
+        changed = sa.update(tables.bundles).where(tables.bundles.c.id == bad)
+        tx.connection.execute(changed.values(content=str(text).replace('"a"', '"z"')))
+
+    claimed = journal.claim(bad, good)
+
+    assert [one.id for one in claimed] == [good]
+    assert journal.state(bad) is BundleState.QUARANTINED
+    with pytest.raises(BundleDamaged):
+        _ = journal.get(bad).bundle
+
+
+def test_a_purged_plan_says_so(local: Journal) -> None:
+    [name] = local.propose(plan("F-1", "a"))
+    with local.begin() as tx:
+        tx.connection.execute(sa.update(tables.bundles).values(content=None))
+
+    with pytest.raises(BundlePurged, match="undo_window"):
+        _ = local.get(name).bundle
+
+
+def test_rows_in_plans_are_sealed_where_a_key_is_configured_and_open_only_in_their_place(tmp_path: Path) -> None:
+    journal = Journal.at(SQLITE, tmp_path, seals=Seals([bytes(32)]))
+    one, other = journal.propose(plan("F-1", "a", note="canary"), plan("F-2", "b"))
+    [done] = journal.send(one).sent
+    with journal.begin() as tx:
+        effects.succeeded(tx, [(done, {"note": "canary"})])
+
+    there = journal.get(one)
+    assert "canary" not in f"{there.content}{there.outcome}{there!r}"
+    assert (there.bundle.changes[0].before or {})["note"] == ("t", "canary")
+    assert there.outcome_json() == {"note": "canary"}
+    with journal.begin() as tx:
+        moved = sa.update(tables.bundles).where(tables.bundles.c.id == other).values(content=there.content)
+        tx.connection.execute(moved)
+    with pytest.raises(SealBroken):
+        _ = journal.get(other).bundle
+    journal.store.close()
+
+
+def test_plans_are_listed_in_bounded_memory(local: Journal) -> None:
+    local.propose(*(plan(f"F-{n:04}", f"r{n}", rule="a" if n % 2 else "b") for n in range(1200)), policy="required")
+
+    with local.store.read() as tx:
+        listed = bundles.find(tx, bundles.Filter(states=(BundleState.AWAITING,), rules=("a",)))
+        first = next(listed)
+        assert len([first, *listed]) == 600
+        assert len(list(bundles.find(tx, bundles.Filter(limit=7)))) == 7
+        assert bundles.counts(tx, "b") == {BundleState.AWAITING: 600}
+
+
+# Claiming and sending
+
+
+def test_claiming_raises_the_fence_and_takes_only_what_is_approved_and_due(journal: Journal) -> None:
+    ready, waits, later = journal.propose(plan("F-1", "a"), plan("F-2", "b"), plan("F-3", "c"))
+    with journal.begin() as tx:
+        set_to = sa.update(tables.bundles)
+        tx.connection.execute(set_to.where(tables.bundles.c.id == later).values(next_at=NOON + dt.timedelta(hours=1)))
+        effects.withdraw(tx, [waits], "Not now.")
+
+    claimed = journal.claim(ready, waits, later)
+
+    assert [(one.id, one.fence, one.state) for one in claimed] == [(ready, 1, BundleState.CLAIMED)]
+    assert claimed[0].keys == effects.keys_of(journal.store, TARGET, claimed[0].bundle)
+    assert journal.claim(ready) == []
+
+
+def test_what_is_sent_stands_with_its_keys_and_its_holds(journal: Journal) -> None:
+    [name] = journal.propose(plan("F-1", "a", "b"))
+
+    [sent] = journal.send(name).sent
+
+    assert (sent.state, sent.attempts) == (BundleState.SENT, 1)
+    rows = journal.rows(tables.effects)
+    assert {row["key"] for row in rows} == set(sent.keys)
+    assert {(row["state"], row["bundle"], row["fingerprint"], row["generation"]) for row in rows} == {
+        ("sent", name, "f1", 1)
+    }
+    assert not any(record("a") in str(row) for row in rows)
+    with journal.store.read() as tx:
+        names = {one: keys.name_of("customers", record(one)) for one in ("a", "b", "keeper")}
+        assert holds.of(tx, name) == {names["a"]: "surplus", names["b"]: "surplus", names["keeper"]: "keeper"}
+    receipts = effects.receipts_of(journal.store, sent)
+    assert [one.key for one in receipts] == sorted(sent.keys)
+    assert {(one.fence, one.bundle, one.epoch, one.fingerprint) for one in receipts} == {(1, name, 1, "f1")}
+
+
+def test_a_batch_costs_a_few_statements_however_many_plans_it_has(journal: Journal) -> None:
+    many = journal.propose(*(plan(f"F-{n}", f"r{n}", keeper=f"k{n}") for n in range(100)))
+    statements: list[str] = []
+    engine = journal.store._engine
+    sa.event.listen(engine, "before_cursor_execute", lambda *said: statements.append(said[2]))
+
+    sent = journal.send(*many).sent
+    to_send, statements[:] = len(statements), []
+    with journal.begin() as tx:
+        effects.succeeded(tx, [(one, None) for one in sent])
+
+    assert len(sent) == 100
+    assert to_send <= 14
+    assert len(statements) <= 10
+
+
+def test_one_key_is_never_sent_twice_even_in_one_batch(journal: Journal) -> None:
+    one, other = journal.propose(plan("F-1", "a"), plan("F-2", "a"))
+    with journal.begin() as tx:
+        answer = effects.send(tx, effects.claim(tx, [one, other], ttl=dt.timedelta(minutes=1)))
+
+    assert (len(answer.sent), len(answer.busy)) == (1, 1)
+    assert answer.busy[0][0].state is BundleState.APPROVED
+    assert len(journal.rows(tables.effects)) == 1
+
+
+def test_what_was_done_already_is_planned_anew_without_it(journal: Journal) -> None:
+    first, again = journal.propose(plan("F-1", "a"), plan("F-2", "a", "b"))
+    journal.do(first)
+
+    answer = journal.send(again)
+
+    [(settled, why)] = answer.settled
+    assert (settled.state, journal.state(again)) == (BundleState.SKIPPED, BundleState.SKIPPED)
+    assert first in why
+    assert {row["state"] for row in journal.rows(tables.effects)} == {"succeeded"}
+    assert journal.rows(tables.holds) == []
+
+
+@pytest.mark.parametrize("end", ["skipped", "failed"])
+def test_what_is_proven_not_done_frees_its_key_for_another_plan(end: str, journal: Journal) -> None:
+    first, again = journal.propose(plan("F-1", "a"), plan("F-2", "a", fingerprint="f2"))
+    [sent] = journal.send(first).sent
+    with journal.begin() as tx:
+        getattr(effects, end)(tx, [(sent, "It changed.")])
+
+    assert [one.id for one in journal.send(again).sent] == [again]
+    [row] = journal.rows(tables.effects)
+    assert (row["bundle"], row["fingerprint"], row["state"]) == (again, "f2", "sent")
+
+
+@pytest.mark.parametrize("standing", ["sent", "ambiguous", "quarantined", "succeeded"])
+def test_another_payload_under_a_key_that_may_have_been_used_is_quarantined(standing: str, journal: Journal) -> None:
+    first, again = journal.propose(plan("F-1", "a"), plan("F-2", "a", keeper="other", fingerprint="f2"))
+    [sent] = journal.send(first).sent
+    with journal.begin() as tx:
+        if standing == "succeeded":
+            effects.succeeded(tx, [(sent, None)])
+        elif standing != "sent":
+            sent = effects.ambiguous(tx, [sent], "The connection broke.")[0]
+        if standing == "quarantined":
+            effects.quarantined(tx, [(sent, "Nobody knows.")])
+        answer = effects.send(tx, effects.claim(tx, [again], ttl=dt.timedelta(minutes=1)))
+
+    [(conflict, why)] = answer.conflicts
+    assert (conflict.state, "another content" in why) == (BundleState.QUARANTINED, True)
+    [row] = journal.rows(tables.effects)
+    assert (row["bundle"], row["fingerprint"]) == (first, "f1")
+
+
+def test_a_key_in_hand_elsewhere_waits_with_its_plan_approved(journal: Journal) -> None:
+    first, again = journal.propose(plan("F-1", "a"), plan("F-2", "a"))
+    journal.send(first)
+    with journal.begin() as tx:
+        answer = effects.send(tx, effects.claim(tx, [again], ttl=dt.timedelta(minutes=1)))
+
+    assert (len(answer.busy), journal.state(again)) == (1, BundleState.APPROVED)
+    assert journal.claim(again) == []
+    journal.tick(seconds=6)
+    assert len(journal.claim(again)) == 1
+
+
+# Outcomes and fences
+
+
+def test_whoever_lost_a_plan_writes_nothing_of_it_any_more(journal: Journal) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    [mine] = journal.send(name).sent
+    with journal.begin() as tx:
+        tx.connection.execute(sa.update(tables.bundles).values(fence=2))
+
+    with pytest.raises(ClaimLost) as caught, journal.begin() as tx:
+        effects.succeeded(tx, [(mine, None)])
+
+    assert caught.value.lost == (name,)
+    assert journal.state(name) is BundleState.SENT
+    with pytest.raises(ClaimLost), journal.begin() as tx:
+        effects.renew(tx, [mine], dt.timedelta(minutes=1))
+    with pytest.raises(ClaimLost), journal.begin() as tx:
+        effects.transaction_is(tx, [mine], "tx-1")
+
+
+def test_an_outcome_is_written_once(journal: Journal) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    [mine] = journal.send(name).sent
+    with journal.begin() as tx:
+        [done] = effects.succeeded(tx, [(mine, {"rows": []})])
+
+    with pytest.raises(ClaimLost), journal.begin() as tx:
+        effects.succeeded(tx, [(mine, None)])
+    with pytest.raises(MoveRefused), journal.begin() as tx:
+        effects.failed(tx, [(done, "No.")])
+    assert (journal.get(name).outcome_json(), done.outcome_json()) == ({"rows": []}, {"rows": []})
+
+
+def test_holds_end_with_the_effect_and_stay_through_doubt(journal: Journal) -> None:
+    done, doubtful, again = journal.propose(plan("F-1", "a"), plan("F-2", "b"), plan("F-3", "c"))
+    journal.do(done)
+    [two, three] = sorted(journal.send(doubtful, again).sent, key=lambda one: [doubtful, again].index(one.id))
+    with journal.begin() as tx:
+        effects.quarantined(tx, [(effects.ambiguous(tx, [two], "It broke.")[0], "Nobody knows.")])
+        effects.retry(tx, [three], PATIENT, kind="40001", reason="It was locked.")
+
+    assert {row["bundle"] for row in journal.rows(tables.holds)} == {doubtful, again}
+
+
+def test_a_retry_is_the_same_for_everybody_who_computes_it_and_told_in_the_log(journal: Journal) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    [sent] = journal.send(name).sent
+    with journal.begin() as tx:
+        [waiting] = effects.retry(tx, [sent], PATIENT, kind="40001", reason="It was locked.").waiting
+
+    expected = retry.decide(sent.keys[0], 0, PATIENT)
+    assert waiting.next_at == NOON + expected.delay
+    assert waiting.give_up_at == NOON + PATIENT.budget
+    with journal.store.read() as tx:
+        [entry] = audit.entries(tx, event="operation.retry_wait")
+    assert entry.body.items() >= {**expected.to_json(), "class": "40001", "attempts_left": 7}.items()
+    assert journal.claim(name) == []
+    journal.tick(minutes=5)
+    [again] = journal.claim(name)
+    assert (again.fence, again.attempts, again.keys) == (2, 1, sent.keys)
+
+
+def test_a_budget_of_attempts_ends_and_frees_the_key(journal: Journal) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    for number in range(1, PATIENT.attempts + 1):
+        [sent] = journal.send(name).sent
+        with journal.begin() as tx:
+            answer = effects.retry(tx, [sent], PATIENT, kind="40001", reason="It was locked.")
+        assert sent.attempts == number
+        journal.tick(hours=1)
+
+    assert [one.state for one in answer.given_up] == [BundleState.FAILED]
+    assert journal.rows(tables.holds) == []
+    journal.propose(plan("F-1", "a", note="again"))
+
+
+def test_a_budget_of_time_ends_too_and_an_open_breaker_burns_nothing(journal: Journal) -> None:
+    slow, spared = journal.propose(plan("F-1", "a"), plan("F-2", "b"))
+    journal.tick(minutes=1)
+    sent = {one.id: one for one in journal.send(slow, spared).sent}
+    journal.tick(hours=21)
+    with journal.begin() as tx:
+        late = effects.retry(tx, [sent[slow]], PATIENT, kind="08006", reason="Away.")
+        kept = effects.retry(tx, [sent[spared]], PATIENT, kind="08006", reason="Away.", burn=False)
+
+    assert (len(late.given_up), len(kept.waiting)) == (1, 1)
+    assert kept.waiting[0].attempts == 0
+
+
+def test_a_plan_given_back_unsent_costs_no_attempt(journal: Journal) -> None:
+    fresh, tried = journal.propose(plan("F-1", "a"), plan("F-2", "b"))
+    [sent] = journal.send(tried).sent
+    with journal.begin() as tx:
+        effects.retry(tx, [sent], PATIENT, kind="40001", reason="It was locked.")
+    journal.tick(hours=1)
+    claimed = journal.claim(fresh, tried)
+    with journal.begin() as tx:
+        effects.released(tx, claimed, "A person paused it.")
+
+    assert (journal.state(fresh), journal.state(tried)) == (BundleState.APPROVED, BundleState.RETRY_WAIT)
+    assert (journal.get(fresh).attempts, journal.get(tried).attempts) == (0, 1)
+
+
+def test_a_person_may_have_a_plan_tried_at_once_with_a_new_budget(journal: Journal) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    [sent] = journal.send(name).sent
+    with journal.begin() as tx:
+        effects.retry(tx, [sent], PATIENT, kind="40001", reason="It was locked.")
+        [due] = effects.try_now(tx, [name], by="eve")
+
+    assert (due.attempts, due.give_up_at) == (0, None)
+    assert len(journal.claim(name)) == 1
+
+
+def test_plans_that_expired_or_were_voided_are_skipped_unless_begun(journal: Journal) -> None:
+    week = NOON + dt.timedelta(days=7)
+    old, void, begun = journal.propose(plan("F-1", "a"), plan("F-2", "b"), plan("F-3", "c"), expires=week)
+    journal.send(begun)
+    with journal.begin() as tx:
+        effects.lock_standing(tx, "twins")
+        assert [one.id for one in effects.void(tx, ["F-2", "F-3"], "It grew.")] == [void]
+    journal.tick(days=8)
+    with journal.begin() as tx:
+        assert [one.id for one in effects.expire(tx)] == [old]
+
+    assert journal.state(begun) is BundleState.SENT
+
+
+def test_over_a_limit_plans_that_asked_nobody_ask_people(local: Journal) -> None:
+    with local.begin() as tx:
+        local._know(tx, {"F-1"})
+        name = effects.propose(tx, plan("F-1", "a"), run=RUN, release="r1", policy="none")
+        effects.to_people(tx, [name])
+
+    assert (local.state(name), local.get(name).policy) == (BundleState.AWAITING, "required")
+
+
+# Death and doubt
+
+
+DIES = """
+import sys; sys.path.insert(0, "tests")
+from effects_support import KEY, TTL
+from reconcile import effects
+store = Store.open(url, root, key=KEY)
+with store.begin() as tx:
+    held = effects.hold(tx, effects.claim(tx, wait().split(), ttl=TTL))
+    if {send}:
+        effects.send(tx, held.taken)
+print("done")
+wait()
+"""
+
+
+@pytest.mark.parametrize("send", [False, True])
+def test_the_plans_of_a_dead_worker_are_free_before_they_were_sent_and_in_doubt_after(
+    send: bool, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    journal = Journal.at(url, tmp_path)
+    [name] = journal.propose(plan("F-1", "a"))
+    other = Program(DIES.format(send=send), url, tmp_path).ready().go()
+    other._pipe.send(name)
+    assert other.line() == "done"
+    with journal.store.read() as tx:
+        assert effects.abandoned(tx) == []
+
+    other.kill()
+
+    with journal.begin() as tx:
+        [left] = effects.abandoned(tx, "shop")
+        [taken] = effects.take_over(tx, [left.id])
+        assert effects.take_over(tx, [left.id]) == []
+    assert (left.id, left.owner.pid, taken.fence) == (name, other.pid, 2)
+    assert journal.state(name) is (BundleState.AMBIGUOUS if send else BundleState.APPROVED)
+    with journal.begin() as tx:
+        [*doubtful] = effects.claim_doubtful(tx, "shop", 10, ttl=dt.timedelta(minutes=1))
+        assert effects.claim_doubtful(tx, "shop", 10, ttl=dt.timedelta(minutes=1)) == []
+        effects.succeeded(tx, [(one, None) for one in doubtful])
+    assert journal.state(name) is (BundleState.SUCCEEDED if send else BundleState.APPROVED)
+    journal.proven()
+    journal.store.close()
+
+
+def in_doubt(journal: Journal, name: str) -> Claimed:
+    [sent] = journal.send(name).sent
+    with journal.begin() as tx:
+        return effects.ambiguous(tx, [sent], "The connection broke in COMMIT.")[0]
+
+
+def test_what_the_resolver_finds_not_done_waits_or_is_skipped(journal: Journal) -> None:
+    names = journal.propose(plan("F-1", "a"), plan("F-2", "b"), plan("F-3", "c"))
+    one, two, three = (in_doubt(journal, name) for name in names)
+    with journal.begin() as tx:
+        effects.retry(tx, [one], PATIENT, kind="probe", reason="It was not done.")
+        effects.skipped(tx, [(two, "It was not done, and the rows changed.")])
+        effects.put_off(tx, [three], NOON + dt.timedelta(minutes=1))
+
+    assert [journal.state(name) for name in names] == [
+        *(BundleState.RETRY_WAIT, BundleState.SKIPPED, BundleState.AMBIGUOUS),
+    ]
+    with journal.begin() as tx:
+        assert effects.claim_doubtful(tx, "shop", 10, ttl=dt.timedelta(minutes=1)) == []
+    journal.tick(minutes=2)
+    with journal.begin() as tx:
+        [again] = effects.claim_doubtful(tx, "shop", 10, ttl=dt.timedelta(minutes=1))
+    assert (again.id, again.fence, again.keys) == (names[2], three.fence + 1, three.keys)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "state"),
+    [("done", BundleState.SUCCEEDED), ("not_done", BundleState.RETRY_WAIT), ("abandon", BundleState.FAILED)],
+)
+def test_only_a_person_gets_a_plan_out_of_quarantine(
+    verdict: effects.Verdict, state: BundleState, journal: Journal
+) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    doubtful = in_doubt(journal, name)
+    with journal.begin() as tx:
+        effects.quarantined(tx, [(doubtful, "Nobody knows.")])
+    journal.tick(days=400)
+    with journal.begin() as tx:
+        assert effects.abandoned(tx) == []
+        assert effects.expire(tx) == []
+        assert effects.withdraw(tx, [name], "No.") == []
+        after = effects.judged(tx, name, verdict, by="eve", reason="I looked.")
+
+    assert (after.state, journal.state(name), journal.get(name).reason) == (state, state, "I looked.")
+    with pytest.raises(effects.NotInQuarantine), journal.begin() as tx:
+        effects.judged(tx, name, "done", by="eve", reason="Again.")
+    with pytest.raises((ClaimLost, MoveRefused)), journal.begin() as tx:
+        effects.succeeded(tx, [(doubtful, None)])
+
+
+def test_the_key_of_an_abandoned_plan_is_never_used_again(journal: Journal) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    doubtful = in_doubt(journal, name)
+    with journal.begin() as tx:
+        effects.quarantined(tx, [(doubtful, "Nobody knows.")])
+        effects.judged(tx, name, "abandon", by="eve", reason="Leave it.")
+    [again] = journal.propose(plan("F-1", "a", note="again"))
+
+    answer = journal.send(again)
+
+    assert (answer.sent, len(answer.conflicts)) == ([], 1)
+    assert journal.rows(tables.holds) != []  # of the one that is in quarantine now
+
+
+# Undo
+
+
+def undo_of(journal: Journal, name: str, **more: str) -> str:
+    original = journal.get(name)
+    [made] = journal.propose(plan(original.finding, "a", effect="delete.undo", undoes=name, **more))
+    return made
+
+
+def test_an_undo_takes_the_plan_it_undoes_along(journal: Journal) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    journal.do(name)
+    undo = undo_of(journal, name)
+    assert journal.state(name) is BundleState.SUCCEEDED
+
+    [sent] = journal.send(undo).sent
+    assert journal.state(name) is BundleState.COMPENSATING
+    with journal.begin() as tx:
+        effects.succeeded(tx, [(sent, None)])
+
+    assert (journal.state(name), journal.state(undo)) == (BundleState.COMPENSATED, BundleState.SUCCEEDED)
+    again = undo_of(journal, name, note="again")
+    assert journal.send(again).settled != []
+    assert journal.state(name) is BundleState.COMPENSATED
+
+
+@pytest.mark.parametrize("end", ["skipped", "failed"])
+def test_an_undo_that_is_not_done_leaves_what_it_would_undo(end: str, journal: Journal) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    journal.do(name)
+    [sent] = journal.send(undo_of(journal, name)).sent
+    with journal.begin() as tx:
+        getattr(effects, end)(tx, [(sent, "The rows changed.")])
+
+    assert journal.state(name) is BundleState.SUCCEEDED
+    assert [row["state"] for row in journal.rows(tables.effects) if row["bundle"] == name] == ["succeeded"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "state"),
+    [
+        ("done", BundleState.COMPENSATED),
+        ("not_done", BundleState.COMPENSATING),
+        ("abandon", BundleState.SUCCEEDED),
+    ],
+)
+def test_an_undo_in_doubt_keeps_what_it_undoes_in_quarantine_until_a_person_decides_about_the_undo(
+    verdict: effects.Verdict, state: BundleState, journal: Journal
+) -> None:
+    [name] = journal.propose(plan("F-1", "a"))
+    journal.do(name)
+    undo = undo_of(journal, name)
+    doubtful = in_doubt(journal, undo)
+    with journal.begin() as tx:
+        effects.quarantined(tx, [(doubtful, "Nobody knows.")])
+    assert journal.state(name) is BundleState.QUARANTINED
+    with pytest.raises(effects.UndoInQuarantine, match=undo), journal.begin() as tx:
+        effects.judged(tx, name, "done", by="eve", reason="I looked.")
+
+    with journal.begin() as tx:
+        effects.judged(tx, undo, verdict, by="eve", reason="I looked.")
+
+    assert journal.state(name) is state
+
+
+# Lives of a record
+
+
+def test_a_record_that_comes_back_lives_again_under_another_key(journal: Journal) -> None:
+    name = keys.name_of("customers", record("a"))
+
+    def generation() -> int:
+        with journal.store.read() as tx:
+            return effects.generations(tx, TARGET, [("delete", name)])["delete", name]
+
+    [first] = journal.propose(plan("F-1", "a", note="old"))
+    assert generation() == 1
+    [sent] = journal.send(first).sent
+    assert generation() == 1
+    with journal.begin() as tx:
+        effects.succeeded(tx, [(sent, None)])
+    assert generation() == 2
+
+    stranger = plan("F-2", "a", note="new", generation=2)
+    restored = plan("F-2", "a", note="old", generation=2)
+    with journal.store.read() as tx:
+        assert (effects.restored(tx, stranger), effects.restored(tx, restored)) == (False, True)
+    [second] = journal.propose(stranger)
+    assert len(journal.do(second)) == 1
+    assert generation() == 3
+    with journal.store.read() as tx:
+        [entry] = audit.entries(tx, event="operation.id_reused")
+    assert (entry.body["key_before"], entry.body["generation"]) == (sent.keys[0], 2)
+
+
+def test_whether_a_record_was_restored_is_for_a_person_once_its_rows_are_purged(local: Journal) -> None:
+    [first] = local.propose(plan("F-1", "a"))
+    local.do(first)
+    with local.begin() as tx:
+        tx.connection.execute(sa.update(tables.bundles).values(content=None))
+        assert effects.restored(tx, plan("F-2", "a", generation=2))
+
+
+def test_a_plan_names_those_that_were_carried_out_on_its_records_later(local: Journal) -> None:
+    first, second, elsewhere = local.propose(plan("F-1", "a"), plan("F-2", "b"), plan("F-3", "c"))
+    with local.begin() as tx:
+        for finding, names in {"F-1": "ax", "F-2": "bx", "F-3": "cy"}.items():
+            for position, name in enumerate(names):
+                row = {"finding": finding, "record": record(name), "position": position, "role": "surplus"}
+                tx.connection.execute(
+                    sa.insert(tables.finding_members).values(row | {"values": [], "first_seen": NOON})
+                )
+    local.do(first)
+    local.tick(minutes=1)
+    local.do(second, elsewhere)
+
+    with local.store.read() as tx:
+        assert bundles.later_with(tx, bundles.get(tx, first)) == [second]
+        assert bundles.later_with(tx, bundles.get(tx, second)) == []
+
+
+def test_an_owner_is_whoever_claimed(local: Journal) -> None:
+    [name] = local.propose(plan("F-1", "a"))
+    [mine] = local.claim(name)
+
+    assert mine.owner is not None
+    assert lease.Owner.from_json(mine.owner).pid == lease.Owner.this_process(dt.timedelta(0)).pid
+    with local.begin() as tx:
+        [renewed] = effects.renew(tx, [mine], dt.timedelta(hours=1))
+        effects.released(tx, [renewed], "Enough.")
+    assert local.get(name).owner is None
