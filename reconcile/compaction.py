@@ -1,7 +1,8 @@
 """What is over and old is let go of, as `retention:` says; what something points at stays, and so does the audit log.
 
-Two ages: after `details`, reports and the texts of delivered messages shrink to counts and a proof of what they were;
-after `runs`, due times, messages, checkpoints and runs go. Everything happens in small transactions, so that nobody
+Three ages: after `details`, reports and the texts of delivered messages shrink to counts and a proof of what they were;
+after `undo_window`, what records held before and after a cleaning goes; after `runs`, due times, messages, checkpoints
+and runs go. Everything happens in small transactions, so that nobody
 waits long, and any of them may be the last: the next call goes on. The first one writes down what all of them will do.
 """
 
@@ -17,6 +18,7 @@ import sqlalchemy as sa
 
 from reconcile import audit, outbox
 from reconcile.config.settings import Retention
+from reconcile.findings.operations import OVER
 from reconcile.store import Store, Transaction, tables
 from reconcile.store.tables import dataset_stats, failures, findings, releases, rule_state, run_rules, runs, slots
 from rules.values import canonical_instant
@@ -49,6 +51,7 @@ class _Cut:
 
     details: dt.datetime
     runs: dt.datetime
+    images: dt.datetime
 
 
 @dataclass(frozen=True)
@@ -58,18 +61,25 @@ class _Step:
     what: str
     table: sa.Table
     find: Callable[[_Cut], sa.Select[Any]]
-    change: Callable[[Transaction, Row], dict[str, Any]] | None = None  # None: delete it
+    change: Callable[[Transaction, Row], dict[str, Any] | None] | None = None  # None: delete it
 
 
 def compact(
-    store: Store, retention: Retention, *, limit: int = 500, actor: str = "reconcile", dry_run: bool = False
+    store: Store,
+    retention: Retention,
+    *,
+    undo_window: dt.timedelta = dt.timedelta(days=30),
+    limit: int = 500,
+    actor: str = "reconcile",
+    dry_run: bool = False,
 ) -> Compacted:
     """Let go of what is old by the store's clock, at most `limit` rows a transaction; with `dry_run` only count it.
 
+    What records held before they were cleaned goes once nobody can undo it any more, after `undo_window`.
     Safe to run at any time, in several processes, and to kill. Raises a StoreError.
     """
     with store.read() as tx:
-        cut = _Cut(tx.now - retention.details, tx.now - retention.runs)
+        cut = _Cut(tx.now - retention.details, tx.now - retention.runs, tx.now - undo_window)
         due = {step.what: count for step in _STEPS if (count := _count(tx, step.find(cut)))}
     if not due or dry_run:
         return Compacted(due)
@@ -185,6 +195,22 @@ def _texts(cut: _Cut) -> sa.Select[Any]:
     return sa.select(mine.message, mine.notice).where(mine.status == "sent", mine.sent_at < cut.details, whole)
 
 
+def _images(column: sa.Column[Any]) -> Callable[[_Cut], sa.Select[Any]]:
+    """Plans that are over for so long, and hold rows still; what happened, and to how many, stays."""
+    mine = tables.bundles.c
+    over = mine.state.in_([state.value for state in OVER])
+
+    def find(cut: _Cut) -> sa.Select[Any]:
+        gone = sa.null().label(column.name)
+        return sa.select(mine.id, gone).where(over, mine.ended_at < cut.images, column.is_not(None))
+
+    return find
+
+
+def _nothing(_tx: Transaction, _row: Row) -> None:
+    return None
+
+
 def _slots(cut: _Cut) -> sa.Select[Any]:
     over = slots.c.status.in_(("succeeded", "failed", "missed"))
     return sa.select(slots.c.job, slots.c.slot).where(over, slots.c.ended_at < cut.runs)
@@ -273,6 +299,8 @@ _STEPS = (
     _Step("reports", runs, _reports, _reduced_report),
     _Step("outcomes", run_rules, _outcomes, _reduced_outcome),
     _Step("texts", tables.outbox, _texts, _blanked),
+    _Step("before-images", tables.bundles, _images(tables.bundles.c.content), _nothing),
+    _Step("after-images", tables.bundles, _images(tables.bundles.c.outcome), _nothing),
     _Step("due times", slots, _slots),
     _Step("messages", tables.outbox, _messages),
     _Step("checkpoints", run_rules, _checkpoints),

@@ -163,7 +163,7 @@ class Server:
             watchdog.late(tx, self.project)
             held, now = clock_is_held(tx), tx.now
         if held is None and (self._compacted is None or now - self._compacted >= COMPACT_EVERY):
-            done = compaction.compact(self.store, self.project.retention)
+            done = compaction.compact(self.store, self.project.retention, undo_window=self.project.undo_window)
             self._compacted = now
             log.info("store.compacted", **done.counts)
 

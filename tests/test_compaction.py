@@ -85,9 +85,23 @@ def test_nothing_happens_while_nothing_is_old(store: Store, url: str, tmp_path: 
     clock.now = ENDED + dt.timedelta(days=89)
     before = filled.stored(url, tmp_path)
 
-    assert not compaction.compact(store, RETENTION)
+    assert not compaction.compact(store, RETENTION, undo_window=dt.timedelta(days=90))
 
     assert filled.stored(url, tmp_path) == before
+
+
+def test_what_records_held_goes_once_nobody_can_undo_it_and_what_is_not_over_keeps_it(
+    store: Store, url: str, tmp_path: Path
+) -> None:
+    over = {"succeeded", "failed", "skipped", "compensated"}
+
+    compaction.compact(store, RETENTION, undo_window=dt.timedelta(days=60))
+
+    plans = filled.stored(url, tmp_path)["bundles"]
+    gone = [one for one in plans if one["content"] is None]
+    assert {one["state"] for one in gone} == over & {one["state"] for one in plans} != set()
+    assert all(one["outcome"] is None and one["plan_hash"] for one in gone)
+    assert all(one["content"] for one in plans if one["state"] not in over)
 
 
 def test_old_reports_shrink_to_counts_that_can_still_be_read(

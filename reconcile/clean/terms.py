@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from reconcile import maintenance, pauses, retry
+from reconcile import pauses, retry
 from reconcile.config.settings import Project
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import binding_of
@@ -83,11 +83,7 @@ class Terms:
 
     def closed(self, tx: Transaction, source: str, rule: str) -> str | None:
         """Why nothing of the rule is carried out in the source now: a pause, or a maintenance window."""
-        paused = pauses.active(tx)
-        for subject in (pauses.EVERYTHING, f"rule:{rule}", f"target:{source}"):
-            if subject in paused:
-                return paused[subject].sentence
-        return maintenance.closed(self.project.maintenance, source, tx.now)
+        return pauses.closed(tx, self.project.maintenance, source=source, rule=rule, job=None)
 
 
 @functools.cache

@@ -153,13 +153,19 @@ def compact(
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
-        retention = application.project.retention
-        done = compaction.compact(application.memory, retention, actor=person(), dry_run=dry_run)
+        project = application.project
+        done = compaction.compact(
+            application.memory,
+            project.retention,
+            undo_window=project.undo_window,
+            actor=person(),
+            dry_run=dry_run,
+        )
     if json:
         out.emit({"dry_run": dry_run, "counts": dict(done.counts)})
         return
     if not done:
-        out.say("nothing is older than `retention` says")
+        out.say("nothing is older than `retention` and `undo_window` say")
         return
     for what, count in done.counts.items():
         out.say(f"{what}: {count:,}")
