@@ -30,6 +30,8 @@ TIMES = 5
 """So many times the median of groups is too many."""
 FEW = 20
 """Below so many records, or groups, no share says anything."""
+FEW_MEMBERS = 10
+"""The same of members of groups, which are few where all is well."""
 EMPTIED = 0.5
 """A column emptied when the share of records without it rose by more than this."""
 REMEMBERED = 20
@@ -145,7 +147,7 @@ def _differences(rule: DuplicatesRule, was: Shape, groups: Sequence[int], now: S
         yield f"it holds {now.read:,} records, and held {was.read:,}"
     if now.read >= FEW:
         yield from _emptied(was.empty, now.empty, "the records")
-    if now.members >= FEW and was.members >= FEW:
+    if min(now.members, was.members) >= FEW_MEMBERS:
         yield from _emptied(was.bare, now.bare, "the records of its groups")
     usual = statistics.median(groups) if groups else None
     if usual is not None and now.groups > max(TIMES * usual, FEW):
