@@ -158,7 +158,7 @@ def _best(
     if not having:
         return ()
     ranks: dict[str, Callable[[int], Any]] = {
-        "longest": lambda n: -sum(len(str(records[n].values[c] or "")) for c in columns),
+        "longest": lambda n: -sum(len(str(records[n].values[c])) for c in columns if records[n].values[c] is not None),
         "most_frequent": _rarity(records, having, columns),
         "prefer": lambda n: _preference(records[n], strategy),
     }

@@ -37,6 +37,10 @@ NOON = dt.datetime(2026, 11, 21, 12, 0, tzinfo=dt.UTC)
 Rows = dict[str, list[tuple[Any, ...]]]
 
 
+class Drifted(Exception):
+    """A row, or who refers to one, is not as it was when it was planned; nothing was done."""
+
+
 def rule_of(clean: Mapping[str, Any], **settings: Any) -> DuplicatesRule:
     """A rule on the dataset `records` with this `clean:`, whose values are texts as a file's are."""
     made = resolve_name(KINDS[clean["action"]]).Settings.model_validate(dict(clean))
@@ -107,20 +111,29 @@ class Shop:
         raise one
 
     def carry_out(self, bundle: Bundle) -> tuple[Change, ...]:
-        """Do a plan as it is, and give the changes that would take it back."""
+        """Do a plan as it is, and give the changes that would take it back. Raises Drifted."""
         with self.source.work(30) as work:
             there = work.lock([one.row for one in bundle.changes if one.before is not None])
             for one in bundle.changes:
-                if one.before is not None:
-                    assert there[one.row].cells == one.before
+                if one.before is not None and (one.row not in there or there[one.row].cells != one.before):
+                    raise Drifted
             for guard in bundle.references:
                 rows = work.referring(guard.reference, guard.to, lock=True)
-                assert sorted(map(repr, (row.name for row in rows))) == sorted(map(repr, guard.rows))
+                if {row.name for row in rows} != set(guard.rows):
+                    raise Drifted
             for one in bundle.changes:
                 work.apply(one)
             after = {name: row.cells for name, row in work.lock(list(map(named_after, bundle.changes))).items()}
             work.commit()
         return tuple(inverse(one, after) for one in reversed(bundle.changes) if not one.is_guard)
+
+    def carried_out(self, bundle: Bundle) -> bool:
+        """Whether the rows were as they were planned, and so the plan was done."""
+        try:
+            self.carry_out(bundle)
+        except Drifted:
+            return False
+        return True
 
     def do(self, changes: Sequence[Change]) -> None:
         """Do these changes, each on the row as it is expected to be."""
