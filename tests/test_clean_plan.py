@@ -219,6 +219,20 @@ def test_records_that_refer_to_each_other_in_a_circle_are_left_to_a_person(shop:
     assert "in a circle" in why(shop, delete())
 
 
+def test_a_record_that_is_marked_already_is_done_with_only_when_nobody_refers_to_it_any_more(shop: Shop) -> None:
+    shop.run(CUSTOMERS, ORDERS.format(""), THREE, "update customers set seen = 0 where id = 2")
+    shop.run("insert into orders values (10, 2, 'x')")
+    rule = rule_of({"action": "set", "values": {"seen": "0"}, "references": "repoint"}, key=["email"])
+
+    bundle = shop.plan(rule)
+    shop.carry_out(bundle)
+
+    assert bundle.surplus == ('[["n","2"]]',)
+    assert shop.rows("orders")["orders"] == [(10, 1, "x")]
+    with pytest.raises(NothingToDo):
+        shop.plan(rule)
+
+
 def test_a_keeper_is_never_made_to_refer_to_itself_nor_deleted_with_what_it_refers_to(shop: Shop) -> None:
     shop.run(CUSTOMERS, THREE, "update customers set parent = 2 where id = 1")
 
