@@ -60,6 +60,8 @@ class Detected:
     seconds: float
     definition: str
     """What the dataset lets through and derives, as text: an edit of it is an edit of what the rule matches."""
+    relation: Relation | None = None
+    """The dataset as the rule saw it."""
 
 
 @dataclass
@@ -133,7 +135,7 @@ def detect(
     with _records(rule, choice, subject, problems, progress) as records:
         found = duplicates.detect(rule, subject.relation, records, slot, budget.memory, budget.folder, stop)
     definition = json.dumps([subject.dataset.where, dict(subject.dataset.derived)], sort_keys=True)
-    return Detected(found, choice, tuple(problems), time.monotonic() - begin, definition)
+    return Detected(found, choice, tuple(problems), time.monotonic() - begin, definition, subject.relation)
 
 
 def explain(rule: DuplicatesRule, subject: Subject, slot: dt.datetime) -> Choice:

@@ -249,7 +249,7 @@ class _Run:
         begun = time.monotonic()
         try:
             found = self._detect(rule)
-            relation = None if rule.clean is None else self.tools.subject(rule.dataset).relation
+            relation = None if rule.clean is None else found.relation
             with self.tools.store.begin() as tx:
                 lease.check(tx, self.held)
                 plausible.refuse(rule, found, tx, self.id)

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from reconcile import progress
 from reconcile.findings.identity import Existing, RuleIdentity
 from reconcile.findings.shown import Finding
+from reconcile.findings.states import Event
 from reconcile.remember import RuleOutcome, record
 from reconcile.store import Store, tables
 from reconcile.store import findings as stored
@@ -87,6 +89,12 @@ class World:
     def last_heard(self) -> list[tuple[str, str]]:
         """What the last message told: ids and changes."""
         return [(one.id, one.change.value) for one in self.heard[-1]]
+
+    def happens(self, finding: str, *events: Event) -> None:
+        """What a cleaning makes of a finding, one event after the other."""
+        for event in events:
+            with self.store.begin() as tx:
+                assert progress.move(tx, [progress.Move(finding, event)], by="reconcile"), event
 
     def get(self, asked: str) -> Finding:
         with self.store.read() as tx:

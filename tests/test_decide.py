@@ -28,6 +28,19 @@ EVERY: dict[str, Decide] = {
     "assign": lambda store, asked: decide.assign(store, asked, actor="anna", to="ben"),
     "annotate": lambda store, asked: decide.annotate(store, asked, actor="anna", note="look here"),
 }
+_BEGUN = (Event.APPROVED, Event.STARTED)
+CLEANING: dict[State, tuple[Event, ...]] = {
+    State.AWAITING: (Event.PROPOSED,),
+    State.APPROVED: (Event.APPROVED,),
+    State.CLEANING: _BEGUN,
+    State.CLEANED: (*_BEGUN, Event.CLEANED),
+    State.PARTLY: (*_BEGUN, Event.PARTLY),
+    State.STALE: (*_BEGUN, Event.DRIFTED),
+    State.FAILED: (*_BEGUN, Event.FAILED),
+    State.QUARANTINED: (*_BEGUN, Event.QUARANTINED),
+    State.UNDONE: (*_BEGUN, Event.CLEANED, Event.TAKEN_BACK),
+}
+"""What leads a finding that is open into each state of a cleaning."""
 EVENTS = {"dismiss": Event.DISMISSED, "snooze": Event.SNOOZED, "reopen": Event.UNDONE}
 
 
@@ -52,6 +65,7 @@ def _in_state(world: World, state: State) -> str:
         decide.snooze(world.store, name, actor="zoe", until=world.now + dt.timedelta(days=1))
     if state is State.RESOLVED:
         world.run()
+    world.happens(name, *CLEANING.get(state, ()))
     return name
 
 

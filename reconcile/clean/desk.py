@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from connectors.errors import Reaction
 from connectors.target import Target
 from reconcile import audit, breaker, budgets, decide, effects, progress
 from reconcile.clean import carrier, cleaning, shape, undo
@@ -45,6 +46,20 @@ class NothingToRetry(FindingError):
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(f"{finding.id} is {finding.state.value.replace('_', ' ')}; there is nothing to try again")
+
+
+class BeyondLimits(FindingError):
+    """The limits do not allow it; a person can say that it is done all the same."""
+
+    reaction = Reaction.ASK
+
+    def __init__(self, finding: str, rule: str, error: budgets.OverLimit) -> None:
+        if isinstance(error, budgets.CleaningStopped):
+            todo = f"`reconcile allow {rule}` lets it go on"
+        else:
+            todo = f"`reconcile approve {finding} --over-limit` does it all the same"
+        said = str(error).removesuffix(" People decide about all of them.").rstrip(".")
+        super().__init__(f"{finding} was not cleaned: {said}. {todo}")
 
 
 class RuleDoesNotClean(FindingError):
@@ -235,7 +250,10 @@ class Desk:
         caps = budgets.Both(self.terms.caps(tx, one.rule), self.terms.project.caps_of(one.source))
         use = budgets.Use.of(one.id, one.bundle)
         both = None if over_limit else caps
-        budgets.reserve_many(tx, [use], rule=one.rule, target=one.target, run=one.run, caps=both)
+        try:
+            budgets.reserve_many(tx, [use], rule=one.rule, target=one.target, run=one.run, caps=both)
+        except budgets.OverLimit as error:
+            raise BeyondLimits(one.finding, one.rule, error) from error
         if over_limit:
             body = {"bundle": one.id, "finding": one.finding, "records": use.records}
             audit.append(tx, self.actor, "limits.exceeded", one.finding, body)
@@ -255,7 +273,8 @@ def _in_words(one: Stored, tally: carrier.Tally) -> tuple[str, bool]:
             back = "" if one.reversible == "no" else f" Take it back: `reconcile undo {one.finding}`"
             return done + back, True
         case BundleState.SKIPPED:
-            return f"{one.finding} was left as it is: {why}. `reconcile plan {one.finding}` plans it anew", False
+            left = f"{one.finding} was left as it is: {why.rstrip('.')}. The next run plans it anew"
+            return f"{left}; `reconcile plan {one.finding}` shows that plan now", False
         case BundleState.RETRY_WAIT:
             return f"{one.finding} could not be cleaned now: {why}. It is tried again at {_time(one.next_at)}", False
         case BundleState.FAILED:

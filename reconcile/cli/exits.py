@@ -90,6 +90,7 @@ _CODES = {
         "connectors.target:TargetRefused",
         "reconcile.ownership:OwnershipRefused",
         "reconcile.clean.desk:RuleDoesNotClean",
+        "reconcile.clean.desk:BeyondLimits",
         "reconcile.clean.desk:NothingToRetry",
         "reconcile.clean.actions.base:NotPlannable",
         "reconcile.decide:PlanChanged",
