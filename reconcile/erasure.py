@@ -117,6 +117,7 @@ def erase(
             work = _Work(tx, wanted, texts, writes=False)
             return Erased("", work.reached(), tuple(work.waiting()))
     with store.begin() as tx:
+        _overwrite(tx)
         work = _Work(tx, wanted, texts, writes=True)
         if waiting := work.waiting():
             raise ErasureWaits(waiting)
@@ -132,6 +133,7 @@ def standing(tx: Transaction) -> list[dict[str, Any]]:
 def again(tx: Transaction, before: Sequence[Mapping[str, Any]]) -> list[Erased]:
     """Do those anew that the restored state does not know of; cleanings under way are left, and said."""
     known = {one["id"] for one in standing(tx)}
+    _overwrite(tx)
     done = []
     for one in before:
         if one["id"] not in known:
@@ -154,6 +156,12 @@ def _done(tx: Transaction, work: _Work, name: str, actor: str, *, again: bool) -
     row = {"id": name, "at": tx.now, "by": actor, "subjects": work.wanted.to_json(), "reached": dict(done.reached)}
     tx.finisher(_Rows).rows.append(row)
     return done
+
+
+def _overwrite(tx: Transaction) -> None:
+    """On SQLite what goes is overwritten with zeros, and not only marked as free."""
+    if not tx.store.is_shared:
+        tx.connection.exec_driver_sql("PRAGMA secure_delete = ON").close()
 
 
 class _Rows:

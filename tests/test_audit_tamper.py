@@ -231,7 +231,7 @@ def rebuild(log: Log, seq: int) -> int:
 ATTACKS: dict[str, Attack] = {
     one.__name__: one for one in (edit, edit_body, delete, insert, reorder, truncate, truncate_and_append, rebuild)
 }
-PLACES = (2, 5_003, 9_960)
+PLACES = (2, 9_960)
 
 
 def carry_out(root: Path, attack: Attack, seq: int, power: str) -> int:
@@ -302,7 +302,7 @@ def test_who_writes_the_database_and_knows_the_hashes_is_named(name: str, seq: i
     assert names(proven(root), wrong)
 
 
-@pytest.mark.parametrize("seq", PLACES)
+@pytest.mark.parametrize("seq", [2, 5_003, 9_960])
 @pytest.mark.parametrize("name", ATTACKS)
 def test_who_also_has_the_stores_key_is_named_by_the_anchor(name: str, seq: int, root: Path) -> None:
     wrong = carry_out(root, ATTACKS[name], seq, "key")
