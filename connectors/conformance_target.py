@@ -13,6 +13,7 @@ which one. Needs no test framework. Targets without room for receipts are not fo
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -155,9 +156,9 @@ def a_change_meets_one_row_or_none_is_made(kit: TargetKit) -> None:
             work.apply(Change(row.name, row.cells, {"name": row.cells["name"]}, "keeper"))
             work.apply(Change(missing, row.cells, {}, "keeper"))
             for after in (None, {"name": row.cells["name"]}):
-                change = Change(missing, row.cells, after, "surplus")
-                _raised("a change of a missing row", RowsDiffer, lambda change=change: _inside(work, [change]))
-                _raised("the same at once", RowsDiffer, lambda change=change: _inside(work, [change], at_once=True))
+                changes = [Change(missing, row.cells, after, "surplus")]
+                _raised("a change of a missing row", RowsDiffer, functools.partial(_inside, work, changes))
+                _raised("the same at once", RowsDiffer, functools.partial(_inside, work, changes, at_once=True))
             work.commit()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from sqlalchemy.sql.elements import quoted_name
 
 from connectors.errors import ValueDoesNotFit
 from connectors.sql_cells import Column, Fragment, Shape, chunks, joined
-from connectors.sql_columns import SqlColumn, columns
+from connectors.sql_columns import Kind, SqlColumn, columns
 from connectors.sql_reading import ROWS, Asked, Reading
 from connectors.sql_settings import SqlDataset
 from connectors.sql_target_dialect import Dialect
@@ -41,7 +42,7 @@ class Records:
     def with_ids(self, key: Sequence[str], ids: Sequence[Id]) -> list[Row | None]:
         """As `Target.rows`: in the order of `ids`."""
         self._dataset.must_have(self._session.place.source, key, [one.name for one in self._columns])
-        wanted = {typed(one): tuple(one) for one in ids}
+        wanted = {typed(one): tuple(one) for one in ids if None not in one}
         found: dict[Typed, Row] = {}
         size = _IDS_AT_ONCE if len(key) == 1 else _LONG_IDS_AT_ONCE
         for some in chunks(list(wanted.values()), size):
@@ -72,7 +73,11 @@ class Records:
         each = []
         for one in ids:
             forms = [
-                () if value is None else self._dialect.wanted(shaped[name], kinds[name], value)
+                [
+                    form
+                    for stored in self._stored(name, kinds[name], value)
+                    for form in self._dialect.wanted(shaped[name], kinds[name], stored)
+                ]
                 for name, value in zip(key, one, strict=True)
             ]
             if all(forms):
@@ -85,6 +90,19 @@ class Records:
         names = [self._dialect.quoted(name) for name in key]
         pairs = [[(f"{name} IN ({sql})", bound) for name, (sql, bound) in zip(names, one, strict=True)] for one in each]
         return joined([_bracketed(joined(one, " AND ")) for one in pairs], " OR ")
+
+    def _stored(self, name: str, kind: Kind, value: Any) -> list[Any]:
+        """How the value may be stored, so that an index finds it; none: only reading all of them does."""
+        if name not in self._dataset.columns or self._dialect.name == "sqlite":
+            return [value]
+        match kind:
+            case sa.Integer():
+                if isinstance(value, dt.datetime):
+                    return [round(value.timestamp())]
+                return [value] if isinstance(value, int) else []
+            case sa.Numeric() | sa.Date() | sa.DateTime() | sa.Boolean() | sa.LargeBinary():
+                return []
+        return [str(value)]
 
     def _is_read_otherwise(self, name: str) -> bool:
         """Whether values are not what is stored, so that no index finds them: declared types, dates in SQLite."""

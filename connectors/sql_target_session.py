@@ -71,12 +71,17 @@ class Session:
         cursor = self.raw.cursor()
         try:
             cursor.execute(sql, tuple(bound))
-            return Answer(cursor.fetchall() if cursor.description else (), cursor.rowcount)
+            if not cursor.description:
+                return Answer((), cursor.rowcount)
+            rows = cursor.fetchall()
+            return Answer(rows, len(rows))
         finally:
             cursor.close()
 
     def run_many(self, sql: str, bound: Sequence[Sequence[Any]]) -> int:
         """The same statement for each of these parameters; how many rows it touched in all."""
+        if sql.startswith("SELECT"):
+            return sum(self.run(sql, one).count for one in bound)
         cursor = self.raw.cursor()
         try:
             cursor.executemany(sql, [tuple(one) for one in bound])

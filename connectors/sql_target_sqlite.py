@@ -128,12 +128,13 @@ class Sqlite:
 
     def _unique(self, session: Session, table: str, columns: Sequence[Column]) -> tuple[str, ...]:
         required = {one.name for one in columns if not one.nullable}
-        for row in sorted(session.run(f"PRAGMA index_list({self.quoted(table)})").rows, key=lambda row: str(row[1])):
+        found = []
+        for row in session.run(f"PRAGMA index_list({self.quoted(table)})").rows:
             if row[2] and not row[4]:
-                named = [one[2] for one in session.run(f"PRAGMA index_info({self.quoted(row[1])})").rows]
-                if all(name in required for name in named):
-                    return tuple(named)
-        return ()
+                named = tuple(one[2] for one in session.run(f"PRAGMA index_info({self.quoted(row[1])})").rows)
+                if required.issuperset(named):
+                    found.append(named)
+        return min(found, key=lambda key: (len(key), key)) if found else ()
 
     def quoted(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"'

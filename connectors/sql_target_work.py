@@ -199,8 +199,9 @@ class SqlWork:
         where, key = self._this_row(shape, change.row)
         if change.after is None:
             return self._session.run(f"DELETE FROM {table} WHERE {where}", key).count
-        sets, bound = self._sets(shape, change.after)
-        return self._session.run(f"UPDATE {table} SET {sets} WHERE {where}", (*bound, *key)).count
+        sql, bound = self._update(shape, change, where)
+        answer = self._session.run(sql, (*bound, *key))
+        return answer.count
 
     def _run_all(self, shape: Shape, changes: Sequence[Change]) -> int:
         first, table = changes[0], self._dialect.relation(shape)
@@ -214,9 +215,9 @@ class SqlWork:
             return self._session.run(f"DELETE FROM {table} WHERE {where}", key).count
         statements: dict[str, list[tuple[object, ...]]] = {}
         for one in changes:
-            sets, bound = self._sets(shape, one.after or {})
             where, key = self._this_row(shape, one.row)
-            statements.setdefault(f"UPDATE {table} SET {sets} WHERE {where}", []).append((*bound, *key))
+            sql, bound = self._update(shape, one, where)
+            statements.setdefault(sql, []).append((*bound, *key))
         return sum(self._session.run_many(sql, given) for sql, given in statements.items())
 
     def _insert(self, shape: Shape, columns: Sequence[Column]) -> str:
@@ -229,15 +230,19 @@ class SqlWork:
         columns = [one for one in self._tables.columns(shape, sorted(cells)) if not one.generated]
         return columns, [self._dialect.written(one, cells[one.name]) for one in columns]
 
-    def _sets(self, shape: Shape, cells: Cells) -> Fragment:
+    def _update(self, shape: Shape, change: Change, where: str) -> Fragment:
+        """Without what the database computes, and numbers of its own that stay. The row is met even if that is all."""
+        after, before, table = change.after or {}, change.before or {}, self._dialect.relation(shape)
         parts = []
-        for column in self._tables.columns(shape, sorted(cells)):
-            if not column.generated:
-                sql, bound = self._dialect.written(column, cells[column.name])
+        for column in self._tables.columns(shape, sorted(after)):
+            stays = column.identity and after[column.name] == before.get(column.name)
+            if not column.generated and not stays:
+                sql, bound = self._dialect.written(column, after[column.name])
                 parts.append((f"{self._dialect.quoted(column.name)} = {sql}", bound))
         if not parts:
-            raise Unwritable(f"{shape.name} computes all of these columns itself")
-        return joined(parts, ", ")
+            return f"SELECT 1 FROM {table} WHERE {where}", ()
+        sets, bound = joined(parts, ", ")
+        return f"UPDATE {table} SET {sets} WHERE {where}", bound
 
     def _this_row(self, shape: Shape, row: RowName) -> Fragment:
         columns = self._tables.columns(shape, [name for name, _ in row.key])

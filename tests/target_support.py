@@ -40,6 +40,10 @@ class Shop:
                 rows = [tuple(row) for row in answer] if answer.returns_rows else []
         return rows
 
+    def quoted(self, name: str) -> str:
+        mark = "`" if self.name == "mysql" else '"'
+        return mark + name.replace(mark, mark * 2) + mark
+
     def emptied(self) -> None:
         """Without a table."""
         if self.name == "sqlite":
@@ -47,14 +51,13 @@ class Shop:
             path.unlink(missing_ok=True)
             sqlite3.connect(path).close()
             return
-        quote = self.engine.dialect.identifier_preparer.quote_identifier
         with self.engine.connect() as connection:
             names = sa.inspect(connection).get_table_names()
             if self.name == "mysql":
                 connection.exec_driver_sql("set foreign_key_checks = 0")
             for one in names:
                 cascade = " cascade" if self.name == "postgresql" else ""
-                connection.execute(sa.text(f"drop table {quote(one)}{cascade}".replace(":", "\\:")))
+                connection.exec_driver_sql(f"drop table {self.quoted(one)}{cascade}".replace("%", "%%"))
 
     def source(self, url: str | None = None, root: Path | None = None, **settings: Any) -> SqlSource:
         made: SqlSource = SqlSource(

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import MARIADB, POSTGRES, _scratch_database
-from target_support import Shop, shop_of
+from target_support import Shop, ShopKit, record, shop_of
 
 from connectors import conformance_target
-from connectors.conformance_target import TargetKit
+from connectors.conformance import ConformanceFailure
+from connectors.conformance_target import StoredTarget, TargetKit
+from connectors.errors import DatasetMissing
+from connectors.sql import SqlSource
+from connectors.target import (
+    Change,
+    Receipt,
+    ReceiptStands,
+    Reference,
+    Row,
+    RowsDiffer,
+    TargetError,
+    TargetRefused,
+)
 
 SERVERS = {"postgresql": POSTGRES, "mysql": MARIADB}
 NAMES = [
@@ -35,3 +55,347 @@ def shop(database: Shop) -> Iterator[Shop]:
 @pytest.mark.parametrize("check", conformance_target.CHECKS, ids=lambda check: check.__name__)
 def test_databases_keep_the_promises_of_every_target(check: Callable[[TargetKit], None], shop: Shop) -> None:
     check(shop.kit())
+
+
+# What a careless target would do
+
+
+class Wrapped:
+    """A target that hands everything on; the careless ones below do one thing wrong."""
+
+    def __init__(self, target: Any) -> None:
+        self._inner = target
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class Forgiving(Wrapped):
+    """Finds records whatever the case of their ids."""
+
+    def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
+        found = self._inner.rows(dataset, key, ids)
+        folded = [tuple(one.lower().strip() if isinstance(one, str) else one for one in each) for each in ids]
+        return [one or other for one, other in zip(found, self._inner.rows(dataset, key, folded), strict=True)]
+
+
+class CarelessWork(Wrapped):
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        failed = None
+        with self._inner.savepoint():
+            try:
+                yield
+            except RowsDiffer as error:
+                failed = error
+        if failed:
+            raise failed
+
+
+class CarelessCounting(Wrapped):
+    def apply(self, change: Change) -> None:
+        with suppress(RowsDiffer), self._inner.savepoint():
+            self._inner.apply(change)
+
+
+class CarelessReceiving(Wrapped):
+    def receive(self, receipts: Sequence[Receipt]) -> None:
+        with suppress(ReceiptStands), self._inner.savepoint():
+            self._inner.receive(receipts)
+
+
+class KeepingAll(Wrapped):
+    """Commits at the end of the block by itself."""
+
+    @contextmanager
+    def work(self, seconds: float) -> Iterator[Any]:
+        with self._inner.work(seconds) as work:
+            yield work
+            with suppress(TargetError):
+                work.commit()
+
+
+def working(kind: type[Wrapped]) -> type[Wrapped]:
+    class Working(Wrapped):
+        @contextmanager
+        def work(self, seconds: float) -> Iterator[Any]:
+            with self._inner.work(seconds) as work:
+                yield kind(work)
+
+    return Working
+
+
+@pytest.mark.parametrize(
+    ("careless", "check"),
+    [
+        (Forgiving, conformance_target.records_are_found_by_their_ids_and_no_others),
+        (KeepingAll, conformance_target.nothing_is_kept_without_a_commit),
+        (working(CarelessWork), conformance_target.a_savepoint_undoes_its_block_and_no_more),
+        (working(CarelessCounting), conformance_target.a_change_meets_one_row_or_none_is_made),
+        (working(CarelessReceiving), conformance_target.a_receipt_is_written_once),
+    ],
+    ids=["forgiving", "keeping all", "no savepoint", "not counting", "not receiving"],
+)
+def test_a_careless_target_does_not_pass(
+    careless: type[Wrapped], check: Callable[[TargetKit], None], tmp_path: Path
+) -> None:
+    class CarelessKit(ShopKit):
+        def store(self) -> StoredTarget:
+            stored = super().store()
+            return replace(stored, target=careless(stored.target), another=lambda: careless(stored.another()))
+
+    for shop in shop_of("sqlite", lambda: iter(()), tmp_path):
+        with pytest.raises(ConformanceFailure):
+            check(CarelessKit(shop))
+
+
+# Names, columns and keys of every kind
+
+NAUGHTY = [
+    'a "b" `c`',
+    "100%",
+    "%s",
+    "%(x)s",
+    ":x",
+    "select",
+    "a.b",
+    "Ünïcode ☃",
+    "it's",
+    "back\\slash",
+    "a;--",
+    "{x}",
+    "?",
+]
+
+
+@pytest.mark.parametrize("name", NAUGHTY)
+def test_any_name_of_a_table_or_a_column_is_only_a_name(name: str, shop: Shop) -> None:
+    """Quoted, never pasted: in selects, conditions, changes, references and links."""
+    quote = shop.quoted
+    plain, column = quote(name), quote(f"{name} x")
+    shop.run(
+        f"create table {plain} ({column} integer primary key, {quote(name)} varchar(20))",
+        f"create table {quote(name + ' of')} (id integer primary key, {plain} integer, "
+        f"foreign key ({plain}) references {plain} ({column}))",
+        f"insert into {plain} values (1, 'one'), (2, 'two')",
+        f"insert into {quote(name + ' of')} values (7, 2)",
+    )
+    source = shop.source()
+    one, two = source.rows(SqlSource.Dataset(table=name), [f"{name} x"], [(1,), (2,)])
+    assert one is not None
+    assert two is not None
+    link = Reference("soft", f"{name} of", (name,), name, (f"{name} x",), soft=True)
+
+    with source.work(8) as work:
+        assert work.lock([one.name, two.name]) == {one.name: one, two.name: two}
+        (child,) = work.referring(link, [(two.cells[f"{name} x"],)], lock=True)
+        work.apply(Change(child.name, child.cells, {name: one.cells[f"{name} x"]}, "reference"))
+        work.apply(Change(two.name, two.cells, None, "surplus"))
+        work.apply_all([Change(one.name, one.cells, {name: ("t", name[:20])}, "keeper")])
+        work.commit()
+
+    assert shop.run(f"select * from {plain}") == [(1, name[:20])]
+    assert shop.run(f"select * from {quote(name + ' of')}") == [(7, 1)]
+
+
+def test_what_the_database_makes_by_itself_is_left_to_it(shop: Shop) -> None:
+    """Generated columns are read, and written by nobody; an identity is given back as it was."""
+    identity = {
+        "sqlite": "integer primary key",
+        "postgresql": "int generated always as identity primary key",
+        "mysql": "int auto_increment primary key",
+    }
+    shop.run(
+        f"create table items (id {identity[shop.name]}, price integer, twice integer generated always as (price * 2) "
+        "stored)",
+        "insert into items (price) values (5), (6)",
+    )
+    source = shop.source()
+    row = record(source, "items", 2)
+    assert "twice" in row.cells
+
+    with source.work(8) as work:
+        work.apply(Change(row.name, row.cells, None, "surplus"))
+        work.apply(Change(row.name, None, row.cells, "surplus"))
+        work.apply(Change(row.name, row.cells, {**row.cells, "price": ("t", "7")}, "surplus"))
+        work.apply(Change(row.name, row.cells, {"twice": ("t", "1")}, "surplus"))
+        work.commit()
+
+    assert shop.run("select id, price, twice from items order by id") == [(1, 5, 10), (2, 7, 14)]
+
+
+def test_a_row_is_named_by_the_key_that_the_catalogue_names(shop: Shop) -> None:
+    """The primary key in its order, else the shortest unique key without nulls."""
+    shop.run(
+        "create table pairs (a integer not null, b integer not null, c integer, primary key (b, a))",
+        "create table uniques (a integer not null, b integer not null, c integer not null, d integer unique, "
+        "unique (a, b), unique (c))",
+        "create table keyless (a integer)",
+        "insert into pairs values (1, 2, 3)",
+        "insert into uniques values (1, 2, 3, 4)",
+        "insert into keyless values (1)",
+    )
+    source = shop.source()
+
+    for table, key in (("pairs", ("b", "a")), ("uniques", ("c",))):
+        row = record(source, table, 1, "a")
+        facts = source.catalogue(SqlSource.Dataset(table=table)).tables[table]
+        assert tuple(name for name, _ in row.name.key) == facts.primary_key == key
+        with source.work(8) as work:
+            assert work.lock([row.name]) == {row.name: row}
+            work.apply_all([Change(row.name, row.cells, None, "surplus")])
+            work.apply_all([Change(row.name, None, row.cells, "surplus")])
+            work.commit()
+    with pytest.raises(TargetRefused, match="keyless"):
+        record(source, "keyless", 1, "a")
+
+
+def test_two_records_with_one_id_are_refused(shop: Shop) -> None:
+    """Nobody can say which of them is meant."""
+    shop.run(
+        "create table people (number integer primary key, id varchar(10))",
+        "insert into people values (1, 'a'), (2, 'a')",
+    )
+
+    with pytest.raises(TargetRefused, match="people"):
+        record(shop.source(), "people", "a")
+
+
+def test_a_view_or_a_query_is_no_target(shop: Shop) -> None:
+    shop.run("create table people (id integer primary key)", "create view everybody as select * from people")
+    source = shop.source()
+    try:
+        with pytest.raises(TargetRefused, match="view"):
+            record(source, "everybody")
+        with pytest.raises(TargetRefused, match="query"):
+            source.rows(SqlSource.Dataset(query="select * from people"), ["id"], [(1,)])
+        with pytest.raises(DatasetMissing, match="people"):
+            record(source, "peopel")
+    finally:
+        shop.run("drop view everybody")
+
+
+IDS: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
+    "text with blanks": ({}, "' a '", {}),
+    "decimal": ({"sqlite": "numeric", "": "numeric(20,4)"}, "12.5000", {}),
+    "real": ({"": "double precision"}, "0.1", {}),
+    "large": ({"": "bigint"}, "9007199254740993", {}),
+    "day": ({"": "date"}, "'2024-02-29'", {}),
+    "moment": ({"mysql": "datetime(6)", "": "timestamp"}, "'2024-02-29 12:00:00.5'", {}),
+    "local moment": ({"mysql": "datetime(6)", "": "timestamp"}, "'2024-02-29 12:00:00'", {"timezone": "Asia/Tokyo"}),
+    "a number written as text": ({}, "' 1.007'", {"columns": {"ident": "integer"}, "decimal": ","}),
+    "a day written as text": ({}, "'29.02.2024'", {"columns": {"ident": "date %d.%m.%Y"}}),
+    "seconds": ({"": "bigint"}, "1709208000", {"columns": {"ident": "instant"}}),
+    "uuid": ({"sqlite": "uuid", "": "uuid"}, "'5a424412-b127-bf86-be74-fba931df6c57'", {}),
+    "boolean": ({"": "boolean"}, "true", {}),
+    "bytes": ({"postgresql": "bytea", "mysql": "varbinary(9)", "": "blob"}, "X'00FF25'", {}),
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_a_record_is_found_by_the_id_a_scan_gives_it(kind: str, shop: Shop) -> None:
+    """Whatever type it is stored in and however the dataset declares it."""
+    types, value, settings = IDS[kind]
+    column = types.get(shop.name) or types.get("") or "varchar(20)"
+    written = value.replace("X'", "'\\x") if shop.name == "postgresql" else value
+    shop.run(
+        f"create table t (pk integer primary key, ident {column}, other integer)",
+        f"insert into t values (1, {written}, 1), (2, null, 2)",
+    )
+    source = shop.source()
+    dataset = SqlSource.Dataset.model_validate({"table": "t", **settings})
+    scanned = source.scan(dataset, ["ident"]).reader.read_all().column("ident").to_pylist()
+    ident = next(one for one in scanned if one is not None)
+
+    found = source.rows(dataset, ["ident"], [(ident,), (None,)])
+    pairs = source.rows(dataset, ["ident", "other"], [(ident, 1), (ident, 2)])
+
+    assert [one and one.values["other"] for one in (*found, *pairs)] == [1, None, 1, None]
+    assert found[0] is not None
+    assert found[0].values["ident"] == ident
+
+
+def test_a_soft_link_between_columns_of_other_types_is_found(shop: Shop) -> None:
+    """As declared: nobody keeps it but us."""
+    shop.run(
+        "create table people (id integer primary key)",
+        "create table logs (id integer primary key, who varchar(20))",
+        "insert into people values (1), (2)",
+        "insert into logs values (5, '1'), (6, 'x'), (7, null)",
+    )
+    source = shop.source()
+    person = record(source, "people")
+    link = Reference("logs", "logs", ("who",), "people", ("id",), soft=True)
+    back = Reference("back", "people", ("id",), "logs", ("who",), soft=True)
+
+    found = source.referring(link, [(person.cells["id"],), (None,)])
+    other = source.referring(back, [(("t", "x"),), (("t", "2"),)])
+
+    assert [one.name.table for one in found] == ["logs"]
+    assert [dict(one.name.key)["id"] for one in found] == [one.cells["id"] for one in found]
+    assert [one.name.table for one in other] == ["people"]
+
+
+@pytest.mark.server
+def test_a_table_without_transactions_is_read_and_never_changed(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    for shop in shop_of("mysql", lambda: _scratch_database(MARIADB), tmp_path):
+        shop.run("create table old (id int primary key) engine=MyISAM", "insert into old values (1)")
+        source = shop.source()
+        row = record(source, "old")
+        with source.work(8) as work, pytest.raises(TargetRefused, match="MyISAM"):
+            work.apply(Change(row.name, row.cells, None, "surplus"))
+
+
+@pytest.mark.server
+def test_tables_outside_of_the_default_schema_are_named_with_theirs(tmp_path: Path) -> None:
+    for shop in shop_of("postgresql", lambda: _scratch_database(POSTGRES), tmp_path):
+        shop.run(
+            "create schema other",
+            "create table other.people (id int primary key, name text)",
+            "create table people (id int primary key, name text)",
+            "insert into other.people values (1, 'there')",
+            "insert into people values (1, 'here')",
+        )
+        source = shop.source()
+        there, here, same = (record(source, one) for one in ("other.people", "people", "public.people"))
+        with source.work(8) as work:
+            work.apply(Change(there.name, there.cells, {"name": ("t", "changed")}, "surplus"))
+            work.commit()
+
+        assert there.name.table == source.catalogue(SqlSource.Dataset(table="other.people")).table == "other.people"
+        assert here.name == same.name
+        assert shop.run("select name from other.people union all select name from people") == [("changed",), ("here",)]
+
+
+def test_reading_needs_nothing_of_the_changing_side(tmp_path: Path) -> None:
+    """A run that cleans nothing does not wait for it to be imported."""
+    code = (
+        "import sys; from connectors.sql import SqlSource; from pathlib import Path\n"
+        "SqlSource('a', SqlSource.Settings(type='sql', url='sqlite:///x.db'), Path('.'))\n"
+        "print([one for one in sys.modules if one.startswith(('connectors.sql_target', 'connectors.sql_catalogue'))])"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_what_another_process_opened_is_left_to_it(shop: Shop) -> None:
+    """A child that was forked uses no connection of its parent, and closes none."""
+    shop.run("create table people (id integer primary key, name varchar(9))", "insert into people values (1, 'a')")
+    source = shop.source()
+    row = record(source, "people")
+    with source.work(8) as work:
+        work.apply(Change(row.name, row.cells, {"name": ("t", "b")}, "surplus"))
+        work.commit()
+    child = os.fork()
+    if child == 0:
+        try:
+            with source.work(8) as work:
+                work.apply(Change(row.name, row.cells, {"name": ("t", "c")}, "surplus"))
+                work.commit()
+        finally:
+            os._exit(0 if work.committed else 1)
+    _, status = os.waitpid(child, 0)
+
+    with source.work(8) as work:
+        seen = work.lock([row.name])[row.name].cells["name"]
+    assert (os.waitstatus_to_exitcode(status), seen) == (0, ("t", "c"))
