@@ -32,7 +32,8 @@ def catalogue(connection: sa.Connection, table: sa.TableClause | str, soft: Sequ
     """
     asked = _ASKED[connection.dialect.name](connection)
     start = _ident(asked, table)
-    links, declared = asked.links(), _declared(asked, start, soft)
+    links = asked.links()
+    declared = _declared(asked, start, soft, links)
     reached, found = _closure(start, [*links, *declared])
     before = stamps(_runner(connection), connection.dialect.name, {_name(asked, one): one for one in reached})
     described = asked.described(reached)
@@ -87,13 +88,28 @@ def _ambiguous(asked: Asked, ident: Ident) -> str | None:
     return None if alone else "there is another table that the same name means; rename one"
 
 
-def _declared(asked: Asked, start: Ident, soft: Sequence[Reference]) -> list[Link]:
-    made = []
+def _declared(asked: Asked, start: Ident, soft: Sequence[Reference], links: Sequence[Link]) -> list[Link]:
+    """Each once, and none that the database knows by itself."""
+    known = {_pairs(one) for one in links}
+    made: dict[tuple[Any, ...], Link] = {}
     for one in soft:
         to = _ident(asked, one.to_table) if one.to_table else start
         table = _ident(asked, one.table)
-        made.append(Link(one.name, table, one.columns, to, one.to_columns, one.on_delete, one.on_update))
-    return made
+        link = Link(one.name, table, one.columns, to, one.to_columns, one.on_delete, one.on_update)
+        if _pairs(link) not in known:
+            made.setdefault(_pairs(link), link)
+    return list(made.values())
+
+
+def _pairs(link: Link) -> tuple[Any, ...]:
+    """Which columns refer to which, in any order; all of them, where there are more on one side."""
+    return (
+        link.table,
+        link.to,
+        frozenset(zip(link.columns, link.to_columns, strict=False)),
+        len(link.columns),
+        len(link.to_columns),
+    )
 
 
 def _closure(start: Ident, links: Sequence[Link]) -> tuple[set[Ident], list[Link]]:

@@ -190,6 +190,19 @@ def test_a_declared_soft_link_is_a_reference_and_is_followed(shop: Shop) -> None
     assert not the(found, "stars").soft
 
 
+def test_a_link_that_is_declared_twice_or_is_a_foreign_key_already_is_one_reference(shop: Shop) -> None:
+    shop.execute(
+        PARENT,
+        "create table notes (id integer primary key, about integer)",
+        "create table orders (id integer primary key, c integer, foreign key (c) references customers (id))",
+    )
+    notes = Reference("notes", "notes", ("about",), "", ("id",), soft=True)
+
+    found = shop.catalogue("customers", notes, notes, Reference("o", "orders", ("c",), "customers", ("id",), soft=True))
+
+    assert [(one.table, one.soft) for one in found.references] == [("notes", True), ("orders", False)]
+
+
 @pytest.mark.parametrize(
     ("soft", "names"),
     [
