@@ -84,11 +84,19 @@ def give(
         raise ApprovalExpired(plan.id, plan.expires_at)
     if decision == "approved" and plan.policy == "two_person" and by == plan.proposed_by:
         raise SamePerson(plan.id, by)
+    was = next((one.decision for one in of(tx, plan.id) if one.by == by), None)
     insert = insert_for(tx, approvals)
     newer = {name: insert.excluded[name] for name in ("decision", "plan_hash", "at", "note")}
     row = {"bundle": plan.id, "by": by, "decision": decision, "plan_hash": plan_hash, "at": tx.now, "note": note}
     tx.connection.execute(insert.on_conflict_do_update(index_elements=["bundle", "by"], set_=newer), row)
-    body = {"bundle": plan.id, "finding": plan.finding, "by": by, "decision": decision, "plan_hash": plan_hash}
+    body: dict[str, str | None] = {
+        "bundle": plan.id,
+        "finding": plan.finding,
+        "by": by,
+        "decision": decision,
+        "plan_hash": plan_hash,
+    }
+    body["was"] = was  # so that `audit verify` can tell what stands from what was said
     audit.append(tx, by, f"approval.{decision}", f"bundle:{plan.id}", body)
     return satisfied(tx, plan)
 

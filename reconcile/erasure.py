@@ -38,7 +38,7 @@ _BATCH = 1_000
 _TEXTS = ("note",)
 """What people wrote in an entry."""
 
-_KEPT = ("finding", "bundle", "bundles", "from", "to")
+_KEPT = ("finding", "bundle", "bundles", "from", "to", "plan_hash", "by", "decision", "was")
 """What the erasure's own entry goes on saying of an entry whose body it took: the states, so that they add up."""
 
 
@@ -376,7 +376,7 @@ class _Work:
             body = json.loads(row.text)
             if self._says(row.text) or any(body.get(name) for name in _TEXTS):
                 kept = {name: body[name] for name in _KEPT if name in body}
-                self.entries.append({"seq": row.seq, **kept})
+                self.entries.append({"seq": row.seq, "event": row.event, **kept})
         for one in self.entries:
             self._change("entries", sa.delete(mine).where(mine.c.seq == one["seq"]))
 

@@ -27,7 +27,7 @@ _BUCKETS = 4_096
 _BATCH = 1_000
 
 Thing = tuple[str, str]
-"""What has a state: `finding` or `bundle`, and its id."""
+"""What has a state: `finding` or `bundle` and its id, `plan` (a bundle's hash), `approval` (a bundle and a person)."""
 
 
 @dataclass(frozen=True)
@@ -218,24 +218,32 @@ def _moves(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[int,
     """The changes of states that an entry tells: its own, or those of entries whose bodies it says were erased."""
     if event == ERASED:
         for one in body["entries"]:
-            yield from _moves(one["seq"], "", one)
+            yield from _moves(one["seq"], one["event"], one)
         return
-    for name, was, to in body.get("bundles", ()) if isinstance(body.get("bundles"), list) else ():
-        yield seq, ("bundle", name), was, to
-    to = body.get("to")
-    if not isinstance(to, str):
-        return
-    for kind in ("bundle", "finding"):
-        name = body.get(kind)
-        if isinstance(name, str):
-            yield seq, (kind, name), body.get("from"), to
-            return
+    if isinstance(body.get("bundles"), list):
+        for name, was, to in body["bundles"]:
+            yield seq, ("bundle", name), was, to
+    kind = "bundle" if isinstance(body.get("bundle"), str) else "finding"
+    name, to = body.get(kind), body.get("to")
+    if isinstance(name, str) and isinstance(to, str):
+        yield seq, (kind, name), body.get("from"), to
+    if kind == "bundle":
+        yield from _words(seq, event, body)
+
+
+def _words(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[int, Thing, str | None, str]]:
+    """What was planned, which never changes, and what a person said of it."""
+    bundle, plan = body["bundle"], body.get("plan_hash")
+    if event == "bundle.proposed" and isinstance(plan, str):
+        yield seq, ("plan", bundle), None, plan
+    elif event.startswith("approval."):
+        was = body.get("was")
+        yield seq, ("approval", f"{bundle} {body['by']}"), was and f"{was} {plan}", f"{body['decision']} {plan}"
 
 
 def _standing(tx: Transaction) -> Iterator[tuple[Thing, str]]:
-    for kind, table in (("finding", tables.findings), ("bundle", tables.bundles)):
-        rows = tx.connection.execute(sa.select(table.c.id, table.c.state).execution_options(yield_per=_BATCH))
-        for name, state in rows:
+    for kind, query in _STANDING.items():
+        for name, state in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
             yield (kind, name), state
 
 
@@ -252,18 +260,18 @@ def _unexplained(tx: Transaction, off: frozenset[int], end: int) -> Iterator[Pro
         kind, name = thing
         seq, to = said.pop(thing, (0, ""))
         if not seq:
-            yield Problem(end + 1, f"the {kind} {name} stands in the state, and no entry tells of it")
+            yield Problem(end + 1, f"the {_WORDS[kind]} {name} stands in the state, and no entry tells of it")
         elif to != state:
-            yield Problem(seq, f"the {kind} {name} is {state}, and the last entry about it says {to}")
+            yield Problem(seq, f"the {_WORDS[kind]} {name} is {state}, and the last entry about it says {to}")
     for (kind, name), (seq, _) in said.items():
-        yield Problem(seq, f"the {kind} {name} of this entry is not in the state")
+        yield Problem(seq, f"the {_WORDS[kind]} {name} of this entry is not in the state")
 
 
 def _odd_effects(tx: Transaction, end: int) -> Iterator[Problem]:
     """Operations that are not in the state of their bundle."""
     row = tx.connection.execute(_ODD).first()
     if row is not None:
-        said = f"an operation of the bundle {row.bundle} is {row.state}, and the bundle is {row.stands}"
+        said = f"an operation of the plan {row.bundle} is {row.state}, and the plan is {row.stands}"
         seq = _last_entry(tx, row.bundle) or end
         yield Problem(seq, said)
 
@@ -282,6 +290,14 @@ def _backwards(tx: Transaction) -> Iterator[tuple[Any, dict[str, Any]]]:
         yield row, row.body
 
 
+_WORDS = {"finding": "finding", "bundle": "plan", "plan": "hash of plan", "approval": "word on plan"}
+_SAID = tables.approvals.c
+_STANDING: Mapping[str, sa.Select[Any]] = {
+    "finding": sa.select(tables.findings.c.id, tables.findings.c.state),
+    "bundle": sa.select(tables.bundles.c.id, tables.bundles.c.state),
+    "plan": sa.select(tables.bundles.c.id, tables.bundles.c.plan_hash),
+    "approval": sa.select(_SAID.bundle + " " + _SAID.by, _SAID.decision + " " + _SAID.plan_hash),
+}
 _ODD = (
     sa.select(tables.effects.c.bundle, tables.effects.c.state, tables.bundles.c.state.label("stands"))
     .join(tables.bundles, tables.bundles.c.id == tables.effects.c.bundle)

@@ -269,8 +269,10 @@ def _plan(world: World, finding: str, state: str) -> str:
     with world.store.begin() as tx:
         tx.connection.execute(sa.insert(tables.bundles).values(row))
         tx.connection.execute(sa.insert(tables.approvals).values(approval))
-        body = {"bundle": row["id"], "from": None, "to": state}
+        body = {"bundle": row["id"], "from": None, "to": state, "plan_hash": "h"}
         audit.append(tx, "reconcile", "bundle.proposed", row["id"], body)
+        body = {"bundle": row["id"], "by": "eve", "decision": "approved", "plan_hash": "h", "was": None}
+        audit.append(tx, "eve", "approval.approved", row["id"], body)
     return str(row["id"])
 
 
