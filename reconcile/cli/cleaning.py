@@ -47,6 +47,7 @@ def approve(
     with load(config) as application:
         desk = _desk(application)
         answer = desk.approve(finding, plan=plan, note=note, later=later, over_limit=over_limit)
+        application.anchor()
     _say(out, answer)
 
 
@@ -119,6 +120,7 @@ def undo(
     out = Output(json, quiet, no_color)
     with load(config) as application:
         done = _desk(application).undo(finding, run=run, bundle=plan, partial=partial, with_later=with_later, note=note)
+        application.anchor()
     if json:
         out.emit(_undone(done))
     else:
@@ -179,6 +181,7 @@ def quarantine(
         raise typer.BadParameter("say which, and one of --done, --not-done, --abandon", param_hint="ID")
     with load(config) as application:
         answer = _desk(application).judge(asked, said[0], note=note)
+        application.anchor()
     _say(out, answer)
 
 

@@ -170,6 +170,8 @@ def erase(
     with load(config) as application:
         wanted, texts = _wanted(application, dataset, record, column, value)
         done = erasure.erase(application.memory, wanted, texts=texts, actor=person(), dry_run=dry_run)
+        if not dry_run:
+            application.anchor()
     if json:
         out.emit({"erasure": done.id or None, "dry_run": dry_run, "reached": dict(done.reached)})
         return
