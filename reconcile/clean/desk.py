@@ -13,7 +13,7 @@ from typing import Any
 
 from connectors.errors import Reaction
 from connectors.target import Target
-from reconcile import audit, breaker, budgets, decide, effects, progress
+from reconcile import audit, breaker, budgets, decide, effects, progress, releases
 from reconcile.clean import carrier, cleaning, shape, undo
 from reconcile.clean.plan import make
 from reconcile.clean.terms import Terms
@@ -232,6 +232,7 @@ class Desk:
         bundle = make(finding, cleaning.planning(self, rule, now))
         asked = self.terms.asks(bundle)
         with self.store.begin() as tx:
+            releases.keep(tx, self.terms.project)  # no run had to begin since the configuration was edited
             [name] = effects.propose_many(
                 tx,
                 [bundle],

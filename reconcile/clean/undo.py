@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from connectors.target import Cells, RowName, Target
-from reconcile import effects, points
+from reconcile import effects, points, releases
 from reconcile.clean import carrier, images
 from reconcile.clean.inverse import Conflict, inverse, rows_of
 from reconcile.findings.bundle import Bundle
@@ -204,6 +204,7 @@ def _later(tools: carrier.Tools, names: Sequence[str], findings: set[str], of: M
 def _approved(tools: carrier.Tools, bundles: Sequence[Bundle], by: str, note: str | None) -> list[str]:
     """The plans stand in the store, approved by whoever asked for them."""
     with tools.store.begin() as tx:
+        releases.keep(tx, tools.terms.project)  # no run had to begin since the configuration was edited
         ids = effects.propose_many(
             tx, bundles, run=None, release=tools.terms.project.release, policy="none", by=by, expires=None, note=note
         )
