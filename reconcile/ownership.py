@@ -90,8 +90,13 @@ def enter(store: Store, target: Target) -> None:
     remembers = target.remembers()
     for _ in range(_TRIES):
         seen = look(target)
-        with store.begin() as tx:
-            ratchet = _step(tx, seen)
+        try:
+            with store.begin() as tx:
+                ratchet = _step(tx, seen)
+        except OwnershipRefused:
+            if look(target).owner == seen.owner:
+                raise
+            continue  # another worker counted up since we looked
         if not remembers:
             return
         if seen.owner is not None and seen.owner[2] == ratchet and seen.owner[1] == store.epoch:

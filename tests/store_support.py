@@ -12,7 +12,7 @@ from pathlib import Path
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
 _SERVER = multiprocessing.get_context("forkserver")  # imports once, then forks: a program starts in milliseconds
-_SERVER.set_forkserver_preload(["__main__", "store_support", "reconcile.delivery", "psycopg"])
+_SERVER.set_forkserver_preload(["__main__", "store_support", "reconcile.delivery", "reconcile.effects", "psycopg"])
 
 _PRELUDE = """
 import datetime as dt, os, signal

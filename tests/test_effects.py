@@ -347,6 +347,21 @@ def test_a_plan_given_back_unsent_costs_no_attempt(journal: Journal) -> None:
     assert (journal.get(fresh).attempts, journal.get(tried).attempts) == (0, 1)
 
 
+def test_a_key_is_the_same_over_fifty_attempts_restarts_and_runs(local: Journal) -> None:
+    """A new key an attempt, the run's id, or the rule's revision in it: the target could not tell the second from the
+    first."""
+    made = set()
+    for number in range(50):
+        [name] = local.propose(plan("F-1", "a", note=str(number), keeper=f"k{number}", rule=f"twins-{number % 3}"))
+        sent = local.send(name).sent
+        made |= {key for one in sent for key in one.keys}
+        with local.begin() as tx:
+            effects.skipped(tx, [(one, "It changed.") for one in sent])
+
+    assert len(made) == 1
+    assert len(local.rows(tables.effects)) == 1
+
+
 def test_a_person_may_have_a_plan_tried_at_once_with_a_new_budget(journal: Journal) -> None:
     [name] = journal.propose(plan("F-1", "a"))
     [sent] = journal.send(name).sent
@@ -386,9 +401,9 @@ def test_over_a_limit_plans_that_asked_nobody_ask_people(local: Journal) -> None
 
 DIES = """
 import sys; sys.path.insert(0, "tests")
-from effects_support import KEY, TTL
+from effects_support import KEY, NOON, TTL
 from reconcile import effects
-store = Store.open(url, root, key=KEY)
+store = Store.open(url, root, key=KEY, clock=lambda: NOON)
 with store.begin() as tx:
     held = effects.hold(tx, effects.claim(tx, wait().split(), ttl=TTL))
     if {send}:
