@@ -165,8 +165,8 @@ class Sqlite:
         name = self.quoted(column.name)
         if cell is None:
             return f"{name} IS NULL", ()
-        stored = {TEXT: "text", BAD_TEXT: "text", INTEGER: "integer", REAL: "real", BYTES: "blob"}[cell[0]]
         mark, bound = self.written(column, cell)
+        stored = {TEXT: "text", BAD_TEXT: "text", INTEGER: "integer", REAL: "real", BYTES: "blob"}[cell[0]]
         alike, same = f"{name} = {mark}", f"+{name} = {mark} COLLATE BINARY"
         return f"({alike} AND {same} AND typeof({name}) = '{stored}')", (*bound, *bound)
 

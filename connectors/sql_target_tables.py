@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from connectors.sql_cells import Column, Link, Shape, chunks
+from connectors.sql_cells import Column, Link, Shape, chunks, row_order
 from connectors.sql_target_dialect import Dialect
 from connectors.sql_target_errors import changed_shape, no_table
 from connectors.sql_target_session import Session
@@ -87,4 +87,4 @@ class Tables:
                         f"its primary key is null. Give it one"
                     )
                 found[row.name] = row
-        return list(found.values())
+        return sorted(found.values(), key=lambda one: row_order(one.name.key))

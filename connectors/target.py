@@ -197,7 +197,7 @@ class Work(Protocol):
         """These rows as they are, locked in the order of (table, key); those that are not there are left out."""
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]], *, lock: bool) -> list[Row]:
-        """The rows that refer to any of these cells of `to_columns`, named by their primary key, in its order.
+        """The rows that refer to any of these cells of `to_columns`, named by their primary key, in one order always.
 
         Raises TargetRefused where the referring table has none.
         """
