@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from connectors.errors import ConnectorError
 from connectors.target import Target, TargetRefused
-from reconcile import approvals, budgets, effects, keys, points, progress
+from reconcile import approvals, budgets, effects, points, progress
 from reconcile.clean import carrier
 from reconcile.clean.plan import NothingToDo, Stale, Tools, make_many
 from reconcile.clean.terms import Terms
@@ -144,10 +144,8 @@ def planning(tools: PlanningTools, rule: DuplicatesRule, slot: dt.datetime) -> T
     made = Tools.of(tools.target(dataset.source), dataset, relation, rule, slot)
 
     def lives(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
-        named = {(effect, keys.name_of(made.catalogue.table, record)): (effect, record) for effect, record in pairs}
         with tools.store.read() as tx:
-            found = effects.generations(tx, made.identity, list(named))
-        return {named[pair]: number for pair, number in found.items()}
+            return effects.generations(tx, made.identity, pairs)
 
     return replace(made, generations=lives)
 
