@@ -124,7 +124,7 @@ def undo(
     if json:
         out.emit(_undone(done))
     else:
-        _tell(out, done)
+        tell(out, done)
     raise typer.Exit(exits.REFUSED if done.failed else exits.DONE)
 
 
@@ -139,7 +139,8 @@ def _undone(done: Undone) -> dict[str, Any]:
     }
 
 
-def _tell(out: Output, done: Undone) -> None:
+def tell(out: Output, done: Undone) -> None:
+    """What was taken back, and what was not."""
     from notifications.words import plural
 
     if done.taken_back:

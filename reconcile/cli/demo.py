@@ -1,4 +1,4 @@
-"""The night the demo plays: build the shop, run its job, look at the message, and run again."""
+"""The night the demo plays: build the shop, run its job, look at the message, run again, and clean."""
 
 from __future__ import annotations
 
@@ -43,16 +43,37 @@ def play(folder: Path | None, out: Output) -> None:
         _heading(out, f"Then a client times out once more and charges order {order} twice: only that is news")
         show(application.run("nightly", slot=now), silent)
         out.say(_last_message(place / "messages.txt"))
+        _clean(application, out)
     _heading(out, "Try next")
     out.say(
         f"cd {place}\n{_path()}"
         "reconcile findings --rule double-charge     what is open\n"
         "reconcile show ID                           one finding, its records, its history\n"
         "reconcile dismiss ID --note 'two parcels'   not a duplicate: remembered\n"
+        "reconcile plan                              what cleaning would do to the other twins\n"
         "reconcile explain double-charge             which engine, why, and the SQL\n"
         "reconcile audit verify                      the log, proven\n"
         "cat reconcile.yaml messages.txt             the rules, and what the channel was told"
     )
+
+
+def _clean(application: Application, out: Output) -> None:
+    """Two people typed in the same customer: plan, approve, and take back."""
+    from reconcile.cli import cleaning, planning
+    from reconcile.cli.people import person
+    from reconcile.store.findings import Filter, find
+
+    _heading(out, "Two people typed in the same customer: what cleaning would do, and nothing is done yet")
+    application.run("customers")
+    with application.store.read() as tx:
+        twin = find(tx, Filter(rules=("twin-customer",)))[0]
+    planning.tell(application, out, "twin-customer", [twin.id])
+    desk = application.desk(person())
+    _heading(out, "Somebody approves exactly that plan; it is done once, whoever crashes")
+    out.say(f"$ reconcile approve {twin.id}\n{desk.approve(twin.id).sentence}")
+    _heading(out, "And taken back: every field nobody touched since is as it was")
+    out.say(f"$ reconcile undo {twin.id}")
+    cleaning.tell(out, desk.undo(twin.id))
 
 
 def _last_message(path: Path) -> str:

@@ -65,6 +65,11 @@ def plan(
             _Telling(out, planning, rule).all(names)
 
 
+def tell(application: Application, out: Output, rule: str, findings: Sequence[str]) -> None:
+    """The plans for these findings of a rule, for people."""
+    _Telling(out, _Planning(application, show=True, limit=None), application.rule(rule)).all(list(findings))
+
+
 @dataclass
 class Planned:
     """A finding with its plan, or why it has none. `asks` says who is asked, `stands` what waits for it already."""

@@ -35,6 +35,7 @@ datasets:
   contacts: {source: crm, sheet: Contacts, id: contact_id, pii: [email, phone]}
   payments: {source: bank, path: "payments-*.csv", id: entry, decimal: ",",
              columns: {amount: decimal, booked: "date %d.%m.%Y"}, money: {amount: amount, currency: EUR}}
+  customers: {source: shop, table: customers, id: id, where: merged_into is null}
 
 rules:
   double-charge:                      # a client that timed out and tried again
@@ -58,15 +59,38 @@ rules:
     dataset: contacts
     key: [{email: [mailbox]}, {surname: [trim, casefold, unaccent]}]
     keep: [most_complete, {first: created}]
+  twin-customer:                      # two people typed in the same customer
+    kind: duplicates
+    dataset: customers
+    key: [{email: [mailbox]}]
+    keep: [{first: id}]
+    clean:
+      action: merge
+      references: repoint             # orders of the twin become orders of the customer who stays
+      fields: {name: longest, phone: {last: id}}
+      surplus: {set: {merged_into: "{{ keeper.id }}"}}
+    approval: required                # nothing is changed before a person approved exactly that plan
 
 jobs:
   nightly:
     rules: [double-charge, paid-twice, twin-contact]
     notify: [team]
+  customers:
+    rules: [twin-customer]
+    notify: [team]
 
 channels:
   team: {type: file, path: messages.txt}
 """
+
+
+TWINS = (
+    (401, "M. Berg", "maria.berg@example.com"),
+    (402, "Maria Berg", "Maria.Berg+shop@example.com"),
+    (403, "Noah Lindt", "noah.lindt@example.org"),
+    (404, "Noah Lindt-Weber", " noah.lindt@EXAMPLE.org"),
+)
+ORDERS_OF_TWINS = (("B-1", 401, 39.0, "EUR"), ("B-2", 402, 24.5, "EUR"), ("B-3", 404, 64.9, "EUR"))
 
 
 def build(folder: Path, now: dt.datetime, seed: int = 7) -> None:
@@ -95,7 +119,8 @@ def _write_database(path: Path, now: dt.datetime, chance: random.Random) -> None
     with sqlite3.connect(path) as shop:
         shop.executescript(
             """
-            create table customers (id integer primary key, name text not null, email text);
+            create table customers (id integer primary key, name text not null, email text, phone text,
+                                    merged_into integer);
             create table orders (id text primary key, customer_id integer not null references customers (id),
                                  total decimal(12, 2) not null, currency text not null);
             create table charges (id text primary key, order_id text not null, amount decimal(12, 2) not null,
@@ -104,9 +129,10 @@ def _write_database(path: Path, now: dt.datetime, chance: random.Random) -> None
             """
         )
         people = [(n, *_person(chance)) for n in range(1, 401)]
-        shop.executemany("insert into customers values (?, ?, ?)", [(n, f"{f} {s}", e) for n, f, s, e in people])
+        known = [(n, f"{f} {s}", e.replace("@", f".{n}@")) for n, f, s, e in people]
+        shop.executemany("insert into customers (id, name, email) values (?, ?, ?)", [*known, *TWINS])
         orders = list(_orders(chance))
-        shop.executemany("insert into orders values (?, ?, ?, ?)", orders)
+        shop.executemany("insert into orders values (?, ?, ?, ?)", [*orders, *ORDERS_OF_TWINS])
         shop.executemany("insert into charges values (?, ?, ?, ?, ?, ?)", list(_charges(orders, now, chance)))
 
 
