@@ -19,9 +19,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.findings.identity import binding_of
+from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import dataset_schemas
+from reconcile.store.tables import bundles, dataset_schemas
 from rules.engines.base import Detection, Member, Relation
 from rules.kinds import duplicates
 from rules.kinds.duplicates import DuplicatesRule
@@ -47,7 +48,8 @@ class Shape:
 
     `types` are of all columns of the dataset, `used` names those the rule matches, keeps or cleans by. `empty` is, by
     column, the share of scanned records that took no part because they lack it; of `where`, of all records, because it
-    cannot be said. `bare` is the share of the members of groups that lack it.
+    cannot be said. `bare` is the share of the members of groups that lack it. `cleaned` is how many records
+    the rule may have taken out of the dataset so far.
     """
 
     run: str
@@ -57,6 +59,7 @@ class Shape:
     read: int
     groups: int
     members: int
+    cleaned: int = 0
     empty: Mapping[str, float] = field(default_factory=dict)
     bare: Mapping[str, float] = field(default_factory=dict)
 
@@ -74,7 +77,7 @@ class Past:
     groups: Sequence[int]
 
 
-def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str) -> Shape:
+def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str, cleaned: int = 0) -> Shape:
     """The shape of a dataset in a detection. Raises RuleError where the rule does not fit."""
     members = list(islice(_members(found), LOOKED_AT))
     missing = Counter(name for one in members for name, value in one.values.items() if value is None)
@@ -90,6 +93,7 @@ def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str) -> 
         read=found.read,
         groups=len(found.groups),
         members=len(members),
+        cleaned=cleaned,
         empty=empty,
         bare={name: records / (len(members) or 1) for name, records in missing.items()},
     )
@@ -100,7 +104,7 @@ def refuse(tx: Transaction, rule: DuplicatesRule, relation: Relation, found: Det
 
     The shape that was refused waits for `allow`. A run that is taken up again is compared with the runs before it.
     """
-    now = of(rule, relation, found, run)
+    now = of(rule, relation, found, run, _cleaned(tx, rule.name))
     known = _known(tx, rule)
     why = None if known is None else compare(rule, known.before(run), now)
     if known is None or why is None:
@@ -143,7 +147,8 @@ def _differences(rule: DuplicatesRule, was: Shape, groups: Sequence[int], now: S
             yield f"column {name} is gone"
         elif was.types.get(name, now.types.get(name)) != now.types.get(name):
             yield f"column {name} was {was.types[name]} and is {now.types[name]}"
-    if now.read * 2 <= was.read and was.read - now.read >= FEW:
+    left = now.read + max(0, now.cleaned - was.cleaned)  # what we took out ourselves did not go by itself
+    if left * 2 <= was.read and was.read - left >= FEW:
         yield f"it holds {now.read:,} records, and held {was.read:,}"
     if now.read >= FEW:
         yield from _emptied(was.empty, now.empty, "the records")
@@ -215,6 +220,12 @@ def _taken(known: _Known | None, now: Shape) -> _Known:
         return _Known(now, [(now.run, now.groups)])
     groups = [one for one in known.groups if one[0] != now.run and known.shape.rule == now.rule]
     return _Known(now, [*groups, (now.run, now.groups)][-REMEMBERED:], known.before(now.run).shape)
+
+
+def _cleaned(tx: Transaction, rule: str) -> int:
+    mine = (bundles.c.rule == rule, bundles.c.state == BundleState.SUCCEEDED.value)
+    taken_out = (bundles.c.action != "set", bundles.c.undoes.is_(None))
+    return int(tx.connection.execute(sa.select(sa.func.sum(bundles.c.records)).where(*mine, *taken_out)).scalar() or 0)
 
 
 def _known(tx: Transaction, rule: DuplicatesRule) -> _Known | None:
