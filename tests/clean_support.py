@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
+import json
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +17,18 @@ import sqlalchemy as sa
 
 from connectors.sql import SqlSource
 from connectors.target import Cells, Change, Receipt, Reference, Row, RowName, Target
+from reconcile import audit, config
+from reconcile.app import Application
+from reconcile.clean.desk import Answer, Desk
 from reconcile.clean.execute import Job
+from reconcile.clean.undo import Undone
 from reconcile.findings.bundle import Bundle, Operation, ReferenceGuard
 from reconcile.findings.identity import record_of
+from reconcile.run_report import RunReport
+from reconcile.store import Store
+from reconcile.store import bundles as stored
+from reconcile.store import findings as stored_findings
+from reconcile.store.bundles import Stored
 
 SCHEMA = (
     "CREATE TABLE customers (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60), status VARCHAR(20), "
@@ -164,3 +176,134 @@ def tables_of(path: Path) -> dict[str, list[tuple[Any, ...]]]:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         ours = [name for name in names if not name.startswith("reconcile_")]
         return {name: connection.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall() for name in sorted(ours)}  # noqa: S608
+
+
+# Whole projects
+
+
+class Killed(BaseException):
+    """The process ends here, as far as the code under test can tell."""
+
+
+@dataclass
+class World:
+    """A configuration, its state and one SQLite database, run in this process. `clock` is the store's."""
+
+    folder: Path
+    rules: dict[str, Any]
+    config: dict[str, Any] = field(default_factory=dict)
+    clock: dt.datetime | None = None
+
+    @classmethod
+    def at(cls, folder: Path, *rows: tuple[Any, ...], config: dict[str, Any] | None = None, **rules: Any) -> World:
+        """Customers (id, email, name) and rules by name, each on top of one that looks for equal e-mails."""
+        folder.mkdir(parents=True, exist_ok=True)
+        world = cls(folder, {name.replace("_", "-"): said for name, said in rules.items()}, config or {})
+        world.do("CREATE TABLE customers (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
+        world.add(*rows)
+        return world
+
+    def write(self) -> None:
+        base = {"kind": "duplicates", "dataset": "customers", "key": ["email"], "keep": [{"first": "id"}]}
+        wide = {"limits": {"records": 1000, "share": "100%", "group": 100}}
+        said = {
+            "version": 1,
+            "sources": {"shop": {"type": "sql", "url": "sqlite:///shop.db"}},
+            "datasets": {"customers": {"source": "shop", "table": "customers", "id": "id"}},
+            "rules": {name: base | wide | one for name, one in self.rules.items()},
+            "jobs": {"nightly": {"rules": "all", "notify": ["team"]}},
+            "channels": {"team": {"type": "file", "path": "messages.txt"}},
+        }
+        (self.folder / "reconcile.yaml").write_text(json.dumps(said | self.config))
+
+    @contextmanager
+    def open(self) -> Iterator[Application]:
+        self.write()
+        project = config.load(self.folder / "reconcile.yaml", {})
+        clock = (lambda: self.clock) if self.clock else None
+        store = Store.open(project.state.get_secret_value(), self.folder, clock=clock)  # type: ignore[arg-type]
+        try:
+            with Application(project, sleep=lambda seconds: time.sleep(min(seconds, 1.1)), store=store) as application:
+                yield application
+        finally:
+            store.close()
+
+    def run(self) -> RunReport:
+        with self.open() as application:
+            return application.run("nightly")
+
+    def cleaning(self, report: RunReport, rule: str = "twins") -> dict[str, int]:
+        """What a run says it did about a rule's findings: counts that are not zero."""
+        [said] = [one["cleaning"] for one in report.rules if one["rule"] == rule]
+        return {
+            name: number for name, number in said.items() if isinstance(number, int) and number and name != "refused"
+        }
+
+    @contextmanager
+    def desk(self, actor: str = "anna") -> Iterator[Desk]:
+        with self.open() as application:
+            yield application.desk(actor)
+
+    def approve(self, finding: str, actor: str = "anna", **said: Any) -> Answer:
+        with self.desk(actor) as desk:
+            return desk.approve(finding, **said)
+
+    def undo(self, finding: str | None = None, **said: Any) -> Undone:
+        with self.desk() as desk:
+            return desk.undo(finding, **said)
+
+    # The database
+
+    def do(self, *statements: str) -> None:
+        with closing(sqlite3.connect(self.folder / "shop.db")) as connection:
+            for one in statements:
+                connection.execute(one)
+            connection.commit()
+
+    def add(self, *rows: tuple[Any, ...]) -> None:
+        with closing(sqlite3.connect(self.folder / "shop.db")) as connection:
+            connection.executemany("INSERT INTO customers (id, email, name) VALUES (?, ?, ?)", rows)
+            connection.commit()
+
+    def rows(self, table: str = "customers") -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.folder / "shop.db")) as connection:
+            return connection.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()  # noqa: S608 - a name of the test
+
+    def ids(self) -> list[int]:
+        return [row[0] for row in self.rows()]
+
+    # The state
+
+    def findings(self) -> dict[str, str]:
+        """The state of every finding, by id."""
+        with self.open() as application, application.store.read() as tx:
+            return {one.id: one.state.value for one in stored_findings.find(tx)}
+
+    def only(self) -> str:
+        [name] = self.findings()
+        return name
+
+    def plans(self, finding: str | None = None) -> list[Stored]:
+        with self.open() as application, application.store.read() as tx:
+            return list(stored.find(tx, stored.Filter(finding=finding)))
+
+    def events(self, prefix: str = "") -> list[str]:
+        with self.open() as application, application.store.read() as tx:
+            return [one.event for one in audit.entries(tx) if one.event.startswith(prefix)]
+
+    def intact(self) -> bool:
+        with self.open() as application:
+            return audit.verify(application.store).intact
+
+    def messages(self) -> str:
+        path = self.folder / "messages.txt"
+        return path.read_text() if path.exists() else ""
+
+    def bury(self) -> None:
+        """Whoever has plans in hand is dead: the pid is another process's by now."""
+        with closing(sqlite3.connect(self.folder / "reconcile.db")) as connection:
+            for name, owner in connection.execute("SELECT id, owner FROM bundles WHERE owner IS NOT NULL").fetchall():
+                dead = json.loads(owner) | {"started": 1}
+                connection.execute("UPDATE bundles SET owner = ? WHERE id = ?", (json.dumps(dead), name))
+            connection.execute("UPDATE leases SET owner = NULL")
+            connection.commit()

@@ -1,0 +1,529 @@
+"""Cleaning as people meet it: what a run does by itself, what it asks, what stops it, and what survives a kill."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clean_support import Killed, World
+
+from connectors.sql import SqlSource
+from connectors.target import Outcome, TargetError
+from reconcile import lease, points
+from reconcile.clean import carrier, zombies
+from reconcile.clean.desk import BeyondLimits
+from reconcile.decide import NothingProposed, NotYours, PlanChanged
+from reconcile.findings.operations import BundleState
+
+DELETE = {"clean": {"action": "delete"}}
+ALONE = DELETE | {"approval": "none"}
+TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> World:
+    """One group of twins, whose plan waits for approval."""
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.run()
+    return world
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> World:
+    """One group of twins, of a rule that asks nobody and has run once."""
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+    world.run()
+    return world
+
+
+# By itself
+
+
+def test_the_first_run_only_tells_and_the_second_cleans(alone: World) -> None:
+    assert alone.ids() == [1, 2, 3]
+    assert alone.plans() == []
+
+    report = alone.run()
+
+    assert alone.cleaning(report) == {"cleaned": 1}
+    assert alone.ids() == [1, 3]
+    assert alone.findings() == {alone.only(): "cleaned"}
+    assert f"reconcile undo --run {report.run}" in alone.messages()
+    assert alone.intact()
+
+
+def test_what_was_cleaned_stays_settled_and_is_not_told_again(alone: World) -> None:
+    alone.run()
+    told = alone.messages()
+
+    again = alone.run()
+
+    assert (alone.cleaning(again), alone.messages()) == ({}, told)
+    assert alone.findings() == {alone.only(): "cleaned"}
+
+
+def test_the_first_run_after_an_edit_of_what_is_done_asks_nobody_and_does_nothing(alone: World) -> None:
+    alone.rules["twins"] = ALONE | {"keep": [{"last": "id"}]}
+
+    report = alone.run()
+
+    assert (alone.cleaning(report), alone.ids()) == ({}, [1, 2, 3])
+    assert alone.cleaning(alone.run()) == {"cleaned": 1}
+    assert alone.ids() == [2, 3]
+
+
+def test_editing_a_comment_repeats_no_effect(alone: World) -> None:
+    alone.run()
+    alone.rules["twins"] = ALONE | {"runbook": "https://example.com/twins", "severity": "high"}
+
+    alone.run()
+
+    assert alone.events("operation.sent") == ["operation.sent"]
+
+
+def test_a_group_that_grows_never_repeats_the_effects_already_made(alone: World) -> None:
+    alone.run()
+    alone.add((9, "a@x", "Annie"))
+
+    report = alone.run()
+
+    assert alone.cleaning(report) == {"cleaned": 1}
+    assert alone.ids() == [1, 3]
+    assert [one.bundle.surplus for one in alone.plans()] == [('[["n","2"]]',), ('[["n","9"]]',)]
+
+
+def test_a_record_that_somebody_restored_is_a_persons_decision(alone: World) -> None:
+    alone.run()
+    alone.add((2, "a@x", "Ann"))
+
+    report = alone.run()
+
+    assert alone.cleaning(report) == {"proposed": 1}
+    assert alone.findings() == {alone.only(): "awaiting_approval"}
+    assert alone.ids() == [1, 2, 3]
+
+
+def test_another_record_under_an_old_id_is_cleaned_as_a_new_one(alone: World) -> None:
+    alone.run()
+    alone.add((2, "a@x", "somebody else"))
+
+    report = alone.run()
+
+    assert alone.cleaning(report) == {"cleaned": 1}
+    assert "operation.id_reused" in alone.events()
+
+
+def test_rules_clean_the_worst_first_and_the_second_sees_what_the_first_did(tmp_path: Path) -> None:
+    later = ALONE | {"keep": [{"last": "id"}], "severity": "low"}
+    world = World.at(tmp_path / "w", *TWO, gentle=later, harsh=ALONE | {"severity": "critical"})
+    world.run()
+
+    report = world.run()
+
+    assert world.ids() == [1, 3]
+    assert world.cleaning(report, "harsh") == {"cleaned": 1}
+    assert world.cleaning(report, "gentle") == {}
+
+
+# Limits
+
+
+def test_over_a_limit_everything_goes_to_people_and_nothing_is_truncated(tmp_path: Path) -> None:
+    rows = [(number, f"{number // 2}@x", "A") for number in range(2, 12)]
+    world = World.at(tmp_path / "w", *rows, twins=ALONE | {"limits": {"records": 3, "share": "100%"}})
+    world.run()
+
+    report = world.run()
+
+    assert report.refused
+    assert world.cleaning(report) == {"proposed": 5}
+    assert len(world.rows()) == 10
+    assert set(world.findings().values()) == {"awaiting_approval"}
+    assert "5 cleanings wait for you" in world.messages()
+
+
+def test_what_went_to_people_stays_with_them_when_the_limits_would_allow_it_again(tmp_path: Path) -> None:
+    rows = [(number, f"{number // 2}@x", "A") for number in range(2, 12)]
+    world = World.at(tmp_path / "w", *rows, twins=ALONE | {"limits": {"records": 3, "share": "100%"}})
+    world.run()
+    world.run()
+    plans = {one.id for one in world.plans()}
+    world.rules["twins"] = ALONE
+
+    report = world.run()
+
+    assert world.cleaning(report) == {}
+    assert {one.id for one in world.plans()} == plans
+    assert len(world.rows()) == 10
+
+
+def test_a_person_can_go_beyond_a_limit_and_that_is_written_down(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"limits": {"records": 100, "share": "1%"}})
+    world.add((4, "b@x", "Bo"))
+    world.run()
+    first, second = world.findings()
+    world.approve(first)
+
+    with pytest.raises(BeyondLimits, match=f"reconcile approve {second} --over-limit"):
+        world.approve(second)
+    assert world.approve(second, over_limit=True).state is BundleState.SUCCEEDED
+    assert "limits.exceeded" in world.events()
+
+
+# Approval
+
+
+def test_an_approved_plan_is_carried_out_and_says_how_to_take_it_back(asking: World) -> None:
+    answer = asking.approve(asking.only())
+
+    assert answer.ok
+    assert f"reconcile undo {asking.only()}" in answer.sentence
+    assert asking.ids() == [1, 3]
+
+
+def test_approving_twice_is_approving_once(asking: World) -> None:
+    asking.approve(asking.only())
+
+    with pytest.raises(NothingProposed):
+        asking.approve(asking.only())
+    assert asking.events("operation.sent") == ["operation.sent"]
+
+
+def test_an_approval_left_for_later_is_carried_out_by_the_next_run(asking: World) -> None:
+    answer = asking.approve(asking.only(), later=True)
+    assert (answer.state, asking.ids()) == (BundleState.APPROVED, [1, 2, 3])
+
+    asking.run()
+
+    assert asking.ids() == [1, 3]
+
+
+def test_an_approval_holds_for_the_plan_that_was_shown_and_no_other(asking: World) -> None:
+    with pytest.raises(PlanChanged, match="not `0123456789abcdef`"):
+        asking.approve(asking.only(), plan="0123456789abcdef")
+    [plan] = asking.plans()
+
+    assert asking.approve(asking.only(), plan=plan.plan_hash[:12]).ok
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"clean": {"action": "set", "values": {"name": "gone"}}},
+        {"keep": [{"last": "id"}]},
+        {"key": ["email", "name"]},
+        {"where": "id < 3"},
+    ],
+    ids=["clean", "keep", "key", "where"],
+)
+def test_an_approval_is_void_when_the_rule_was_edited_after_it(asking: World, edit: dict[str, Any]) -> None:
+    asking.approve(asking.only(), later=True)
+    asking.rules["twins"] = DELETE | edit
+
+    with asking.open() as application:
+        application.clean_due()
+
+    assert asking.ids() == [1, 2, 3]
+    assert asking.findings() == {asking.only(): "open"}
+    assert [one.state for one in asking.plans()] == [BundleState.SKIPPED]
+
+
+def test_an_approval_is_void_when_its_rule_asks_more_people_now(asking: World) -> None:
+    asking.approve(asking.only(), later=True)
+    asking.rules["twins"] = DELETE | {"approval": "two_person"}
+
+    with asking.open() as application:
+        application.clean_due()
+
+    assert asking.ids() == [1, 2, 3]
+
+
+def test_an_approval_is_void_when_the_table_changed(asking: World) -> None:
+    asking.approve(asking.only(), later=True)
+    asking.do("CREATE TABLE notes (id INTEGER PRIMARY KEY, c INTEGER REFERENCES customers (id) ON DELETE CASCADE)")
+    asking.do("INSERT INTO notes VALUES (1, 2)")
+
+    with asking.open() as application:
+        application.clean_due()
+
+    assert (asking.ids(), asking.rows("notes")) == ([1, 2, 3], [(1, 2)])
+
+
+def test_an_approval_that_came_to_its_date_is_void(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval_expires": "1d"})
+    world.run()
+    world.approve(world.only(), later=True)
+    world.clock = dt.datetime.now(dt.UTC) + dt.timedelta(days=2)
+
+    with world.open() as application:
+        application.clean_due()
+
+    assert world.ids() == [1, 2, 3]
+
+
+def test_two_persons_are_two_persons(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval": "two_person"})
+    world.run()
+
+    first = world.approve(world.only(), "anna")
+    with pytest.raises(NotYours):
+        world.approve(world.only(), "anna")
+    second = world.approve(world.only(), "ben")
+
+    assert "one more person" in first.sentence
+    assert (second.state, world.ids()) == (BundleState.SUCCEEDED, [1, 3])
+
+
+def test_a_record_that_changed_between_the_message_and_the_click_is_left_alone_and_planned_anew(asking: World) -> None:
+    asking.do("UPDATE customers SET name = 'Anne' WHERE id = 2")
+
+    answer = asking.approve(asking.only())
+
+    assert not answer.ok
+    assert "changed since it was planned (name). The next run plans it anew" in answer.sentence
+    assert (asking.ids(), asking.findings()) == ([1, 2, 3], {asking.only(): "stale"})
+    assert asking.cleaning(asking.run()) == {"proposed": 1}
+    assert asking.approve(asking.only()).ok
+
+
+def test_a_rejected_plan_comes_back_only_when_it_is_another_one(asking: World) -> None:
+    with asking.desk() as desk:
+        desk.reject(asking.only(), note="that is my mother")
+
+    assert asking.cleaning(asking.run()) == {}
+    assert asking.findings() == {asking.only(): "open"}
+
+    asking.do("UPDATE customers SET name = 'Anne' WHERE id = 2")
+    assert asking.cleaning(asking.run()) == {"proposed": 1}
+
+
+def test_a_dismissal_takes_the_plan_with_it(asking: World) -> None:
+    from reconcile import decide
+
+    asking.approve(asking.only(), later=True)
+    with asking.open() as application:
+        decide.dismiss(application.store, asking.only(), actor="anna")
+        application.clean_due()
+
+    assert asking.ids() == [1, 2, 3]
+
+
+def test_a_finding_that_vanished_takes_its_plan_with_it(asking: World) -> None:
+    asking.do("UPDATE customers SET email = 'other@x' WHERE id = 2")
+
+    asking.run()
+
+    assert [one.state for one in asking.plans()] == [BundleState.SKIPPED]
+    assert asking.findings() == {asking.only(): "resolved"}
+
+
+def test_nothing_is_sent_while_a_rule_is_paused(asking: World) -> None:
+    from reconcile import pauses
+
+    asking.approve(asking.only(), later=True)
+    with asking.open() as application:
+        with application.store.begin() as tx:
+            pauses.pause(tx, "rule:twins", reason="audit", by="anna")
+        tally = application.clean_due()
+
+    assert tally is not None
+    assert "audit" in tally.reasons[0]
+    assert asking.ids() == [1, 2, 3]
+
+
+# Kills
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("plan.proposed", "store.claimed", "store.sent.before_commit", "store.sent.committed", "target.received"),
+        *("target.changed", "target.before_commit", "target.committed", "store.done.before_commit"),
+        *("store.done.committed",),
+    ],
+)
+def test_a_worker_that_dies_anywhere_leaves_a_run_that_ends_the_same_once(
+    alone: World, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(reached: str) -> None:
+        if reached == label:
+            raise Killed
+
+    monkeypatch.setattr(points, "armed", die)
+    with pytest.raises(Killed):
+        alone.run()
+    monkeypatch.setattr(points, "armed", None)
+    alone.bury()
+
+    alone.run()
+    alone.run()
+
+    assert alone.ids() == [1, 3]
+    assert alone.findings() == {alone.only(): "cleaned"}
+    assert alone.events("operation.succeeded") == ["operation.succeeded"]
+    assert alone.intact()
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_lost_answer_to_commit_is_asked_about_and_never_guessed(
+    alone: World, committed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = []
+
+    def lose(reached: str) -> None:
+        if reached == ("target.committed" if committed else "target.before_commit") and not broken:
+            broken.append(reached)
+            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+
+    monkeypatch.setattr(points, "armed", lose)
+
+    report = alone.run()
+
+    assert alone.cleaning(report) == {"cleaned": 1}
+    assert alone.ids() == [1, 3]
+    assert alone.events("operation.ambiguous") == ["operation.ambiguous"]
+
+
+@pytest.mark.parametrize(("then", "ends"), [("as it was", [1, 2, 3]), ("done", [1, 3]), ("something else", [1, 2, 3])])
+def test_without_receipts_the_rows_say_whether_it_happened_and_else_a_person(
+    alone: World, then: str, ends: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqlSource, "remembers", lambda _: False)
+    label = "target.committed" if then == "done" else "target.before_commit"
+    lost: list[str] = []
+
+    def lose(reached: str) -> None:
+        if reached == label and not lost:
+            lost.append(reached)
+            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+        if reached == "resolve.begun" and then == "something else":
+            alone.do("UPDATE customers SET name = 'Anne' WHERE id = 2")
+
+    monkeypatch.setattr(points, "armed", lose)
+
+    alone.run()
+
+    states = {one.state for one in alone.plans()}
+    if then == "something else":
+        assert (states, alone.ids()) == ({BundleState.QUARANTINED}, ends)
+        assert "nobody knows whether it was done" in alone.messages()
+    else:
+        assert (states, alone.ids()) == ({BundleState.SUCCEEDED}, [1, 3])
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "finding"),
+    [
+        ("done", BundleState.SUCCEEDED, "cleaned"),
+        ("not_done", BundleState.SUCCEEDED, "cleaned"),
+        ("abandon", BundleState.FAILED, "failed"),
+    ],
+)
+def test_quarantine_ends_by_a_persons_word_and_by_nothing_else(
+    alone: World, said: Any, state: BundleState, finding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqlSource, "remembers", lambda _: False)
+
+    def lose(reached: str) -> None:
+        if reached == "target.before_commit":
+            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+        if reached == "resolve.begun":
+            alone.do("UPDATE customers SET name = 'Anne' WHERE id = 2")
+
+    monkeypatch.setattr(points, "armed", lose)
+    alone.run()
+    monkeypatch.setattr(points, "armed", None)
+    alone.do("UPDATE customers SET name = 'Ann' WHERE id = 2")
+    alone.run()
+    assert alone.findings() == {alone.only(): "quarantined"}
+
+    with alone.desk() as desk:
+        [one] = desk.quarantined()
+        desk.judge(one.finding, said, note="I looked")
+
+    assert [plan.state for plan in alone.plans()] == [state]
+    assert alone.findings() == {alone.only(): finding}
+
+
+def test_a_process_that_outlived_its_claim_is_ended_before_its_work_is_taken_over() -> None:
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        mine = lease.Owner.this_process(dt.timedelta(seconds=1))
+        theirs = replace(mine, pid=process.pid, started=lease._process_started(process.pid) or 0)
+
+        assert not zombies.end(replace(theirs, started=theirs.started + 1))
+        assert not zombies.end(mine)
+        assert zombies.end(theirs)
+        assert process.wait(5) == -9
+    finally:
+        process.kill()
+        process.wait()
+
+
+# Failures of the target
+
+
+def test_what_failed_is_tried_again_by_its_template_and_then_given_up_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = {"retry": {"short": {"base": "1s", "cap": "1s", "attempts": 2, "budget": "1h"}}}
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE | {"retry": "short"}, config=quick)
+    world.run()
+
+    def refuse(_self: SqlSource, _seconds: float) -> Any:
+        raise TargetError("Source 'shop' is locked", Outcome.NOT_DONE)
+
+    monkeypatch.setattr(carrier, "BATCH", 1)
+    monkeypatch.setattr(SqlSource, "work", refuse)
+    world.run()
+    waiting = world.plans()[0]
+    world.clock = dt.datetime.now(dt.UTC) + dt.timedelta(minutes=1)
+    world.run()
+
+    assert (waiting.state, waiting.attempts) in ((BundleState.RETRY_WAIT, 1), (BundleState.FAILED, 2))
+    assert world.findings() == {world.only(): "failed"}
+    assert "could not be done" in world.messages()
+    monkeypatch.undo()
+    with world.desk() as desk:
+        assert desk.retry(world.only()).ok
+    assert world.ids() == [1, 3]
+
+
+def test_a_constraint_is_planned_anew_once_and_then_a_person_is_asked(
+    alone: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbid(reached: str) -> None:
+        if reached == "target.locked":
+            raise TargetError("a foreign key forbids it", Outcome.CONFLICT)
+
+    monkeypatch.setattr(points, "armed", forbid)
+
+    states = []
+    for _ in range(2):
+        alone.run()
+        states += alone.findings().values()
+
+    assert states == ["stale", "failed"]
+    assert alone.ids() == [1, 2, 3]
+
+
+def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
+    alone: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deny(_self: SqlSource, _seconds: float) -> Any:
+        raise TargetError("the user may not write", Outcome.PAUSE)
+
+    monkeypatch.setattr(SqlSource, "work", deny)
+    alone.run()
+    monkeypatch.undo()
+    alone.run()
+    [plan] = alone.plans()
+    assert (plan.state, plan.attempts, alone.ids()) == (BundleState.RETRY_WAIT, 0, [1, 2, 3])
+
+    with alone.desk() as desk:
+        assert desk.retry(alone.only()).ok
+    assert alone.ids() == [1, 3]

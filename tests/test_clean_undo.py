@@ -1,0 +1,291 @@
+"""What was done is taken back: field by field, newest first, and nothing that somebody else wrote since is lost."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clean_support import Customers, Killed, World, job
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconcile import points
+from reconcile.clean.execute import How, Limits, perform
+from reconcile.clean.inverse import inverse, rows_of
+from reconcile.clean.undo import Conflicts, NothingToUndo, TooLate
+from reconcile.findings.bundle import Bundle
+from reconcile.findings.operations import BundleState
+
+DELETE = {"clean": {"action": "delete"}}
+MARK = {"clean": {"action": "set", "values": {"name": "twin"}}, "where": "name <> 'twin'"}
+ALONE = {"approval": "none"}
+TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+FOUR = (*TWO, (4, "b@x", "Bo"))
+
+
+def _cleaned(tmp_path: Path, *rows: tuple[Any, ...], **rules: Any) -> World:
+    world = World.at(tmp_path / "w", *rows, **rules)
+    world.run()
+    world.run()
+    return world
+
+
+def test_a_deleted_record_is_there_again_as_it_was_and_its_finding_is_settled(tmp_path: Path) -> None:
+    world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
+    assert world.ids() == [1, 3]
+
+    undone = world.undo(world.only())
+    world.run()
+
+    assert undone.taken_back == (world.only(),)
+    assert world.rows() == list(TWO)
+    assert world.findings() == {world.only(): "undone"}
+    assert [one.state for one in world.plans()] == [BundleState.COMPENSATED, BundleState.SUCCEEDED]
+    assert world.intact()
+
+
+def test_undoing_twice_is_undoing_once(tmp_path: Path) -> None:
+    world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
+    world.undo(world.only())
+
+    with pytest.raises(NothingToUndo):
+        world.undo(world.only())
+    assert world.rows() == list(TWO)
+
+
+def test_a_whole_run_is_taken_back(tmp_path: Path) -> None:
+    world = _cleaned(tmp_path, *FOUR, twins=DELETE | ALONE)
+    assert world.ids() == [1, 3]
+    run = world.plans()[0].run
+
+    undone = world.undo(run=run)
+
+    assert sorted(undone.taken_back) == sorted(world.findings())
+    assert world.rows() == list(FOUR)
+
+
+def test_a_field_that_somebody_changed_since_stops_the_undo_and_is_named(tmp_path: Path) -> None:
+    world = _cleaned(tmp_path, *FOUR, twins=MARK | ALONE)
+    assert [row[2] for row in world.rows()] == ["Anna", "twin", "Bob", "twin"]
+    world.do("UPDATE customers SET name = 'theirs' WHERE id = 2")
+    run = world.plans()[0].run
+
+    with pytest.raises(Conflicts, match=r"a row of customers changed since \(name\)"):
+        world.undo(run=run)
+    assert [row[2] for row in world.rows()] == ["Anna", "theirs", "Bob", "twin"]
+
+    partly = world.undo(run=run, partial=True)
+    assert [row[2] for row in world.rows()] == ["Anna", "theirs", "Bob", "Bo"]
+    assert len(partly.conflicts) == 1
+
+
+def test_other_fields_of_the_row_keep_what_others_wrote(tmp_path: Path) -> None:
+    world = _cleaned(tmp_path, *TWO, twins=MARK | ALONE)
+    world.do("UPDATE customers SET email = 'new@x' WHERE id = 2")
+
+    world.undo(world.only())
+
+    assert world.rows() == [(1, "a@x", "Anna"), (2, "new@x", "Ann"), (3, "b@x", "Bob")]
+
+
+def test_an_id_that_somebody_took_since_is_a_conflict(tmp_path: Path) -> None:
+    world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
+    world.add((2, "z@x", "Zoe"))
+
+    with pytest.raises(Conflicts, match="is there under the id of one that was deleted"):
+        world.undo(world.only())
+    assert (2, "z@x", "Zoe") in world.rows()
+
+
+def test_a_later_cleaning_of_the_same_rows_is_named_and_taken_back_first(tmp_path: Path) -> None:
+    first = {"clean": {"action": "set", "values": {"name": "one"}}, "where": "name <> 'one' and name <> 'two'"}
+    second = {
+        "clean": {"action": "set", "values": {"name": "two"}},
+        "where": "name = 'one' or id = 1",
+        "severity": "low",
+    }
+    world = World.at(tmp_path / "w", *TWO, early=first | ALONE, late=second | ALONE)
+    for _ in range(4):
+        world.run()
+    assert [row[2] for row in world.rows()] == ["Anna", "two", "Bob"]
+    early = next(one.finding for one in world.plans() if one.rule == "early")
+    late = next(one.finding for one in world.plans() if one.rule == "late")
+
+    with pytest.raises(Conflicts, match=f"{late}; `--with-later`"):
+        world.undo(early)
+    world.undo(early, with_later=True)
+
+    assert world.rows() == list(TWO)
+    assert world.findings() == {early: "undone", late: "undone"}
+
+
+def test_after_the_undo_window_it_is_too_late_and_says_so(tmp_path: Path) -> None:
+    world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
+    world.clock = dt.datetime.now(dt.UTC) + dt.timedelta(days=31)
+
+    with pytest.raises(TooLate, match="kept for 30 days"):
+        world.undo(world.only())
+    assert world.ids() == [1, 3]
+
+
+def test_what_was_undone_can_be_opened_and_cleaned_again(tmp_path: Path) -> None:
+    from reconcile import decide
+
+    world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
+    world.undo(world.only())
+    with world.open() as application:
+        decide.reopen(application.store, world.only(), actor="anna")
+    world.run()
+
+    assert world.approve(world.only()).ok
+    assert world.ids() == [1, 3]
+
+
+@pytest.mark.parametrize("label", ["undo.planned", "undo.committed", "store.sent.committed", "target.committed"])
+def test_an_undo_that_is_killed_anywhere_is_finished_once(
+    tmp_path: Path, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
+
+    def die(reached: str) -> None:
+        if reached == label:
+            raise Killed
+
+    monkeypatch.setattr(points, "armed", die)
+    with pytest.raises(Killed):
+        world.undo(world.only())
+    monkeypatch.setattr(points, "armed", None)
+    world.bury()
+
+    with world.open() as application:
+        application.clean_due()
+    if label == "undo.planned":
+        world.undo(world.only())
+
+    assert world.rows() == list(TWO)
+    assert world.findings() == {world.only(): "undone"}
+    assert world.intact()
+
+
+# Any rows, any plan, any edits by others
+
+NAMES = st.sampled_from(["Anna", "anna", "Ann ", "", "Ä"])
+EDITS = st.lists(
+    st.tuples(st.sampled_from(["name", "email", "status", "delete", "order"]), st.integers(1, 5), NAMES), max_size=5
+)
+LIMITS = Limits(lambda: 20.0)
+
+
+@settings(max_examples=60)
+@given(
+    names=st.lists(NAMES, min_size=5, max_size=5),
+    action=st.sampled_from(["delete", "mark", "repoint"]),
+    orders=st.lists(st.integers(1, 5), max_size=4),
+    edits=EDITS,
+)
+def test_undo_of_apply_restores_every_field_nobody_touched_and_reports_every_other(
+    names: list[str], action: str, orders: list[int], edits: list[tuple[str, int, str]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        shop = Customers.at("sqlite:///shop.db", Path(folder))
+        try:
+            for number, name in enumerate(names, 1):
+                shop.add(number, name=name)
+            for number, customer in enumerate(orders, 1):
+                shop.order(number, customer)
+            _undo_of_apply(shop, _plan(shop, action, orders), edits)
+        finally:
+            shop.engine.dispose()
+            shop.source.close()
+
+
+def _plan(shop: Customers, action: str, orders: list[int]) -> Bundle:
+    mine = [number for number, customer in enumerate(orders, 1) if customer == 2]
+    if action == "mark":
+        return shop.marking(1, 2, 3, status="twin", name="gone")
+    if action == "repoint" or mine:
+        return shop.repointing(1, 2, *mine)
+    return shop.deletion(1, 2)
+
+
+def _undo_of_apply(shop: Customers, bundle: Bundle, edits: list[tuple[str, int, str]]) -> None:
+    assert shop.target.remembers()
+    before = _cells(shop)
+    [result] = perform(shop.target, [job(bundle, "a")], LIMITS)
+    assert result.how is How.DONE
+    assert result.images is not None
+    done = _cells(shop)
+    for what, number, name in edits:
+        _edit(shop, what, number, name)
+    edited = _cells(shop)
+
+    names = rows_of(result.images)
+    with shop.target.work(20.0) as work:
+        now = {name: dict(row.cells) for name, row in work.lock(names).items()}
+    made = inverse("a", bundle, result.images, now)
+    if made.bundle is not None:
+        [undone] = perform(shop.target, [job(made.bundle, "b")], LIMITS)
+        assert undone.how in (How.DONE, How.CONFLICT)
+        if undone.how is How.CONFLICT:  # somebody deleted a record that a restored one refers to
+            assert _cells(shop) == edited
+            return
+    after = _cells(shop)
+
+    for cell in before.keys() | done.keys() | edited.keys():
+        touched = done.get(cell) != edited.get(cell)
+        assert after.get(cell) == (edited.get(cell) if touched else before.get(cell)) or made.conflicts, cell
+        if touched and cell in done:
+            assert after.get(cell) == edited.get(cell), "what others wrote stays"
+
+
+def _cells(shop: Customers) -> dict[tuple[str, int, str], Any]:
+    """Every field of every row, by table, id and column."""
+    found = {}
+    for table, columns in (("customers", ("email", "name", "status", "touched")), ("orders", ("customer", "total"))):
+        for row in shop.ask(f"SELECT id, {', '.join(columns)} FROM {table}"):  # noqa: S608 - names of the test
+            found |= {(table, row[0], name): value for name, value in zip(columns, row[1:], strict=True)}
+    return found
+
+
+def _edit(shop: Customers, what: str, number: int, name: str) -> None:
+    if what == "delete":
+        shop.do(f"DELETE FROM orders WHERE customer = {number}", f"DELETE FROM customers WHERE id = {number}")
+    elif what == "order":
+        shop.do(f"INSERT OR IGNORE INTO orders SELECT 90 + {number}, id, 5 FROM customers WHERE id = {number}")
+    else:
+        shop.do(f"UPDATE customers SET {what} = '{name}' WHERE id = {number}")
+
+
+# On the other databases, by example
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("server", ["postgres_url", "mariadb_url"])
+def test_what_was_deleted_marked_and_moved_comes_back_on_every_database(
+    request: pytest.FixtureRequest, tmp_path: Path, server: str
+) -> None:
+    shop = Customers.at(request.getfixturevalue(server), tmp_path)
+    shop.add(1, 2, 3, 4, name="Änne ")
+    shop.order(7, 2)
+    assert shop.target.remembers()
+    before = (shop.customers(), shop.ask("SELECT * FROM orders"))
+    bundles = {"a": shop.repointing(1, 2, 7), "b": shop.marking(3, 4, status="twin")}
+    results = perform(shop.target, [job(one, name) for name, one in bundles.items()], LIMITS)
+    assert {one.how for one in results} == {How.DONE}
+
+    for one in results:
+        assert one.images is not None
+        with shop.target.work(20.0) as work:
+            now = {name: dict(row.cells) for name, row in work.lock(rows_of(one.images)).items()}
+        made = inverse(one.job.id, one.job.bundle, one.images, now)
+        assert made.bundle is not None
+        assert not made.conflicts
+        [undone] = perform(shop.target, [job(made.bundle)], LIMITS)
+        assert undone.how is How.DONE, undone.why
+
+    assert (shop.customers(), shop.ask("SELECT * FROM orders")) == before
+    shop.engine.dispose()
+    shop.source.close()
