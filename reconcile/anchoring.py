@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import audit, checkpoints, retry
+from reconcile import audit, checkpoints, points, retry
 from reconcile.anchors.base import Anchor, AnchorError
 from reconcile.store import Store, Transaction
 from reconcile.store.finding_memory import insert_for
@@ -129,12 +129,14 @@ def _write(store: Store, name: str, place: Anchor, report: Report) -> None:
             return  # another process was first
         mark = checkpoints.get(tx, row.seq)
         assert mark is not None  # noqa: S101 - a foreign key
+    points.reach("anchor.before_write")
     try:
         receipt = place.write(mark)
     except AnchorError as error:
         report.failed[name] = str(error)
         _failed(store, name, row.seq, row.attempts, str(error))
         return
+    points.reach("anchor.written")
     with store.begin() as tx:
         done = {"status": "written", "at": tx.now, "receipt": dict(receipt), "problem": None}
         tx.connection.execute(_of(name, row.seq).values(done))

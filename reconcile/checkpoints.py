@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from reconcile import points
 from reconcile.store import Store, Transaction, tables
 from reconcile.verifier import EVERY, Mark
 
@@ -42,6 +43,7 @@ def write(tx: Transaction, heads: list[tuple[int, str, str]]) -> None:
         said = mark(tx.store, seq, head, at).to_json()
         rows.append({name: value for name, value in said.items() if name != "store"})
     tx.connection.execute(sa.insert(_raw), rows)
+    points.reach("audit.checkpoint.written")
 
 
 def last(tx: Transaction) -> Mark | None:

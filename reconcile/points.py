@@ -35,8 +35,7 @@ LABELS = (
     "resolve.committed",
     "undo.planned",
     "undo.committed",
-    "audit.checkpoint.before_commit",
-    "audit.checkpoint.committed",
+    "audit.checkpoint.written",
     "anchor.before_write",
     "anchor.written",
 )
