@@ -232,7 +232,9 @@ class World:
         The last run; the caller compares.
         """
         for hours in (0, 0, 1, 2, 4, 8, 12, 16, 19):
-            ended = warm.call("chaos_child:by_another_clock", hours * 3600, "run", "nightly", cwd=self.folder).wait(180)
+            ended = warm.call(
+                "chaos_child:by_another_clock", hours * 3600, "run", "nightly", cwd=self.folder, exits=True
+            ).wait(180)
             assert ended.code in codes, (hours, ended.code, ended.err[-3000:], ended.out[-2000:])
             if comparable(self.all_rows()) == comparable(expected) and not self.waiting():
                 break

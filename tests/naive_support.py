@@ -6,9 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import sqlalchemy as sa
 from chaos_support import RULES, Json, World, bundles_of
 
 from reconcile.findings.operations import BundleState
+from reconcile.store import tables
 from reconcile.store.bundles import Stored
 from reconcile.testing.fork import Child, Ended, Warm
 from reconcile.testing.points import Fault
@@ -44,17 +46,16 @@ class Desk:
 
     def begin(self, *arguments: str, faults: tuple[Fault, ...] = ()) -> Child:
         call = ("chaos_child:by_another_clock", self.ahead, *arguments)
-        return self.warm.call(*call, cwd=self.world.folder, faults=faults)
+        return self.warm.call(*call, cwd=self.world.folder, faults=faults, exits=True)
 
     def run(self, *arguments: str, **how: Any) -> Ended:
         return self.command("run", "nightly", *arguments, **how)
 
-    def findings(self) -> list[Json]:
-        found: list[Json] = json.loads(self.command("findings", "--all", "--json").out)
-        return found
-
     def ids(self, state: str) -> list[str]:
-        return [one["id"] for one in self.findings() if one["state"] == state]
+        """The findings in this state."""
+        with self.world.opened() as store, store.read() as tx:
+            query = sa.select(tables.findings.c.id).where(tables.findings.c.state == state)
+            return list(tx.connection.execute(query.order_by(tables.findings.c.id)).scalars())
 
     def bundles(self, *states: BundleState) -> list[Stored]:
         return [one for one in bundles_of(self.world) if not states or one.state in states]

@@ -61,7 +61,7 @@ def test_a_file_that_cannot_grow_any_more_keeps_what_it_has(places: Places, warm
 
         def limited(world: World, pages: int = room) -> Ended:
             file = str(_file(world.store if which == "store" else world.target))
-            call = warm.call("chaos_child:with_few_pages", file, pages, "run", "nightly", cwd=world.folder)
+            call = warm.call("chaos_child:with_few_pages", file, pages, "run", "nightly", cwd=world.folder, exits=True)
             return call.wait(120)
 
         ended = _case(places, warm, limited)
@@ -80,7 +80,9 @@ def test_a_disk_without_room_for_any_file_loses_nothing(places: Places, warm: Wa
     while size < 16 * 1024 * 1024:
 
         def limited(world: World, most: int = size) -> Ended:
-            return warm.call("chaos_child:on_a_small_disk", most, "run", "nightly", cwd=world.folder).wait(120)
+            return warm.call("chaos_child:on_a_small_disk", most, "run", "nightly", cwd=world.folder, exits=True).wait(
+                120
+            )
 
         ended = _case(places, warm, limited)
         disturbed += ended.code == 3

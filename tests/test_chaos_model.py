@@ -143,7 +143,9 @@ class Life(RuleBasedStateMachine):
     @rule(pages=st.integers(0, 6))
     def its_disk_is_full_while_it_runs(self, pages: int) -> None:
         file = self.world.store.removeprefix("sqlite:///")
-        call = self.warm.call("chaos_child:with_few_pages", file, pages, "run", "nightly", cwd=self.world.folder)
+        call = self.warm.call(
+            "chaos_child:with_few_pages", file, pages, "run", "nightly", cwd=self.world.folder, exits=True
+        )
         ended = call.wait(120)
         assert ended.code in (0, 1, 3, 4), (ended.code, ended.err)
 
@@ -245,7 +247,9 @@ class Life(RuleBasedStateMachine):
     # Means
 
     def _command(self, *arguments: str, **how: Any) -> Ended:
-        call = self.warm.call("chaos_child:by_another_clock", self.ahead, *arguments, cwd=self.world.folder, **how)
+        call = self.warm.call(
+            "chaos_child:by_another_clock", self.ahead, *arguments, cwd=self.world.folder, exits=True, **how
+        )
         ended = call.wait(120)
         assert ended.killed or ended.code in (0, 1, 2, 3, 4), (arguments, ended.code, ended.err[-3000:])
         return ended

@@ -82,7 +82,7 @@ def test_a_group_that_grows_never_repeats_the_effects_already_made(places: Place
         desk.world.add("orders", ref="A-17", status="ok", amount=1)
     desk.edit(where=None)
     desk.run()
-    desk.command("approve", *desk.ids("awaiting_approval"))
+    desk.run()
     assert desk.effects == 1
 
     desk.world.add("orders", ref="A-17", status="ok", amount=1)
@@ -101,7 +101,7 @@ def test_editing_a_rule_in_what_it_does_not_do_repeats_no_effect(places: Places,
     done = desk.effects
 
     for severity in ("low", "critical"):
-        desk.edit(severity=severity, notes=None)
+        desk.edit(severity=severity, owner="somebody")
         desk.run()
     desk.edit(where=None)
     desk.run()
@@ -179,7 +179,9 @@ def test_a_merge_into_the_keeper_of_an_earlier_merge_is_one_of_its_own(places: P
 # Leases
 
 
-def test_a_worker_that_is_stopped_past_its_lease_does_nothing_when_it_wakes_up(desk: Desk) -> None:
+@pytest.mark.server
+def test_a_worker_that_is_stopped_past_its_lease_does_nothing_when_it_wakes_up(places: Places, warm: Warm) -> None:
+    desk = _desk(places, warm, rule("copies"), "postgres")
     desk.twice(times=3)
     slow = desk.begin("run", "nightly", faults=(Fault("store.sent.committed", how="stop"),))
     slow.stopped()

@@ -142,10 +142,11 @@ class Warm:
         faults: Iterable[Fault] = (),
         log: Path | None = None,
         environ: Mapping[str, str] | None = None,
+        exits: bool = False,
     ) -> Child:
         """Fork a child that calls `module:function` with these arguments, plain JSON; so is what it returns.
 
-        `faults` and `log`: see points.arm.
+        `faults` and `log`: see points.arm. `exits`: what it returns is its exit code.
         """
         place = tempfile.TemporaryDirectory(prefix="reconcile-case-")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -159,6 +160,7 @@ class Warm:
             "faults": [str(one) for one in faults],
             "log": None if log is None else str(log),
             "place": place.name,
+            "exits": exits,
         }
         (Path(place.name) / "order").write_text(json.dumps(order))
         with theirs:
@@ -171,7 +173,7 @@ class Warm:
 
     def cli(self, *arguments: str, **how: Any) -> Child:
         """`reconcile …`; `how` as for `call`."""
-        return self.call("reconcile.testing.fork:command_line", *arguments, **how)
+        return self.call("reconcile.testing.fork:command_line", *arguments, exits=True, **how)
 
     def close(self) -> None:
         """End the server, and with it every child that is left. Safe to call twice."""
@@ -281,7 +283,7 @@ def _be_child(place: Path, server: int) -> None:
         module, _, name = order["target"].partition(":")
         function: Callable[..., Any] = getattr(importlib.import_module(module), name)
         result = function(*order["arguments"])
-        code = result if order["target"].endswith(":command_line") else 0
+        code = result if order["exits"] else 0
         (place / "result").write_text(json.dumps(result))
     except BaseException:  # noqa: BLE001 - the last door of the child: its parent reads it
         traceback.print_exc()
