@@ -22,15 +22,20 @@ Run = Callable[[str, Sequence[Any]], Sequence[Sequence[Any]]]
 """One statement of the driver's own words, and its rows."""
 
 _POSTGRESQL = """
+    with t(oids) as materialized (
+        select array_agg(c.oid order by w.place)
+        from unnest(%s::text[], %s::text[]) with ordinality w(schema, name, place)
+        left join pg_namespace n on n.nspname = w.schema
+        left join pg_class c on c.relnamespace = n.oid and c.relname = w.name
+    )
     select array_position(t.oids, g.tgrelid), g.oid, g.xmin::text
-    from (select %s::regclass[]::oid[]) t(oids), pg_trigger g where g.tgrelid = any (t.oids)
+    from t, pg_trigger g where g.tgrelid = any (t.oids)
     union all
     select array_position(t.oids, r.ev_class), r.oid, r.xmin::text
-    from (select %s::regclass[]::oid[]) t(oids), pg_rewrite r where r.ev_class = any (t.oids)
+    from t, pg_rewrite r where r.ev_class = any (t.oids)
     union all
     select array_position(t.oids, i.inhparent), g.oid, g.xmin::text
-    from (select %s::regclass[]::oid[]) t(oids), pg_inherits i, pg_trigger g
-    where i.inhparent = any (t.oids) and g.tgrelid = i.inhrelid
+    from t, pg_inherits i, pg_trigger g where i.inhparent = any (t.oids) and g.tgrelid = i.inhrelid
 """
 _MYSQL_LINKS = """
     select k.referenced_table_schema, k.referenced_table_name, k.table_schema, k.table_name, k.constraint_name,
@@ -69,9 +74,9 @@ def held(run: Run, dialect: str, tables: Mapping[str, Ident]) -> dict[str, str]:
 
 
 def _postgresql(run: Run, tables: Mapping[str, Ident]) -> dict[str, str]:
-    quoted = [_quoted(one) for one in tables.values()]
+    schemas, names = [one.schema for one in tables.values()], [one.name for one in tables.values()]
     said: list[list[str]] = [[] for _ in tables]
-    for place, oid, changed in run(_POSTGRESQL, (quoted, quoted, quoted)):
+    for place, oid, changed in run(_POSTGRESQL, (schemas, names)):
         said[place - 1].append(f"{oid}:{changed}")
     return {name: " ".join(sorted(one)) for name, one in zip(tables, said, strict=True)}
 

@@ -631,6 +631,8 @@ def test_rows_and_columns_that_the_user_may_not_see_forbid_cleaning(postgres: Sh
         "grant usage on schema public to reconcile_clerk",
         "grant select, update, delete on customers to reconcile_clerk",
         "grant select (id) on orders to reconcile_clerk",
+        "create schema hidden",
+        "create table hidden.notes (id int primary key, c int references customers)",
         "alter table customers enable row level security",
     )
     try:
@@ -639,6 +641,7 @@ def test_rows_and_columns_that_the_user_may_not_see_forbid_cleaning(postgres: Sh
             found = catalogue(connection, "customers")
         assert "row level security hides rows" in str(found.tables["customers"].refused)
         assert "may not read all of its columns" in str(found.tables["orders"].refused)
+        assert "may not read all of its columns" in str(found.tables["hidden.notes"].refused)
         assert postgres.catalogue().tables["customers"].refused is None
     finally:
         postgres.execute("drop owned by reconcile_clerk", "drop role reconcile_clerk")
