@@ -31,8 +31,8 @@ from reconcile.store import findings as stored_findings
 from reconcile.store.bundles import Stored
 
 SCHEMA = (
-    "CREATE TABLE customers (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60), status VARCHAR(20), "
-    "touched VARCHAR(60))",
+    """CREATE TABLE customers (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60), status VARCHAR(20),
+    touched VARCHAR(60))""",
     "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER NOT NULL REFERENCES customers (id), total INTEGER)",
 )
 ORDERS = Reference("orders_customer", "orders", ("customer",), "customers", ("id",))
@@ -175,7 +175,7 @@ def tables_of(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     with closing(sqlite3.connect(path)) as connection:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         ours = [name for name in names if not name.startswith("reconcile_")]
-        return {name: connection.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall() for name in sorted(ours)}  # noqa: S608
+        return {name: connection.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall() for name in sorted(ours)}
 
 
 # Whole projects
@@ -267,7 +267,7 @@ class World:
 
     def rows(self, table: str = "customers") -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(self.folder / "shop.db")) as connection:
-            return connection.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()  # noqa: S608 - a name of the test
+            return connection.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()
 
     def ids(self) -> list[int]:
         return [row[0] for row in self.rows()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,12 +17,12 @@ LIMITS = Limits(lambda: 20.0)
 
 
 @pytest.fixture(params=SERVERS)
-def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Customers:
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Customers]:
     url = "sqlite:///shop.db" if request.param == "sqlite" else request.getfixturevalue(request.param)
     one = Customers.at(url, tmp_path)
-    request.addfinalizer(one.engine.dispose)
-    request.addfinalizer(one.source.close)
-    return one
+    yield one
+    one.engine.dispose()
+    one.source.close()
 
 
 @pytest.fixture
@@ -106,8 +108,6 @@ def test_whatever_differs_from_the_plan_by_a_byte_leaves_everything_as_it_is(
 
 def test_a_column_that_may_drift_keeps_its_value_and_that_is_what_is_remembered(lite: Customers) -> None:
     lite.add(1, 2)
-    from dataclasses import replace
-
     one = job(replace(lite.deletion(1, 2), ignore_drift=("touched",)), "a")
     lite.do("UPDATE customers SET touched = 'today' WHERE id = 2")
 

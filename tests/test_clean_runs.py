@@ -13,7 +13,7 @@ from clean_support import Killed, World
 
 from connectors.sql import SqlSource
 from connectors.target import Outcome, TargetError
-from reconcile import lease, points
+from reconcile import decide, lease, pauses, points
 from reconcile.clean import carrier, zombies
 from reconcile.clean.desk import BeyondLimits
 from reconcile.decide import NothingProposed, NotYours, PlanChanged
@@ -302,8 +302,6 @@ def test_a_rejected_plan_comes_back_only_when_it_is_another_one(asking: World) -
 
 
 def test_a_dismissal_takes_the_plan_with_it(asking: World) -> None:
-    from reconcile import decide
-
     asking.approve(asking.only(), later=True)
     with asking.open() as application:
         decide.dismiss(application.store, asking.only(), actor="anna")
@@ -322,8 +320,6 @@ def test_a_finding_that_vanished_takes_its_plan_with_it(asking: World) -> None:
 
 
 def test_nothing_is_sent_while_a_rule_is_paused(asking: World) -> None:
-    from reconcile import pauses
-
     asking.approve(asking.only(), later=True)
     with asking.open() as application:
         with application.store.begin() as tx:
