@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from cli_support import Project, sqlite
+
+from reconcile import breaker, budgets
+from reconcile.store import Store, tables
 
 TABLES = """\
 create table customers (id integer primary key, email text, phone text, updated_at text, status text);
@@ -78,3 +82,41 @@ def test_a_view_cannot_be_cleaned(shop: Project) -> None:
         )
 
     assert "view" in looked(shop, "action: delete", code=2)
+
+
+# And `reconcile doctor`, what waits for a person
+
+
+def examined(shop: Project) -> dict[str, tuple[str, str]]:
+    told: list[dict[str, Any]] = shop("doctor", "--json").json["checks"]
+    return {one["subject"]: (one["state"], one["sentence"]) for one in told}
+
+
+def test_doctor_says_that_nothing_of_cleaning_waits_for_a_person(shop: Project) -> None:
+    shop.write(CONFIG.replace("{CLEAN}", "{action: delete}"))("run")
+
+    assert examined(shop)["cleaning"] == ("ok", "nothing is in quarantine, nothing is stopped")
+
+
+def test_doctor_tells_what_of_cleaning_waits_for_a_person(shop: Project) -> None:
+    with sqlite(shop.folder / "shop.db") as connection:
+        connection.executescript("insert into customers (id, email) values (1, 'a'), (2, 'a');")
+    shop.write(CONFIG.replace("{CLEAN}", "{action: delete}"))("run")
+    with Store.open("sqlite:///reconcile.db", shop.folder) as store, store.begin() as tx:
+        tx.connection.execute(sa.update(tables.bundles).values(state="quarantined"))
+        [identity] = tx.connection.execute(sa.select(tables.bundles.c.target)).scalars()
+        tx.connection.execute(
+            sa.insert(tables.targets).values(
+                identity=identity, source="shop", ratchet=1, confirmed=1, first_seen=tx.now, moved_at=tx.now
+            )
+        )
+        breaker.opened_for_person(tx, identity, "The user may not do that")
+        budgets.stop(tx, budgets.of_rule("twins"), "a column is gone", by="reconcile")
+
+    told = examined(shop)
+
+    assert told["quarantine"] == ("look", "nobody knows the end of 1 cleaning; look at `reconcile quarantine`")
+    assert told["source shop"][0] == "look"
+    assert "The user may not do that; a person has to see to it" in told["source shop"][1]
+    assert told["cleaning of rule:twins"] == ("look", "a column is gone; `reconcile allow RULE` lets it go on")
+    assert "cleaning" not in told

@@ -46,6 +46,7 @@ IN_THE_STATE: Sequence[StateCheck] = (
     work.time_zones,
     work.messages,
     work.going_wrong,
+    work.cleaning,
     work.stopped,
 )
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 
 from notifications.words import plural
-from reconcile import lease, pauses, troubles
+from reconcile import breaker, budgets, lease, pauses, troubles
 from reconcile.app import Application
 from reconcile.doctor.diagnosis import Diagnosis
+from reconcile.findings.operations import BundleState
 from reconcile.schedule import tzdata_version
 from reconcile.store import Transaction
 from reconcile.store import slots as stored
-from reconcile.store.tables import outbox, slots
+from reconcile.store.tables import bundles, outbox, slots, targets
 
 WAITS = dt.timedelta(minutes=10)
 """A due time that could not start for so long."""
@@ -85,6 +86,28 @@ def going_wrong(_application: Application, tx: Transaction) -> Iterator[Diagnosi
     for trouble in troubles.going_on(tx):
         since = f"since {trouble.since:%d %b %Y %H:%M} UTC"
         yield Diagnosis(f"trouble {trouble.subject}", "look", f"{trouble.sentence} ({since})")
+
+
+def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    """What waits for a person before anything more is cleaned."""
+    found = False
+    kept = sa.select(sa.func.count()).where(bundles.c.state == BundleState.QUARANTINED.value)
+    if many := tx.connection.execute(kept).scalar_one():
+        found = True
+        sentence = f"nobody knows the end of {plural(many, 'cleaning', 'cleanings')}; look at `reconcile quarantine`"
+        yield Diagnosis("quarantine", "look", sentence)
+    sources = {
+        row.identity: row.source for row in tx.connection.execute(sa.select(targets.c.identity, targets.c.source))
+    }
+    for one in breaker.all_open(tx):
+        found = True
+        sentence = f"nothing is written to it now: {breaker.reason(tx, one.target) or 'it is tried again'}"
+        yield Diagnosis(f"source {sources.get(one.target, one.target)}", "look", sentence)
+    for scope, why in budgets.stops(tx).items():
+        found = True
+        yield Diagnosis(f"cleaning of {scope}", "look", f"{why.rstrip('.')}; `reconcile allow RULE` lets it go on")
+    if not found and any(rule.clean is not None for rule in application.project.rules.values()):
+        yield Diagnosis("cleaning", "ok", "nothing is in quarantine, nothing is stopped")
 
 
 def stopped(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
