@@ -15,13 +15,14 @@ from typing import Any, Protocol
 
 from connectors.errors import ConnectorError
 from connectors.target import Target, TargetRefused
-from reconcile import approvals, budgets, effects, points, progress
+from reconcile import approvals, budgets, effects, keys, points, progress
 from reconcile.clean import carrier
 from reconcile.clean.plan import NothingToDo, Stale, Tools, make_many
 from reconcile.clean.terms import Terms
 from reconcile.config.settings import DatasetConfig
 from reconcile.detect import Subject
 from reconcile.findings.bundle import Bundle
+from reconcile.findings.identity import record_of
 from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event, State
@@ -143,11 +144,32 @@ def planning(tools: PlanningTools, rule: DuplicatesRule, slot: dt.datetime) -> T
     relation = tools.subject(rule.dataset).relation
     made = Tools.of(tools.target(dataset.source), dataset, relation, rule, slot)
 
-    def lives(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
-        with tools.store.read() as tx:
-            return effects.generations(tx, made.identity, pairs)
+    return replace(made, generations=Lives(tools.store, made.identity, made.catalogue.table))
 
-    return replace(made, generations=lives)
+
+@dataclass
+class Lives:
+    """The journal's word on records: which generation an effect on one would be of. Call `look` before many."""
+
+    store: Store
+    target: str
+    table: str
+    _looked: frozenset[str] = frozenset()
+    _known: frozenset[str] = frozenset()
+
+    def look(self, findings: Iterable[Finding]) -> None:
+        """Ask for all records of these at once: most of them the journal never heard of."""
+        names = [keys.name_of(self.table, record_of(one.id)) for finding in findings for one in finding.members]
+        with self.store.read() as tx:
+            self._known = frozenset(effects.known(tx, self.target, names))
+        self._looked = frozenset(names)
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
+        names = {name for _, name in pairs}
+        if names <= self._looked and names.isdisjoint(self._known):
+            return dict.fromkeys(pairs, 1)
+        with self.store.read() as tx:
+            return effects.generations(tx, self.target, pairs)
 
 
 class PlanningTools(Protocol):
@@ -204,6 +226,8 @@ class _Proposing:
         for some in carrier.in_chunks(names, CHUNK):
             with self.tools.store.read() as tx:
                 found = {one.id: one for one in stored_findings.some(tx, some)}
+            if isinstance(made.generations, Lives):
+                made.generations.look(found.values())
             for name, planned in make_many(found.values(), made):
                 if isinstance(planned, Bundle):
                     yield found[name], planned

@@ -17,7 +17,7 @@ from reconcile.effects.doubt import (
     sources_unsettled,
     take_over,
 )
-from reconcile.effects.lives import generations, restored
+from reconcile.effects.lives import generations, known, restored
 from reconcile.effects.moving import Claimed, ClaimLost, keys_of, receipts_of
 from reconcile.effects.outcomes import (
     Retried,
@@ -67,6 +67,7 @@ __all__ = [
     "hold",
     "judged",
     "keys_of",
+    "known",
     "lock_standing",
     "propose",
     "propose_many",

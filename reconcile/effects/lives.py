@@ -39,6 +39,17 @@ def generations(tx: Transaction, target: str, wanted: Sequence[tuple[str, str]])
     return {pair: found.get(pair, 1) for pair in wanted}
 
 
+def known(tx: Transaction, target: str, names: Sequence[str]) -> set[str]:
+    """Those of these records (names as `keys.name_of` makes them) on which any effect was ever sent."""
+    subjects = {keys.subject_of(tx.store.key, name): name for name in names}
+    listed = sorted(subjects)
+    found: set[str] = set()
+    for at in range(0, len(listed), CHUNK):
+        some = {"target": target, "subjects": listed[at : at + CHUNK]}
+        found.update(subjects[row.record] for row in tx.connection.execute(_LIVES, some))
+    return found
+
+
 def restored(tx: Transaction, bundle: Bundle) -> bool:
     """Whether a row that this plan would do away with was done away with before and is there again as it was then:
     somebody restored it, and a person decides. So it is when what it was then is not kept any more."""
