@@ -40,6 +40,7 @@ SLOW = {
     "test_sql_says_the_same_for_every_record_where_it_claims_so",
     "test_sql_of_any_condition_says_the_same_where_it_claims_so",
     "test_a_large_dataset_is_grouped_in_little_memory",
+    "test_mass_match_after_a_schema_change",
     "test_workbooks_conform",
 }
 """Suites and tests that take longest; `make quick` leaves them to `make test`."""
