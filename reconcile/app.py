@@ -459,6 +459,7 @@ class Application:
             budget=self.budget,
             watch=watch,
             stop=self._stop,
+            target=self.target,
         )
 
     def close(self) -> None:

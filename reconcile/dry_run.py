@@ -1,4 +1,4 @@
-"""A run that only looks: finds and compares with what is known; remembers nothing, tells nobody, takes no lease."""
+"""A run that only looks: finds, compares and plans; remembers nothing, tells nobody, takes no lease."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from connectors.errors import ConnectorError
+from connectors.target import Target
 from reconcile import plausible, remember
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject
@@ -32,6 +33,7 @@ def rehearse(
     budget: Budget,
     watch: Callable[[str, int], None],
     stop: Callable[[str], None],
+    target: Callable[[str], Target] | None = None,
 ) -> RunReport:
     """What a run would find. `store` is None where there is no state yet: then everything is new."""
     outcomes: list[dict[str, Any]] = []
@@ -49,7 +51,14 @@ def rehearse(
                 {"rule": name, "dataset": rule.dataset, "severity": rule.severity.name, "failed": str(error)}
             )
             continue
-        outcomes.append(outcome_json(rule, found, outcome))
+        said = outcome_json(rule, found, outcome)
+        if rule.clean is not None and target is not None and found.relation is not None:
+            from reconcile.clean import rehearsal  # noqa: PLC0415 - most runs clean nothing
+
+            said["cleaning"] = rehearsal.would(
+                project, rule, judgement, found.relation, target, store, slot, first=bool(outcome.cleaning_is_new)
+            )
+        outcomes.append(said)
         findings += _findings(rule, judgement)
     return RunReport(
         run=None,

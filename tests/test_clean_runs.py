@@ -523,3 +523,15 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     with alone.desk() as desk:
         assert desk.retry(alone.only()).ok
     assert alone.ids() == [1, 3]
+
+
+def test_a_plan_that_waited_too_long_is_planned_anew_by_the_next_run(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval_expires": "1d"})
+    world.run()
+    world.clock = dt.datetime.now(dt.UTC) + dt.timedelta(days=2)
+
+    report = world.run()
+
+    assert world.cleaning(report) == {"proposed": 1}
+    assert [one.state for one in world.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
+    assert world.approve(world.only()).ok

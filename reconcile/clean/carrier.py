@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from connectors.errors import ConnectorError, Reaction
 from connectors.target import Target, TargetError, TargetRefused
-from reconcile import approvals, breaker, budgets, effects, lease, ownership, points, progress
+from reconcile import approvals, breaker, budgets, clock, effects, lease, ownership, points, progress
 from reconcile.clean import images, zombies
 from reconcile.clean.execute import How, Job, Limits, Result, perform
 from reconcile.clean.plan import soft_links
@@ -379,7 +379,7 @@ class _Carrier:
         return fit
 
     def _void(self, tx: Transaction, one: Claimed) -> str | None:
-        if one.expires_at is not None and one.expires_at <= tx.now:
+        if one.expires_at is not None and one.expires_at <= tx.now and clock.held(tx) is None:
             return "its time to be approved and carried out is over"
         if not one.undoes and self._digests.get(one.dataset) != one.bundle.catalogue:
             return "its table, or what refers to it, changed since it was planned"

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from connectors.errors import ConnectorError
 from connectors.target import Target, TargetRefused
-from reconcile import approvals, budgets, effects, keys, points, progress
+from reconcile import approvals, budgets, clock, effects, keys, points, progress
 from reconcile.clean import carrier
 from reconcile.clean.plan import NothingToDo, Stale, Tools, make_many
 from reconcile.clean.terms import Terms
@@ -208,6 +208,7 @@ class _Proposing:
 
     def through(self) -> None:
         tools = self.tools
+        self._expire()
         made = planning(tools, self.rule, tools.slot)
         for some in carrier.in_chunks(self._findings(made), CHUNK):
             self._propose(some)
@@ -216,6 +217,14 @@ class _Proposing:
             self.outcome.stopped, self.outcome.refused = self.over, True
         for ids in carrier.in_chunks(self.automatic, CHUNK):
             self._decide(ids, approve=self.outcome.stopped is None)
+
+    def _expire(self) -> None:
+        """What waited too long is void, and planned anew by this run; not while the clock cannot be believed."""
+        with self.tools.begin() as tx:
+            if clock.held(tx) is None:
+                over = effects.expire(tx)
+                moves = [Move(one.finding, Event.VOIDED, one.id, one.reason) for one in over if not one.undoes]
+                progress.move(tx, moves, by=ACTOR, run=self.tools.run)
 
     def _findings(self, made: Tools) -> Iterator[tuple[Finding, Bundle]]:
         """What can be planned of the findings this run saw, a few at a time."""
@@ -300,12 +309,8 @@ class _Proposing:
     def _decide(self, ids: Sequence[str], *, approve: bool) -> None:
         """Plans that ask nobody may be carried out; where limits stopped that, all of them ask people."""
         with self.tools.begin() as tx:
-            findings = stored.findings_of(tx, ids)
-            if approve:
-                effects.approved(tx, ids, by=ACTOR)
-            else:
-                effects.to_people(tx, ids)
+            decided = effects.approved(tx, ids, by=ACTOR) if approve else effects.to_people(tx, ids)
             event = Event.APPROVED if approve else Event.PROPOSED
             why = None if approve else self.outcome.stopped
-            moves = [Move(findings[name], event, name, why) for name in ids if name in findings]
+            moves = [Move(one.finding, event, one.id, why) for one in decided]
             progress.move(tx, moves, by=ACTOR, run=self.tools.run)

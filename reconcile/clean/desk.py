@@ -205,10 +205,10 @@ class Desk:
         """
         with self.store.read() as tx:
             finding = None if asked is None else stored_findings.name_of(tx, asked)
+            wanted = stored.Filter(finding=finding, run=run)
             if bundle is not None:
-                names = [stored.get(tx, bundle).id]
-            else:
-                names = undo.chosen(tx, stored.Filter(finding=finding, run=run), with_later=with_later)
+                wanted = stored.Filter(finding=stored.get(tx, bundle).finding)
+            names = undo.chosen(tx, wanted, only=bundle, with_later=with_later)
         what = finding or (f"run {run}" if run else f"plan {bundle}")
         return undo.take_back(self._tools(), names, by=self.actor, what=what, partial=partial, note=note)
 

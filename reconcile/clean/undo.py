@@ -80,11 +80,12 @@ class Undone:
     unchanged: int = 0
 
 
-def chosen(tx: Transaction, wanted: stored.Filter, *, with_later: bool = False) -> list[str]:
+def chosen(tx: Transaction, wanted: stored.Filter, *, only: str | None = None, with_later: bool = False) -> list[str]:
     """The plans that were carried out and not taken back, newest first; with those that built on them since."""
     states = (BundleState.SUCCEEDED,)
     found: dict[str, dt.datetime] = {}
     waiting = [one for one in stored.find(tx, replace(wanted, states=states)) if one.undoes is None]
+    waiting = [one for one in waiting if only in (None, one.id)]
     while waiting:
         one = waiting.pop()
         if one.id in found:
@@ -164,8 +165,8 @@ def take_back(
             for bundles in carrier.in_chunks(layer, CHUNK):
                 ids = _approved(tools, bundles, by, note)
                 points.reach("undo.committed")
-                carrier.carry_out(tools, ids=ids)
-                _ended(tools, ids, done, failed)
+                tally = carrier.carry_out(tools, ids=ids)
+                _ended(tools, ids, tally, done, failed)
     unchanged = sum(planning.unchanged for planning in plannings.values())
     return Undone(tuple(done), tuple(failed), tuple(conflicts), unchanged)
 
@@ -212,11 +213,18 @@ def _approved(tools: carrier.Tools, bundles: Sequence[Bundle], by: str, note: st
         return ids
 
 
-def _ended(tools: carrier.Tools, ids: Sequence[str], done: list[str], failed: list[tuple[str, str]]) -> None:
+def _ended(
+    tools: carrier.Tools,
+    ids: Sequence[str],
+    tally: carrier.Tally,
+    done: list[str],
+    failed: list[tuple[str, str]],
+) -> None:
     with tools.store.read() as tx:
         for name in ids:
             one = stored.get(tx, name)
             if one.state is BundleState.SUCCEEDED:
                 done.append(one.finding)
             else:
-                failed.append((one.finding, one.reason or one.state.value.replace("_", " ")))
+                why = one.reason or "; ".join(tally.reasons) or one.state.value.replace("_", " ")
+                failed.append((one.finding, why))

@@ -154,6 +154,7 @@ def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
     """What was done about a rule's findings, what waits for people, and why the rest was left."""
     said = rule.get("cleaning", {})
     words = {"cleaned": "cleaned", "proposed": "proposed", "stale": "left alone, records changed"}
+    words |= {"would_clean": "would be cleaned", "would_propose": "would be proposed"}
     words |= {"waiting": "waiting", "failed": "failed", "quarantined": "in quarantine"}
     facts = [f"{said[name]:,} {word}" for name, word in words.items() if said.get(name)]
     if facts:

@@ -1,0 +1,140 @@
+"""The commands about cleanings: one sentence each, exit codes that scripts can trust, JSON where it is asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from clean_support import World
+from typer.testing import CliRunner, Result
+
+from reconcile.cli import exits
+from reconcile.cli.commands import app
+
+DELETE = {"clean": {"action": "delete"}}
+TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    one = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    one.write()
+    monkeypatch.chdir(one.folder)
+    monkeypatch.setenv("RECONCILE_ACTOR", "anna")
+    return one
+
+
+def _say(*arguments: str) -> tuple[int, Result]:
+    """The command's exit code and what it printed; errors end as `reconcile` itself ends with them."""
+    ended = CliRunner().invoke(app, list(arguments), standalone_mode=False)
+    error = ended.exception
+    if error is not None and not isinstance(error, SystemExit):
+        assert isinstance(error, Exception)
+        return exits._code(error), ended
+    code = ended.return_value if isinstance(ended.return_value, int) else ended.exit_code
+    return code, ended
+
+
+def test_approve_says_what_was_done_and_undo_takes_it_back(world: World) -> None:
+    world.run()
+    finding = world.only()
+
+    code, approved = _say("approve", finding[:6])
+    again, _ = _say("approve", finding)
+    back, undone = _say("undo", finding)
+
+    assert (code, again, back) == (0, exits.REFUSED, 0)
+    assert approved.stdout.startswith(f"{finding} is cleaned: ")
+    assert f"`reconcile undo {finding}`" in approved.stdout
+    assert undone.stdout == f"Taken back: 1 cleaning ({finding}).\n"
+    assert world.rows() == list(TWO)
+
+
+def test_a_dry_run_says_what_would_be_proposed_and_changes_nothing(world: World) -> None:
+    before = sorted(path.name for path in world.folder.iterdir())
+
+    _, ended = _say("run", "--dry-run", "-q")
+
+    assert "twins: 1 would be proposed" in ended.stdout
+    assert sorted(path.name for path in world.folder.iterdir()) == before
+    assert world.rows() == list(TWO)
+
+
+def test_a_dry_run_says_what_would_be_cleaned(world: World) -> None:
+    world.rules["twins"] = DELETE | {"approval": "none"}
+    world.run()
+
+    _, ended = _say("run", "--dry-run", "--json")
+
+    assert json.loads(ended.stdout)["rules"][0]["cleaning"] == {"would_clean": 1, "would_propose": 0}
+    assert world.rows() == list(TWO)
+
+
+def test_reject_leaves_everything_as_it_is(world: World) -> None:
+    world.run()
+
+    code, said = _say("reject", world.only(), "--note", "my mother", "--json")
+
+    assert code == 0
+    assert "is rejected" in json.loads(said.stdout)["sentence"]
+    assert world.rows() == list(TWO)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("approve", "F-NNNNNN"), exits.WRONG),
+        (("undo", "F-NNNNNN"), exits.WRONG),
+        (("undo", "--run", "run1_none"), exits.REFUSED),
+        (("undo", "--bundle", "B-NONE"), exits.WRONG),
+        (("quarantine", "F-NNNNNN", "--done"), exits.WRONG),
+    ],
+    ids=lambda value: value if isinstance(value, int) else " ".join(value),
+)
+def test_what_is_not_there_is_refused_in_one_sentence(world: World, command: tuple[str, ...], code: int) -> None:
+    world.run()
+
+    ended, said = _say(*command)
+
+    assert ended == code
+    assert len(str(said.exception)) > 20
+    assert "\n" not in str(said.exception)
+
+
+def test_a_plan_that_is_not_the_one_that_was_seen_is_refused(world: World) -> None:
+    world.run()
+
+    code, said = _say("approve", world.only(), "--plan", "00000000")
+
+    assert code == exits.REFUSED
+    assert "reconcile plan" in str(said.exception)
+    assert world.rows() == list(TWO)
+
+
+def test_a_run_that_limits_stopped_ends_with_4(world: World) -> None:
+    world.rules["twins"] = DELETE | {"approval": "none", "limits": {"records": 1, "share": "100%"}}
+    world.add((4, "b@x", "Bo"))
+    world.run()
+
+    code, said = _say("run", "-q")
+
+    assert code == exits.REFUSED
+    assert "2 proposed" in said.stdout
+    assert len(world.rows()) == 4
+
+
+def test_allow_says_whether_there_was_anything_to_allow(world: World) -> None:
+    world.run()
+
+    code, said = _say("allow", "twins")
+
+    assert (code, said.stdout) == (0, "Rule 'twins' was not stopped; nothing was changed.\n")
+
+
+def test_an_empty_quarantine_is_an_empty_list(world: World) -> None:
+    world.run()
+
+    code, said = _say("quarantine", "--json")
+
+    assert (code, json.loads(said.stdout)) == (0, [])
