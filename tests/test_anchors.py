@@ -21,7 +21,7 @@ from store_support import FixedClock, in_parallel
 
 from notifications.file import FileSettings as FileChannelSettings
 from notifications.slack import SlackSettings as SlackChannelSettings
-from reconcile import anchoring, audit, checkpoints, proof, watchdog
+from reconcile import anchoring, audit, backup, checkpoints, proof, restore, watchdog
 from reconcile.anchors.base import Anchor, AnchorError, NotReadable, Readable, Torn
 from reconcile.anchors.file import FileAnchor
 from reconcile.anchors.git import GitAnchor
@@ -496,6 +496,45 @@ def test_an_anchor_that_cannot_be_read_is_told_and_proves_nothing(store: Store, 
 
     assert (found.anchored, found.problem) == (0, None)
     assert "cannot be read" in str(found.anchors[0].problem)
+
+
+def test_heads_of_what_a_restore_ended_are_told_and_are_no_tampering(store: Store, tmp_path: Path) -> None:
+    write(store, 3)
+    backup.make(store, tmp_path / "backup.db")
+    write(store, 4)
+    carry(store, file_anchor(tmp_path))
+    restore.restore(store, tmp_path / "backup.db", yes=True)
+
+    with Store.open(SQLITE, tmp_path) as again:
+        write(again, 5)
+        carry(again, file_anchor(tmp_path))
+        found = proof.prove(again, {"it": file_anchor(tmp_path)})
+
+    assert (found.problem, found.anchored, found.entries) == (None, 9, 9)
+    assert found.remarks == ("a restore at entry 4 ended the entries 4 to 7 of before",)
+
+
+def test_a_log_that_was_cut_before_it_was_replaced_by_a_backup_is_named(store: Store, tmp_path: Path) -> None:
+    write(store, 3)
+    backup.make(store, tmp_path / "backup.db")
+    write(store, 4)
+    carry(store, file_anchor(tmp_path))
+    with store.begin() as tx:
+        for statement in (
+            "DELETE FROM anchors",
+            "DELETE FROM checkpoints",
+            "DELETE FROM audit_bodies WHERE seq > 5",
+            "DELETE FROM audit WHERE seq > 5",
+            "UPDATE audit_head SET seq = 5, head = (SELECT head FROM audit WHERE seq = 5)",
+        ):
+            tx.connection.execute(sa.text(statement))
+    restore.restore(store, tmp_path / "backup.db", yes=True)
+
+    with Store.open(SQLITE, tmp_path) as again:
+        problem = proof.prove(again, {"it": file_anchor(tmp_path)}).problem
+
+    assert problem is not None
+    assert (problem.seq, "the log that was replaced there was not whole" in problem.sentence) == (4, True)
 
 
 def test_a_store_without_anchors_is_signed_all_the_same(store: Store) -> None:

@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from cli_support import Project
 
+from reconcile import proof
+from reconcile.serve import Server
+
 CONFIGURATION = """\
 version: 1
 sources: {shop: {type: files, root: .}}
@@ -78,6 +81,18 @@ def test_a_log_rolled_back_with_its_file_is_seen_by_the_anchor(project: Project)
     verified = project("audit", "verify", "--json").json
 
     assert (verified["intact"], verified["seq"]) == (False, entries + 1)
+
+
+def test_serve_signs_and_anchors_what_is_new_once(project: Project) -> None:
+    project("dismiss", project("findings", "--json").json[0]["id"])
+    server = Server(project.folder / "reconcile.yaml", {}, str, listen="none")
+
+    server.anchor()
+    server.anchor()
+
+    verified = proof.prove(server.store, server.application.anchors)
+    server._close()
+    assert (verified.anchored, verified.anchors[0].heads) == (verified.entries, 2)
 
 
 def test_an_export_is_verified_with_the_key_that_was_written_down(project: Project) -> None:
