@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -48,6 +49,7 @@ _KEYS = """
     SELECT index_name, column_name, sub_part FROM information_schema.statistics
     WHERE table_schema = %s AND table_name = %s AND non_unique = 0 ORDER BY index_name, seq_in_index
 """
+_NO_TABLE = ("1146", "1049", "1142")
 _WHOLE = {"tinyint", "smallint", "mediumint", "int", "bigint"}
 _TEXT = {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "json"}
 _BYTES = {
@@ -132,6 +134,12 @@ class MySql:
         return None if found is None else str(found)
 
     def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
+        name = ".".join(self.quoted(one) for one in (schema, table) if one)
+        known, definition = session.remembered.get(name), self._definition(session, name)
+        if definition is None:
+            return None
+        if known is not None and known[0] == definition:
+            return known[1]
         rows = session.run(_TABLE, (schema, table)).rows
         if not rows:
             return None
@@ -142,10 +150,22 @@ class MySql:
                 f"the table that its records are kept in"
             )
         columns = tuple(_column(row) for row in session.run(_COLUMNS, (inside, found)).rows)
-        known = found if is_default else f"{inside}.{found}"
+        known_as = found if is_default else f"{inside}.{found}"
         kept = None if transactions == "YES" else f"its engine {engine} has no transactions"
         key = _key(columns, session.run(_KEYS, (inside, found)).rows)
-        return Shape(known, inside, found, columns, key, kept)
+        shape = Shape(known_as, inside, found, columns, key, kept)
+        session.remembered[name] = (definition, shape)
+        return shape
+
+    def _definition(self, session: Session, name: str) -> str | None:
+        """What creates the table, without how far it has counted; None where there is none, or none to be seen."""
+        try:
+            told = session.run(f"SHOW CREATE TABLE {name}").rows
+        except session.errors as error:
+            if self.code(error) not in _NO_TABLE:
+                raise
+            return None
+        return re.sub(r" AUTO_INCREMENT=\d+", "", str(told[0][1]))
 
     def quoted(self, name: str) -> str:
         return "`" + name.replace("`", "``").replace("%", "%%") + "`"

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from connectors.sql_cells import Shape
 from connectors.sql_errors import Place
 from connectors.sql_stop import read_of
 
@@ -29,6 +30,8 @@ class Session:
         self.is_clean = False
         """Nothing is open in it and nothing went wrong: it can be used again."""
         self.stamp: object = None
+        self.remembered: dict[str, tuple[object, Shape]] = {}
+        """Tables as an earlier transaction found them, each with what tells quickly whether it is the same still."""
         self._said = ""
         self.place = place
         self.until = time.monotonic() + seconds

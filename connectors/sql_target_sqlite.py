@@ -107,6 +107,10 @@ class Sqlite:
     def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
         if schema not in (None, "main"):
             return None
+        version = session.one("PRAGMA schema_version")
+        known = session.remembered.get(table)
+        if known is not None and known[0] == version:
+            return known[1]
         asked = "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE"
         found = session.run(asked, (table,)).rows
         if not found:
@@ -124,7 +128,9 @@ class Sqlite:
             if row[6] != _HIDDEN
         )
         key = tuple(str(row[1]) for row in sorted(rows, key=lambda row: row[5]) if row[5])
-        return Shape(name, None, name, columns, key or self._unique(session, name, columns))
+        shape = Shape(name, None, name, columns, key or self._unique(session, name, columns))
+        session.remembered[table] = (version, shape)
+        return shape
 
     def _unique(self, session: Session, table: str, columns: Sequence[Column]) -> tuple[str, ...]:
         required = {one.name for one in columns if not one.nullable}

@@ -399,3 +399,33 @@ def test_what_another_process_opened_is_left_to_it(shop: Shop) -> None:
     with source.work(8) as work:
         seen = work.lock([row.name])[row.name].cells["name"]
     assert (os.waitstatus_to_exitcode(status), seen) == (0, ("t", "c"))
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        ["alter table people add column age integer"],
+        ["alter table people rename column name to called"],
+        ["drop table people", "create table people (name varchar(9), id integer primary key)"],
+    ],
+    ids=["a column more", "a column renamed", "another table"],
+)
+def test_a_table_that_changed_between_two_transactions_is_seen_as_it_is(altered: list[str], shop: Shop) -> None:
+    """What was remembered of it is held against the catalogue each time."""
+    shop.run("create table people (id integer primary key, name varchar(9))", "insert into people values (1, 'a')")
+    source = shop.source()
+    row = record(source, "people")
+    for _ in range(2):
+        with source.work(8) as work:
+            assert work.lock([row.name]) == {row.name: row}
+            work.commit()
+
+    shop.run(*altered)
+    shop.run("delete from people", "insert into people (id) values (1)")
+
+    with source.work(8) as work:
+        found = work.lock([row.name])[row.name].cells
+    assert found == {
+        name: None if name != "id" else row.cells["id"]
+        for name in source.describe(SqlSource.Dataset(table="people")).names
+    }
