@@ -74,6 +74,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "actions that come later": cleaning("clean: {action: call, url: x}")
     + "  again: {kind: duplicates, dataset: customers, key: [a], clean: {action: refund}}\n",
     "a misspelt action": cleaning("clean: {action: delte}"),
+    "an action that is broken": cleaning("clean: {action: burnt}"),
     "a misspelt word for the action": cleaning("clean: {acton: delete}"),
     "no action": cleaning("clean: {references: refuse}"),
     "clean as a word": cleaning("clean: delete"),

@@ -82,6 +82,7 @@ sql = vault_plugin:VaultSource
 pager = vault_plugin:PagerChannel
 [reconcile.actions]
 burn = vault_plugin:Burn
+burnt = vault_plugin:NotThere
 [reconcile.normalisers]
 backwards = vault_plugin:backwards
 """

@@ -30,7 +30,8 @@ def findings(
     config: Config = FILE,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="Only of this rule; may be repeated.")] = None,
     state: Annotated[
-        list[str] | None, typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated.")
+        list[str] | None,
+        typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated."),
     ] = None,
     severity: Annotated[str | None, typer.Option("--severity", help="This severe or worse.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="At most so many.", min=1)] = None,

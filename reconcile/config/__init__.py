@@ -240,7 +240,7 @@ class _Loading:
             rule, problems = load_rule(name, entry, Kinds("rules"), Kinds("normalisers"), Kinds("actions"))
         except (ImportError, AttributeError) as why:
             self.sections.tell(
-                entry.key_at, f"the kind of rule `{short(name)}` cannot be loaded: {why}; install what it needs"
+                entry.key_at, f"what rule `{short(name)}` names cannot be loaded: {why}; install what it needs"
             )
             return None
         self.sections.problems += problems
