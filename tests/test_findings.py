@@ -944,3 +944,83 @@ def test_of_two_first_runs_of_a_rule_at_one_moment_only_one_is_the_first(any_wor
     second.join(20)
 
     assert entered == [True, False]
+
+
+# Cleaned
+
+
+def _cleaned(world: World, *, ago: dt.timedelta = dt.timedelta(0)) -> str:
+    world.run(group("A", 1, 2))
+    world.now -= ago
+    world.happens(world.only().id, Event.APPROVED, Event.STARTED, Event.CLEANED)
+    world.now += ago
+    return world.only().id
+
+
+@pytest.mark.parametrize("ends", [Event.PARTLY, Event.QUARANTINED])
+def test_what_is_found_while_a_cleaning_has_the_records_changes_nothing(world: World, ends: Event) -> None:
+    world.run(group("A", 1, 2))
+    world.happens(world.only().id, Event.APPROVED, Event.STARTED, ends)
+    before = world.only()
+
+    outcome = world.run(group("A", 1, 2, 3))
+    world.run()
+
+    assert outcome.settled == 1
+    assert replace(world.only(), last_run=before.last_run, last_seen=before.last_seen) == before
+
+
+def test_a_cleaned_finding_whose_records_are_gone_stays_cleaned(world: World) -> None:
+    _cleaned(world)
+
+    outcome = world.run()
+
+    assert (outcome.resolved, world.only().state) == (0, State.CLEANED)
+
+
+def test_a_read_from_before_the_cleaning_reopens_nothing(world: World) -> None:
+    _cleaned(world)
+
+    outcome = world.run(group("A", 1, 2), began=dt.timedelta(minutes=5))
+
+    assert (outcome.settled, world.only().state) == (1, State.CLEANED)
+
+
+def test_cleaned_records_that_match_again_are_open_again_and_may_be_cleaned_anew(world: World) -> None:
+    _cleaned(world)
+
+    outcome = world.run(group("A", 1, 2))
+
+    found = world.only()
+    assert (outcome.reopened, found.state) == (1, State.OPEN)
+    assert [member.settled_at for member in found.members] == [None, None]
+    assert world.run(group("A", 1, 2)).known == 1
+
+
+def test_a_record_that_joins_a_cleaned_finding_reopens_it_and_it_alone_is_surplus(world: World) -> None:
+    _cleaned(world)
+
+    world.run(group("A", 1, 3))
+
+    found = world.only()
+    assert found.state is State.OPEN
+    assert [member.id for member in found.members if member.settled_at is None] == [(3,)]
+
+
+def test_an_undone_finding_is_settled_like_a_dismissed_one(world: World) -> None:
+    name = _cleaned(world)
+    world.happens(name, Event.TAKEN_BACK)
+
+    same = world.run(group("A", 1, 2))
+    grown = world.run(group("A", 1, 2, 3))
+
+    assert (same.settled, grown.reopened) == (1, 1)
+
+
+def test_a_plan_waits_no_longer_once_its_finding_grew(world: World) -> None:
+    world.run(group("A", 1, 2))
+    world.happens(world.only().id, Event.PROPOSED)
+
+    outcome = world.run(group("A", 1, 2, 3))
+
+    assert (outcome.grown, world.only().state) == (1, State.OPEN)
