@@ -515,6 +515,23 @@ def test_many_findings_are_planned_with_few_questions_a_few_at_a_time_and_in_the
     assert len(target.asked) < 12
 
 
+def test_rows_refer_as_their_database_compares_not_as_texts_look(shop: Shop) -> None:
+    """A collation finds ANN equal to ann; that row follows as well."""
+    shop.id = ("code",)
+    shop.run(
+        "create table customers (code text collate nocase primary key, email text)",
+        "create table cards (id integer primary key, code text references customers(code))",
+        "insert into customers values ('ann', 'x'), ('bob', 'x'), ('eve', 'y'), ('zoe', 'y')",
+        "insert into cards values (1, 'BOB'), (2, 'bob'), (3, 'zoe'), (4, 'EVE')",
+    )
+
+    for bundle in shop.plans(delete("repoint")):
+        assert isinstance(bundle, Bundle)
+        shop.carry_out(bundle)
+
+    assert shop.rows("cards")["cards"] == [(1, "ann"), (2, "ann"), (3, "eve"), (4, "EVE")]
+
+
 def test_a_row_that_cannot_be_named_keeps_only_the_record_it_refers_to(shop: Shop) -> None:
     """SQLite allows nulls in a primary key."""
     shop.run(

@@ -55,7 +55,7 @@ _MOST_RECORDS = 5_000
 _NUMBERS = {Type.INTEGER: int, Type.DECIMAL: Decimal, Type.FLOAT: float}
 
 Generations = Callable[[Sequence[tuple[str, str]]], Mapping[tuple[str, str], int]]
-"""Which life of a record an effect would be on, for (effect, record); 1 where it says nothing."""
+"""Which life of a record an effect would be on, for (effect, `keys.name_of` the record); 1 where it says nothing."""
 
 
 @dataclass(frozen=True)
