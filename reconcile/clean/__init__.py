@@ -1,1 +1,1 @@
-"""Step 3: findings are cleaned. A plan says what would be done, people approve it, and it is done once or not at all."""
+"""Step 3: findings are cleaned. A plan says what would be done, people approve it, and it is done once or never."""

@@ -1,4 +1,4 @@
-"""`target`: which databases are cleaned from here, and taking one over that another state cleaned, or a backup changed."""
+"""`target`: which databases are cleaned from here; taking one over from another state, or after a backup."""
 
 from __future__ import annotations
 
