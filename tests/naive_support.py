@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -64,6 +65,16 @@ class Desk:
     def effects(self) -> int:
         """How many changes of rows were not made from outside."""
         return len(self.world.witness.events()) - sum(self.world.others.values())
+
+    def leases_end(self) -> None:
+        """As if so much time had passed that every lease and claim there is has run out, though its owner lives."""
+        long_ago = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+        with self.world.opened() as store, store.begin() as tx:
+            for table, key in ((tables.leases, "name"), (tables.bundles, "id")):
+                for row in tx.connection.execute(sa.select(table.c[key], table.c.owner)).all():
+                    if row.owner is not None:
+                        ended = {"owner": row.owner | {"boot_deadline": 1}, "lease_until": long_ago}
+                        tx.connection.execute(sa.update(table).where(table.c[key] == row[0]).values(ended))
 
     def twice(self, code: str = "a", times: int = 2) -> list[int]:
         """So many events with one code; the first is kept."""
