@@ -124,14 +124,10 @@ class SqlTarget:
 
     @contextmanager
     def work(self, seconds: float) -> Iterator[Work]:
-        session = self._begun(seconds)
-        try:
-            with watch.within(seconds, session.cut):
-                work = SqlWork(session, self._dialect, self._ours)
-                yield work
+        with self._session(seconds) as session:
+            work = SqlWork(session, self._dialect, self._ours)
+            yield work
             session.is_clean = work.committed
-        finally:
-            self._let_go(session)
 
     def owner(self) -> tuple[str, int, int] | None:
         with self._reading() as session:
@@ -170,19 +166,34 @@ class SqlTarget:
 
     def _own(self, act: Callable[[Session], _T]) -> _T:
         """A transaction on our own tables."""
-        session = self._begun(_OWN_SECONDS)
-        phase: Phase = "before"
-        try:
-            answer = act(session)
-            phase = "commit"
-            self._dialect.commit(session)
-        except session.errors as error:
-            raise told(self._place, self._dialect.code(error), phase, error) from None
-        else:
+        with self._session(_OWN_SECONDS) as session:
+            phase: Phase = "before"
+            try:
+                answer = act(session)
+                phase = "commit"
+                self._dialect.commit(session)
+            except session.errors as error:
+                raise told(self._place, self._dialect.code(error), phase, error) from None
             session.is_clean = True
             return answer
-        finally:
-            self._let_go(session)
+
+    @contextmanager
+    def _session(self, seconds: float) -> Iterator[Session]:
+        """A session in which a transaction is begun; a server that is silent, even now, is cut off in the end."""
+        used: list[Session] = []
+
+        def late() -> None:
+            if used:
+                used[-1].cut()
+            else:  # it is not even connected
+                self._place.underway.stop()
+
+        with watch.within(seconds, late):
+            session = self._begun(seconds, used)
+            try:
+                yield session
+            finally:
+                self._let_go(session)
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
@@ -204,16 +215,18 @@ class SqlTarget:
             if session is not None:
                 session.end()
 
-    def _begun(self, seconds: float) -> Session:
-        """A session in which a transaction is begun. Raises TargetError."""
+    def _begun(self, seconds: float, used: list[Session]) -> Session:
+        """A session in which a transaction is begun, and in `used` what it is begun on. Raises TargetError."""
         kept = self._taken(seconds)
         if kept is not None:
+            used.append(kept)
             try:
                 self._dialect.begin(kept, seconds)
             except kept.errors as error:
                 kept.end()
+                used.clear()
                 code = self._dialect.code(error)
-                if code not in self._dialect.lost:
+                if kept.is_cut or code not in self._dialect.lost:
                     raise told(self._place, code, "before", error) from None
             else:
                 return kept
@@ -223,6 +236,7 @@ class SqlTarget:
             said = translated(error, self._place, self._place.underway.stops)
             lasting = said.reaction is not Reaction.RETRY
             raise TargetError(str(said), Outcome.PAUSE if lasting else Outcome.NOT_DONE) from None
+        used.append(session)
         try:
             session.stamp = self._dialect.stamp(session)
             self._dialect.begin(session, seconds)

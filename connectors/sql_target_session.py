@@ -33,6 +33,7 @@ class Session:
         self.remembered: dict[str, tuple[object, Shape]] = {}
         """Tables as an earlier transaction found them, each with what tells quickly whether it is the same still."""
         self._said = ""
+        self.is_cut = False
         self.place = place
         self.until = time.monotonic() + seconds
         pooled: Any = connection.connection
@@ -59,6 +60,7 @@ class Session:
 
     def cut(self) -> None:
         """End whatever it is at, from another thread: cancelled in the database, then cut off."""
+        self.is_cut = True
         read_of(self.connection).end()
 
     def end(self) -> None:

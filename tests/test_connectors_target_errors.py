@@ -431,6 +431,49 @@ def test_a_server_that_falls_silent_never_holds_us(server: Shop) -> None:
     assert time.monotonic() - started < 12
 
 
+@pytest.mark.parametrize("when", ["it connects", "it begins", "it ends"])
+def test_a_server_that_is_silent_from_the_first_or_at_the_last_never_holds_us(when: str, server: Shop) -> None:
+    with proxied(server) as (proxy, source):
+        ann = record(source, "customers")
+        if when == "it begins":  # on the connection that is kept
+            with source.work(20) as work:
+                work.apply(sets(ann, name="kept"))
+                work.commit()
+        started = time.monotonic()
+        if when != "it ends":
+            proxy.silent()
+        with pytest.raises((TargetError, ZeroDivisionError)) as error:
+            left_by_an_error(source, sets(ann, name="lost"), proxy)
+
+    assert time.monotonic() - started < 20
+    if when != "it ends":
+        assert error.value.outcome is Outcome.NOT_DONE
+
+
+def left_by_an_error(source: SqlSource, change: Change, proxy: TcpProxy) -> None:
+    with source.work(2) as work:
+        work.apply(change)
+        proxy.silent()
+        raise ZeroDivisionError
+
+
+@pytest.mark.server
+def test_a_commit_that_the_server_answers_with_a_rollback_is_not_done(postgresql: Shop) -> None:
+    """PostgreSQL does so without an error when a statement of the transaction had failed."""
+    source = stocked(postgresql).source()
+    ann = record(source, "customers")
+
+    with source.work(8) as work:
+        work.apply(sets(ann, name="lost"))
+        with pytest.raises(Exception, match="division"):  # behind the back of the transaction
+            work._session.run("select 1 / 0")
+        with pytest.raises(TargetError) as error:
+            work.commit()
+
+    assert said(error) == (Outcome.NOT_DONE, "not committed")
+    assert listed(postgresql)[0][1] == "Ann"
+
+
 def test_a_session_that_was_killed_is_not_done_before_commit(server: Shop) -> None:
     source = server.source()
     ann = record(source, "customers")
