@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from connectors.errors import Reaction
 from connectors.target import Receipt
@@ -170,11 +171,7 @@ def _write(
 ) -> None:
     stored_values = {name: value.value if isinstance(value, BundleState) else value for name, value in common.items()}
     if each is not None:
-        rows = [
-            stored_values | dict(mine) | {"the_id": one.id, "the_fence": one.fence, "the_state": one.state.value}
-            for one, mine in zip(plans, each, strict=True)
-        ]
-        changed = _run(tx, _update_one(tuple(sorted({*stored_values, *each[0]}))), rows)
+        changed = _write_each(tx, plans, stored_values, each)
     else:
         statement, changed = _update_many(tuple(sorted(stored_values))), 0
         for (fence, state), ids in _alike(plans).items():
@@ -185,8 +182,20 @@ def _write(
         raise ClaimLost(_lost(tx, plans))
 
 
-def _run(tx: Transaction, statement: sa.Update, rows: list[dict[str, Any]]) -> int:
-    return tx.connection.execute(statement, rows if len(rows) > 1 else rows[0]).rowcount
+def _write_each(
+    tx: Transaction, plans: Sequence[Claimed], common: Mapping[str, Any], each: Sequence[Mapping[str, Any]]
+) -> int:
+    """What differs from plan to plan: on PostgreSQL lists in one statement, on SQLite one after the other."""
+    names, differing = tuple(sorted(common)), tuple(sorted(each[0]))
+    mine = [
+        {"the_id": one.id, "the_fence": one.fence, "the_state": one.state.value, **values}
+        for one, values in zip(plans, each, strict=True)
+    ]
+    if tx.store.is_shared:
+        lists = {name: [row[name] for row in mine] for name in mine[0]}
+        return tx.connection.execute(_update_listed(names, differing), {**common, **lists}).rowcount
+    rows = [{**common, **row} for row in mine]
+    return tx.connection.execute(_update_one((*names, *differing)), rows if len(rows) > 1 else rows[0]).rowcount
 
 
 def _alike(plans: Sequence[Claimed]) -> dict[tuple[int, BundleState], list[str]]:
@@ -208,6 +217,16 @@ def _update_many(names: tuple[str, ...]) -> sa.Update:
 @functools.cache
 def _update_one(names: tuple[str, ...]) -> sa.Update:
     return sa.update(bundles).where(bundles.c.id == sa.bindparam("the_id"), *_MINE).values(_bound(names))
+
+
+@functools.cache
+def _update_listed(names: tuple[str, ...], differing: tuple[str, ...]) -> sa.Update:
+    columns = {"the_id": bundles.c.id, "the_fence": bundles.c.fence, "the_state": bundles.c.state}
+    columns |= {name: bundles.c[name] for name in differing}
+    lists = [sa.bindparam(name, type_=postgresql.ARRAY(column.type)) for name, column in columns.items()]
+    new = sa.func.unnest(*lists).table_valued(*columns, name="new").render_derived()
+    these = (bundles.c.id == new.c.the_id, bundles.c.fence == new.c.the_fence, bundles.c.state == new.c.the_state)
+    return sa.update(bundles).where(*these).values(_bound(names) | {name: new.c[name] for name in differing})
 
 
 def _bound(names: tuple[str, ...]) -> dict[str, Any]:
