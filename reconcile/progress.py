@@ -37,39 +37,74 @@ def move(tx: Transaction, moves: Iterable[Move], *, by: str, run: str | None = N
     """
     made: list[Move] = []
     for some in _chunks(moves):
-        rows = {row.id: row for row in tx.connection.execute(_LOCKED, {"ids": sorted({one.finding for one in some})})}
-        now = {name: State(row.state) for name, row in rows.items()}
-        versions = {name: row.version for name, row in rows.items()}
-        payloads = {name: dict(row.payload) for name, row in rows.items()}
-        done: list[Move] = []
-        for one in some:
-            was = now.get(one.finding)
-            if was is None or (was, one.event) not in TRANSITIONS:
-                continue
-            now[one.finding] = to = TRANSITIONS[was, one.event]
-            versions[one.finding] += one.event in _TOLD
-            payloads[one.finding] |= _said(rows[one.finding], one)
-            body = {"finding": one.finding, "rule": rows[one.finding].rule, "from": was.value, "to": to.value}
-            body |= {"records": rows[one.finding].records, "version": versions[one.finding]}
-            optional = {"run": run, "plan": one.bundle, "why": one.why}
-            audit.append(tx, by, one.event.value, one.finding, body | {k: v for k, v in optional.items() if v})
-            done.append(one)
-        changed = dict.fromkeys(one.finding for one in done)
-        if changed:
-            columns = (
-                {
-                    "finding": name,
-                    "new_state": now[name].value,
-                    "new_version": versions[name],
-                    "new_payload": payloads[name],
-                    "new_since": tx.now if now[name].value != rows[name].state else rows[name].state_since,
-                }
-                for name in changed
-            )
-            tx.connection.execute(_WRITE, list(columns))
-        settle(tx, [one.finding for one in done if one.event in _SETTLING])
-        made += done
+        if all(_is_plain(one) for one in some):
+            made += _plain(tx, some, by, run)
+        else:
+            made += _whole(tx, some, by, run)
     return made
+
+
+def _is_plain(one: Move) -> bool:
+    """Only the state changes: the finding's documents need not be read and written again."""
+    return one.why is None and one.event not in (*_TOLD, *_SETTLING)
+
+
+def _plain(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> list[Move]:
+    rows = {row.id: row for row in tx.connection.execute(_LOCKED, {"ids": sorted({one.finding for one in some})})}
+    done: dict[str, Move] = {}
+    to: dict[State, list[str]] = {}
+    for one in some:
+        row = rows.get(one.finding)
+        if row is None or one.finding in done or (State(row.state), one.event) not in TRANSITIONS:
+            continue
+        state = TRANSITIONS[State(row.state), one.event]
+        to.setdefault(state, []).append(one.finding)
+        _log(tx, one, row, State(row.state), state, row.version, by, run)
+        done[one.finding] = one
+    for state, names in to.items():
+        tx.connection.execute(_MOVE, {"ids": names, "new_state": state.value, "new_since": tx.now})
+    return list(done.values())
+
+
+def _whole(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> list[Move]:
+    rows = {row.id: row for row in tx.connection.execute(_LOCKED_WHOLE, {"ids": sorted({m.finding for m in some})})}
+    now = {name: State(row.state) for name, row in rows.items()}
+    versions = {name: row.version for name, row in rows.items()}
+    payloads = {name: dict(row.payload) for name, row in rows.items()}
+    done: list[Move] = []
+    for one in some:
+        was = now.get(one.finding)
+        if was is None or (was, one.event) not in TRANSITIONS:
+            continue
+        now[one.finding] = to = TRANSITIONS[was, one.event]
+        versions[one.finding] += one.event in _TOLD
+        payloads[one.finding] |= _said(rows[one.finding], one)
+        _log(tx, one, rows[one.finding], was, to, versions[one.finding], by, run)
+        done.append(one)
+    changed = dict.fromkeys(one.finding for one in done)
+    if changed:
+        columns = (
+            {
+                "finding": name,
+                "new_state": now[name].value,
+                "new_version": versions[name],
+                "new_payload": payloads[name],
+                "new_since": tx.now if now[name].value != rows[name].state else rows[name].state_since,
+            }
+            for name in changed
+        )
+        tx.connection.execute(_WRITE, list(columns))
+    settle(tx, [one.finding for one in done if one.event in _SETTLING])
+    return done
+
+
+def _log(
+    tx: Transaction, one: Move, row: sa.Row[Any], was: State, to: State, version: int, by: str, run: str | None
+) -> None:
+    body = {"finding": one.finding, "rule": row.rule, "from": was.value, "to": to.value}
+    body |= {"records": row.records, "version": version}
+    optional = {"run": run, "plan": one.bundle, "why": one.why}
+    audit.append(tx, by, one.event.value, one.finding, body | {k: v for k, v in optional.items() if v})
 
 
 def settle(tx: Transaction, names: Collection[str]) -> None:
@@ -90,13 +125,24 @@ def _chunks(moves: Iterable[Move]) -> Iterator[Sequence[Move]]:
 
 
 _ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
-_LOCKED = (
-    sa.select(
-        *(findings.c[name] for name in ("id", "rule", "state", "state_since", "version", "records", "payload", "key"))
-    )
+_NAMES = ("id", "rule", "state", "state_since", "version", "records")
+
+
+def _locked(*names: str) -> sa.Select[Any]:
+    query = sa.select(*(findings.c[name] for name in names)).where(findings.c.id.in_(_ids))
+    return query.order_by(findings.c.id).with_for_update()
+
+
+_LOCKED = _locked(*_NAMES)
+_LOCKED_WHOLE = _locked(*_NAMES, "payload", "key")
+_MOVE = (
+    sa.update(findings)
     .where(findings.c.id.in_(_ids))
-    .order_by(findings.c.id)
-    .with_for_update()
+    .values(
+        state=sa.bindparam("new_state"),
+        state_since=sa.bindparam("new_since", type_=findings.c.state_since.type),
+        snoozed_until=None,
+    )
 )
 _WRITE = (
     sa.update(findings)
