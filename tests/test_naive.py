@@ -525,6 +525,8 @@ def test_an_undo_gives_back_every_row_as_it_was_and_once(places: Places, warm: W
     ids = [desk.world.add("customers", email="a@x.example", phone=phone, city="c") for phone in ("1", "22", "333")]
     for number in ids:
         desk.world.add("notes", customer_id=number, body="n")
+    for number in range(10):
+        desk.world.add("customers", email=f"{number}@x.example", phone=None, city="c")
     before = desk.world.all_rows()
     desk.run()
     [cleaned] = desk.ids("cleaned")

@@ -62,7 +62,9 @@ def _passes(mutant: Mutant, copy: Path) -> tuple[bool, str]:
     done = subprocess.run(command, cwd=copy, env=environ, capture_output=True, text=True, check=False, timeout=900)
     failed = [one for one in done.stdout.splitlines() if one.startswith(("FAILED", "ERROR"))]
     if done.returncode not in (0, 1):
-        raise SystemExit(f"{mutant.name}: pytest ended with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-2000:]}")
+        raise SystemExit(
+            f"{mutant.name}: pytest ended with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-2000:]}"
+        )
     return done.returncode == 0, failed[0] if failed else ""
 
 

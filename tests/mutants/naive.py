@@ -1,0 +1,213 @@
+"""The naive designs that are put in: which texts of the code become which, and the tests that must fail then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Edit = tuple[str, str, str]
+"""(file, a text that stands in it once, what it becomes)."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    design: str
+    edits: tuple[Edit, ...]
+    tests: tuple[str, ...]
+
+
+def _at(module: str, test: str) -> str:
+    return f"tests/{module}.py::{test}"
+
+
+MUTANTS = (
+    Mutant(
+        "a failed COMMIT means not done",
+        "a connection that breaks in COMMIT is taken for a rollback",
+        (("connectors/sql_outcomes.py", '_LOST = Meaning((GONE,), N, A, "', '_LOST = Meaning((GONE,), N, N, "'),),
+        (
+            _at(
+                "test_connectors_target_errors", "test_a_commit_whose_answer_is_lost_is_ambiguous_and_the_receipt_tells"
+            ),
+        ),
+    ),
+    Mutant(
+        "rescue by age alone",
+        "whoever is in hand counts as left by a dead worker, alive or not",
+        (
+            (
+                "reconcile/lease.py",
+                "    if owner.boot == boot_id() and owner.pids == _pid_namespace() and _is_gone(owner):",
+                "    if owner.boot:",
+            ),
+        ),
+        (_at("test_naive", "test_a_worker_that_takes_long_but_lives_is_left_alone"),),
+    ),
+    Mutant(
+        "a lease without a fence",
+        "what became of a plan is written whoever has it in hand by now",
+        (
+            (
+                "reconcile/effects/moving.py",
+                '_MINE = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))',
+                '_MINE = (bundles.c.fence >= sa.bindparam("the_fence") * 0, sa.bindparam("the_state") != "")',
+            ),
+        ),
+        (_at("test_effects_races", "test_a_stolen_plan_is_written_by_the_thief_alone"),),
+    ),
+    Mutant(
+        "a new key per attempt",
+        "the process is part of the key",
+        (
+            (
+                "reconcile/keys.py",
+                '    said = {"v": VERSION, "namespace": namespace, ',
+                '    import os\n\n    said = {"pid": os.getpid(), "v": VERSION, "namespace": namespace, ',
+            ),
+        ),
+        (_at("test_naive", "test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew"),),
+    ),
+    Mutant(
+        "a key for ever per id",
+        "a record that comes back has the key of the one that went",
+        (
+            (
+                "reconcile/effects/lives.py",
+                "number = row.generation + (BundleState(row.state) in _DONE)",
+                "number = row.generation",
+            ),
+        ),
+        (
+            _at(
+                "test_naive",
+                "test_an_id_that_another_record_got_is_cleaned_and_a_record_that_came_back_is_a_persons",
+            ),
+        ),
+    ),
+    Mutant(
+        "the guard of drift compares nothing",
+        "rows are changed by their id, whatever is in them by now",
+        (
+            (
+                "reconcile/clean/images.py",
+                "        elif changed := differing(bundle, change, row.cells):",
+                "        elif changed := []:",
+            ),
+        ),
+        (
+            _at("test_clean_execute", "test_whatever_differs_from_the_plan_by_a_byte_leaves_everything_as_it_is"),
+            _at("test_naive", "test_an_approval_is_of_what_was_shown_and_void_once_the_record_changed"),
+        ),
+    ),
+    Mutant(
+        "an approval that is bound to nothing",
+        "what was approved is carried out, whatever the rule and the target are now",
+        (
+            (
+                "reconcile/clean/terms.py",
+                "        if bundle.target != target:",
+                "        if bundle:\n            return None\n        if bundle.target != target:",
+            ),
+        ),
+        (
+            _at("test_naive", "test_an_approval_is_void_once_the_rule_does_something_else"),
+            _at("test_naive", "test_a_plan_approved_for_one_database_is_not_carried_out_in_another"),
+        ),
+    ),
+    Mutant(
+        "restore the before-image blindly",
+        "an undo sets back what somebody wrote since",
+        (
+            (
+                "reconcile/clean/inverse.py",
+                "for name in changed if name in now and now[name] == after[name]}",
+                "for name in changed}",
+            ),
+        ),
+        (_at("test_naive", "test_an_undo_leaves_alone_what_somebody_edited_since"),),
+    ),
+    Mutant(
+        "limits per run only",
+        "what was used in the last 24 hours is not looked at",
+        (
+            (
+                "reconcile/budgets.py",
+                'in ((self.day, "in 24 hours"), *([(self.in_run, "in a run")] if self.run else [])):',
+                'in [(self.in_run, "in a run")] if self.run else []:',
+            ),
+        ),
+        (_at("test_naive", "test_limits_hold_over_many_runs_of_a_day"),),
+    ),
+    Mutant(
+        "a cascade that is not captured",
+        "references that cascade are not followed",
+        (
+            (
+                "connectors/sql_catalogue.py",
+                "found = [link for ident in reached for link in by_parent.get(ident, ())]",
+                'found = [y for x in reached for y in by_parent.get(x, ()) if y.on_delete != "CASCADE"]',
+            ),
+        ),
+        (_at("test_clean_references", "test_cascade_not_captured"),),
+    ),
+    Mutant(
+        "the catalogue is read before the transaction only",
+        "a reference that was born since the plan is not seen",
+        (
+            (
+                "reconcile/clean/execute.py",
+                "if tables and work.hold(tables) !=",
+                "if False and work.hold(tables) !=",
+            ),
+        ),
+        ("tests/test_clean_references.py", "-k", "born_since_the_plan_deletes and sqlite"),
+    ),
+    Mutant(
+        "a mass match after a schema change",
+        "what a rule finds is never compared with what it found before",
+        (
+            (
+                "reconcile/clean/shape.py",
+                "why = None if known is None else compare(",
+                "why = None if True else compare(",
+            ),
+        ),
+        (_at("test_clean_shape", "test_mass_match_after_a_schema_change"),),
+    ),
+    Mutant(
+        "tables without transactions are taken",
+        "any engine of MariaDB is good enough",
+        (("connectors/sql_catalogue_mysql.py", 'if str(listed.engine).lower() != "innodb":', "if False:"),),
+        (_at("test_connectors_catalogue", "test_of_mariadb_is_refused"),),
+    ),
+    Mutant(
+        "two stores, one target",
+        "whose target it is is not looked at",
+        (("reconcile/ownership.py", "        raise AnotherOwner(seen.source, store)", "        return"),),
+        (_at("test_naive", "test_a_second_store_cleans_nothing_in_a_target_that_has_an_owner"),),
+    ),
+    Mutant(
+        "mark it done before the call",
+        "what is sent and whose worker died counts as done",
+        (
+            (
+                "reconcile/effects/doubt.py",
+                "done += _each_fence(tx, sent, BundleState.AMBIGUOUS, why)",
+                "done += _each_fence(tx, sent, BundleState.SUCCEEDED, why)",
+            ),
+        ),
+        (_at("test_chaos_crash", "test_killed_at_any_named_place_it_is_finished_once[a recovery]"),),
+    ),
+    Mutant(
+        "delete the key on an exception",
+        "what was sent and whose worker died counts as not done, without a receipt to tell",
+        (
+            (
+                "reconcile/effects/doubt.py",
+                "done += _each_fence(tx, sent, BundleState.AMBIGUOUS, why)",
+                "done += _each_fence(tx, sent, BundleState.SKIPPED, why)",
+            ),
+        ),
+        (_at("test_chaos_crash", "test_killed_at_any_named_place_it_is_finished_once[a recovery]"),),
+    ),
+)
