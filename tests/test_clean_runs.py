@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -535,3 +536,31 @@ def test_a_plan_that_waited_too_long_is_planned_anew_by_the_next_run(tmp_path: P
     assert world.cleaning(report) == {"proposed": 1}
     assert [one.state for one in world.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
     assert world.approve(world.only()).ok
+
+
+@pytest.mark.parametrize("label", ["store.sent.committed", "target.committed"])
+def test_a_worker_that_slept_past_its_claim_finds_another_fence_and_writes_nothing(
+    alone: World, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asleep: list[str] = []
+    clock = carrier._boot_seconds
+    monkeypatch.setattr(carrier, "_boot_seconds", lambda: clock() + 100 * len(asleep))
+
+    def sleep(reached: str) -> None:
+        if reached != label or asleep:
+            return
+        asleep.append(reached)
+        with alone.open() as another:
+            alone.bury()
+            for _ in range(2):  # what it finds not done it tries again after a moment
+                another.clean_due()
+                time.sleep(1.1)
+
+    monkeypatch.setattr(points, "armed", sleep)
+    alone.run()
+
+    assert asleep == [label]
+    assert alone.ids() == [1, 3]
+    assert alone.findings() == {alone.only(): "cleaned"}
+    assert alone.events("operation.succeeded") == ["operation.succeeded"]
+    assert alone.intact()
