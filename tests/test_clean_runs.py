@@ -19,6 +19,7 @@ from reconcile.clean import carrier, zombies
 from reconcile.clean.desk import BeyondLimits
 from reconcile.decide import NothingProposed, NotYours, PlanChanged
 from reconcile.findings.operations import BundleState
+from reconcile.serve import Server
 
 DELETE = {"clean": {"action": "delete"}}
 ALONE = DELETE | {"approval": "none"}
@@ -564,3 +565,20 @@ def test_a_worker_that_slept_past_its_claim_finds_another_fence_and_writes_nothi
     assert alone.findings() == {alone.only(): "cleaned"}
     assert alone.events("operation.succeeded") == ["operation.succeeded"]
     assert alone.intact()
+
+
+def test_serve_carries_out_between_runs_what_was_approved_and_counts_it(asking: World) -> None:
+    asking.approve(asking.only(), later=True)
+    server = Server(asking.folder / "reconcile.yaml", {}, str, listen="none")
+    try:
+        server.clean()
+        server.clean()
+        page = server.metrics.page()[0].decode()
+    finally:
+        server.application.close()
+        server.store.close()
+
+    assert asking.ids() == [1, 3]
+    assert 'reconcile_operations_total{outcome="done"} 1.0' in page
+    assert 'reconcile_plans{status="approved"} 0.0' in page
+    assert 'reconcile_breaker_open{source="shop"} 0.0' in page
