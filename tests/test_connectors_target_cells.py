@@ -250,7 +250,7 @@ STORED = st.one_of(
 AFFINITIES = ("integer", "text", "real", "numeric", "blob", "", "datetime", "boolean", "uuid", "decimal(10,2)")
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     rows=st.lists(st.tuples(*[STORED] * len(AFFINITIES)), min_size=4, max_size=4),
     broken=st.lists(st.binary(max_size=4).map(lambda one: b"\xff" + one), min_size=2, max_size=2),
