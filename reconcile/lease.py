@@ -53,7 +53,7 @@ class Owner:
 
     @classmethod
     def this_process(cls, ttl: dt.timedelta) -> Owner:
-        started = _process_started(os.getpid())
+        started = _started_here(os.getpid())
         assert started is not None, "this process is running"  # noqa: S101 - a fact, not a check of input
         deadline = boot_time() + round(ttl.total_seconds() * 1e9)
         return cls(socket.gethostname(), boot_id(), _pid_namespace(), os.getpid(), started, deadline)
@@ -214,6 +214,12 @@ def _process_started(pid: int) -> int | None:
         return None
     state, *rest = stat[stat.rindex(b")") + 2 :].split()
     return None if state in (b"Z", b"X") else int(rest[18])
+
+
+@functools.cache
+def _started_here(pid: int) -> int | None:
+    """The same of this process, which is asked for with every claim; after a fork the pid is another one."""
+    return _process_started(pid)
 
 
 def _is_gone(owner: Owner) -> bool:

@@ -111,7 +111,6 @@ def settle(tx: Transaction, names: Collection[str]) -> None:
     """What was done covers the present records of these findings, and only those."""
     if names:
         tx.connection.execute(_SETTLE, {"ids": list(names), "now": tx.now})
-        tx.connection.execute(_UNSETTLE, {"ids": list(names)})
 
 
 def _said(row: sa.Row[Any], one: Move) -> dict[str, Any]:
@@ -155,21 +154,13 @@ _WRITE = (
         snoozed_until=None,
     )
 )
+_now: sa.BindParameter[Any] = sa.bindparam("now", type_=finding_members.c.settled_at.type)
 _SETTLE = (
     sa.update(finding_members)
-    .where(
-        finding_members.c.finding.in_(_ids),
-        finding_members.c.role != FORMER,
-        finding_members.c.settled_at.is_(None),
+    .where(finding_members.c.finding.in_(_ids))
+    .values(
+        settled_at=sa.case(
+            (finding_members.c.role == FORMER, None), else_=sa.func.coalesce(finding_members.c.settled_at, _now)
+        )
     )
-    .values(settled_at=sa.bindparam("now"))
-)
-_UNSETTLE = (
-    sa.update(finding_members)
-    .where(
-        finding_members.c.finding.in_(_ids),
-        finding_members.c.role == FORMER,
-        finding_members.c.settled_at.is_not(None),
-    )
-    .values(settled_at=None)
 )

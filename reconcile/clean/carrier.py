@@ -29,6 +29,7 @@ from reconcile.findings.states import Event
 from reconcile.progress import Move
 from reconcile.store import Store, Transaction
 from reconcile.store import bundles as stored
+from rules.cleaning import Caps
 
 T = TypeVar("T")
 
@@ -75,7 +76,8 @@ class Tally:
 class Tools:
     """What carrying out works with. `alive` is told after every batch and may raise to stop it; `sleep` waits.
 
-    `patience` is how long what is to be tried again soon is waited for.
+    `patience` is how long what is to be tried again soon is waited for. Not `together`: each plan of a batch has a
+    transaction of the target of its own.
     """
 
     store: Store
@@ -86,6 +88,7 @@ class Tools:
     patience: dt.timedelta = dt.timedelta(0)
     entered: set[str] = field(default_factory=set)
     """Targets that were found to be ours since this was made: asked once a run."""
+    together: bool = True
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,7 @@ class _Carrier:
         self._stamps: dict[str, str] = {}
         self._rules: set[str] = set()
         self._targets: set[str] = set()
+        self._caps: dict[str, Caps] = {}
         self._probe: breaker.Probe | None = None
 
     def through(self) -> Tally:
@@ -293,11 +297,17 @@ class _Carrier:
             results = []
             if jobs:
                 done = True
-                results = perform(target, jobs, Limits(self._seconds, self._named, self._stamps))
+                results = self._perform(target, jobs)
             elif not more:
                 break
         self._settle_doubt(target)
         return done
+
+    def _perform(self, target: Target, jobs: Sequence[Job]) -> list[Result]:
+        limits = Limits(self._seconds, self._named, self._stamps)
+        if self.tools.together:
+            return perform(target, jobs, limits)
+        return [result for job in jobs for result in perform(target, [job], limits)]
 
     def _is_told_to_stop(self) -> BaseException | None:
         """What says so, to be raised once what was done is written down."""
@@ -398,7 +408,9 @@ class _Carrier:
         caps_of_source = self.tools.terms.project.caps_of(self.source)
         for (rule, run), some in groups.items():
             uses = [budgets.Use.of(one.id, one.bundle) for one in some]
-            caps = self.tools.terms.caps(tx, rule)
+            if rule not in self._caps:
+                self._caps[rule] = self.tools.terms.caps(tx, rule)
+            caps = self._caps[rule]
             try:
                 both = budgets.Both(caps, caps_of_source)
                 budgets.reserve_many(tx, uses, rule=rule, target=self.identity, run=run, caps=both)
