@@ -51,6 +51,8 @@ class SqlWork:
         self._tables = Tables(session, dialect)
         self._depth = 0
         self._over: TargetError | None = None
+        self._failed: TargetError | None = None
+        """An error of the innermost savepoint, which can only be left and undone."""
         self._name: str | None = None
         self.committed = False
 
@@ -134,8 +136,10 @@ class SqlWork:
         self._depth += 1
         try:
             yield
+            self._must_not_have_failed()
         except BaseException:
             self._depth -= 1
+            self._failed = None
             if self._over is None:
                 with self._telling():
                     self._session.say(f"ROLLBACK TO SAVEPOINT {name}")
@@ -159,6 +163,7 @@ class SqlWork:
         place = self._session.place
         if self._over is not None:
             raise self._over
+        self._must_not_have_failed()
         try:
             self._must_have_time()
             yield
@@ -171,9 +176,16 @@ class SqlWork:
         except TargetError as error:
             raise self._ended(error) from None
         except BaseException as error:  # ReceiptStands, RowsDiffer, TargetRefused, or somebody pressed Ctrl-C
-            if not self._depth or not isinstance(error, Exception):
-                self._over = over(place, "an error ended it")
+            ended = over(place, "an error ended it")
+            if self._depth and isinstance(error, Exception):
+                self._failed = ended
+            else:
+                self._over = ended
             raise
+
+    def _must_not_have_failed(self) -> None:
+        if self._failed is not None:
+            raise self._failed
 
     def _must_have_time(self) -> None:
         if self._session.is_late:
@@ -182,6 +194,8 @@ class SqlWork:
     def _ended(self, error: TargetError) -> TargetError:
         if not self._depth or error.outcome not in (Outcome.CONFLICT, Outcome.TERMINAL):
             self._over = error
+        else:
+            self._failed = error
         return error
 
     def _changed(self, change: Change) -> Shape:

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -121,6 +121,28 @@ def test_a_constraint_is_a_conflict_and_the_transaction_goes_on(
     assert error.value.code in codes
     assert [row[1] for row in listed(shop)] == ["Ann", "kept"]
     assert all(value not in str(error.value) for value in ("b@x.org", "999", "Ann"))
+
+
+def test_an_error_that_is_ignored_inside_a_savepoint_undoes_it_all_the_same(shop: Shop) -> None:
+    """Half of a bundle is never kept."""
+    source = shop.source()
+    ann, bob = record(source, "customers", 1), record(source, "customers", 2)
+
+    with source.work(8) as work:
+        with pytest.raises(TargetError) as error:
+            ignoring(work, sets(ann, name="half"), sets(ann, email="b@x.org"))
+        work.apply(sets(bob, name="kept"))
+        work.commit()
+
+    assert error.value.outcome is Outcome.CONFLICT
+    assert [row[1] for row in listed(shop)] == ["Ann", "kept"]
+
+
+def ignoring(work: Work, *changes: Change) -> None:
+    with work.savepoint():
+        for one in changes:
+            with suppress(TargetError):
+                work.apply(one)
 
 
 @pytest.mark.parametrize("cells", [{"age": "forty"}, {"age": "99999999999"}, {"name": "x" * 11}], ids=str)
