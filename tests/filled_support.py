@@ -316,7 +316,9 @@ ROWS: Mapping[str, Rows] = {
                 "reason": "it did not answer",
             }
         ],
-        "targets": [{"identity": TARGET, "source": "shop", "ratchet": 7, "confirmed": 7, "first_seen": AT, "moved_at": LATER}],
+        "targets": [
+            {"identity": TARGET, "source": "shop", "ratchet": 7, "confirmed": 7, "first_seen": AT, "moved_at": LATER}
+        ],
         "dataset_schemas": [
             {"dataset": "charges", "rule": "old-rule", "digest": "dd" * 32, "facts": _json({"columns": []}), "at": AT}
         ],
