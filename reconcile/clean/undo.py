@@ -82,17 +82,17 @@ class Undone:
 
 def chosen(tx: Transaction, wanted: stored.Filter, *, only: str | None = None, with_later: bool = False) -> list[str]:
     """The plans that were carried out and not taken back, newest first; with those that built on them since."""
-    states = (BundleState.SUCCEEDED,)
     found: dict[str, dt.datetime] = {}
-    waiting = [one for one in stored.find(tx, replace(wanted, states=states)) if one.undoes is None]
-    waiting = [one for one in waiting if only in (None, one.id)]
+    for one in stored.find(tx, replace(wanted, states=(BundleState.SUCCEEDED,))):
+        if one.undoes is None and only in (None, one.id):
+            found[one.id] = one.ended_at or one.created_at
+    waiting = list(found) if with_later else []
     while waiting:
-        one = waiting.pop()
-        if one.id in found:
-            continue
-        found[one.id] = one.ended_at or one.created_at
-        if with_later:
-            waiting += [stored.get(tx, name) for name in stored.later_with(tx, one)]
+        for other in stored.later_with(tx, stored.get(tx, waiting.pop())):
+            if other not in found:
+                later = stored.get(tx, other)
+                found[other] = later.ended_at or later.created_at
+                waiting.append(other)
     return sorted(found, key=lambda name: (found[name], name), reverse=True)
 
 
