@@ -1,7 +1,8 @@
 """Deletes through the journal: planned, approved, and carried out here, so many at a time.
 
-`effects_reconcile.py URL TABLE FIRST COUNT FOLDER BATCH`: the folder has the configuration and the approved plans; all
-workers take from them until none is left.
+`effects_reconcile.py URL TABLE FIRST COUNT FOLDER BATCH together|apart`: the folder has the configuration and the
+approved plans; all workers take from them until none is left. BATCH plans are claimed at once; `apart`: each has a
+transaction of the target of its own.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from reconcile.clean.terms import Terms
 
 
 def main() -> None:
-    folder, batch = sys.argv[5:7]
+    folder, batch, how = sys.argv[5:8]
     os.chdir(folder)
     carrier.BATCH = int(batch)
     clock = Clock()
     with Application(config.load(Path("reconcile.yaml"))) as application:
-        tools = carrier.Tools(application.store, Terms(application.project), application.target)
+        tools = carrier.Tools(
+            application.store, Terms(application.project), application.target, together=how == "together"
+        )
         application.target("shop").identity()
         clock.begin()
         tally = carrier.carry_out(tools)
