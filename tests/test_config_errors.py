@@ -44,7 +44,11 @@ def test_every_wrong_configuration_is_told_in_sentences_a_person_can_act_on(
 
     text = "\n".join(page)
     assert len(page) >= 40
-    assert not [secret for secret in ("t0p-s3cret", "hunter2secret", "71x", "hunter2-is-here", "68756e74") if secret in every_word]
+    assert not [
+        secret
+        for secret in ("t0p-s3cret", "hunter2secret", "71x", "hunter2-is-here", "68756e74")
+        if secret in every_word
+    ]
     assert_matches_snapshot("config_errors.txt", text)
 
 
