@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes it
     from connectors.target import Target
     from reconcile import anchoring, runs, traces
     from reconcile.anchors.base import Anchor
-    from reconcile.clean.carrier import Tally
+    from reconcile.clean.carried import Tally
     from reconcile.clean.desk import Desk
     from reconcile.detect import Budget, Subject
     from reconcile.run_report import RunReport

@@ -18,7 +18,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from reconcile import breaker, delivery, pauses
-from reconcile.clean.carrier import Tally
+from reconcile.clean.carried import Tally
 from reconcile.clean.execute import How
 from reconcile.clock import held as clock_is_held
 from reconcile.config.settings import Project

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,9 +16,10 @@ from typing import TypeVar
 
 from connectors.errors import ConnectorError, Reaction
 from connectors.target import Target, TargetError, TargetRefused
-from reconcile import approvals, breaker, budgets, clock, effects, lease, ownership, points, progress
-from reconcile.clean import images, zombies
-from reconcile.clean.execute import How, Job, Limits, Result, perform
+from reconcile import approvals, breaker, budgets, clock, effects, lease, ownership, pauses, points, progress
+from reconcile.clean import zombies
+from reconcile.clean.carried import ACTOR, ASK_AGAIN, Carried, Tally, moves
+from reconcile.clean.execute import Job, Limits, Result, perform
 from reconcile.clean.plan import soft_links
 from reconcile.clean.resolve import ask
 from reconcile.clean.terms import Terms
@@ -29,11 +29,11 @@ from reconcile.findings.states import Event
 from reconcile.progress import Move
 from reconcile.store import Store, Transaction
 from reconcile.store import bundles as stored
+from reconcile.store import runs as stored_runs
 from rules.cleaning import Caps
 
 T = TypeVar("T")
 
-ACTOR = "reconcile"
 CLAIM = dt.timedelta(seconds=60)
 """How long a claim lasts; it is renewed before a transaction that could take longer than what is left of it."""
 DEADLINE = 20.0
@@ -42,34 +42,8 @@ MARGIN = 5.0
 """Seconds by which the target's limit ends before the claim does."""
 BATCH = 250
 """Plans that are carried out together, where there are so many."""
-ASK_AGAIN = dt.timedelta(seconds=30)
-"""When a target that could not say what became of a plan is asked again."""
 STAND_BACK = dt.timedelta(minutes=5)
 """When a plan is looked at again that limits, or another plan with its records, do not let through."""
-AS_IT_STANDS = "A constraint of the target forbids it"
-"""How the reason begins of a plan that is made anew because of a constraint; the second time people are asked."""
-
-
-@dataclass
-class Tally:
-    """What carrying out came to: how many plans ended how, and sentences on what stands in the way."""
-
-    counts: Counter[How] = field(default_factory=Counter)
-    reasons: list[str] = field(default_factory=list)
-    """Why something was not carried out now: each once."""
-    refused: bool = False
-    """Something was not done for safety: a limit, another owner."""
-
-    def because(self, why: str, *, refused: bool = False) -> None:
-        self.refused = self.refused or refused
-        if why not in self.reasons:
-            self.reasons.append(why)
-
-    def add(self, other: Tally) -> None:
-        self.counts.update(other.counts)
-        for why in other.reasons:
-            self.because(why)
-        self.refused = self.refused or other.refused
 
 
 @dataclass(frozen=True)
@@ -163,7 +137,7 @@ class _Carrier:
         self.source = source
         self.which = which
         self.tally = Tally()
-        self.identity = ""
+        self._carried = Carried(tools.terms, self.tally)
         self._remembers = False
         self._until = 0.0
         self._in_hand: dict[str, Claimed] = {}
@@ -172,7 +146,6 @@ class _Carrier:
         self._rules: set[str] = set()
         self._targets: set[str] = set()
         self._caps: dict[str, Caps] = {}
-        self._probe: breaker.Probe | None = None
 
     def through(self) -> Tally:
         try:
@@ -209,7 +182,7 @@ class _Carrier:
         return True
 
     def _enter(self, target: Target) -> None:
-        self.identity = target.identity()
+        self._carried.identity = target.identity()
         if self.source not in self.tools.entered:
             ownership.enter(self.tools.store, target)
             self.tools.entered.add(self.source)
@@ -219,8 +192,8 @@ class _Carrier:
         """The target does not answer, and nothing was begun: the plans wait as they are."""
         self.tally.because(str(error))
         with self.tools.store.begin() as tx:
-            for target in {self.identity} if self.identity else self._targets:
-                breaker.broke(tx, target, str(error), probe=self._probe)
+            for target in {self._carried.identity} if self._carried.identity else self._targets:
+                breaker.broke(tx, target, str(error), probe=self._carried.probe)
 
     # What others left
 
@@ -238,6 +211,8 @@ class _Carrier:
         """Ask the target about every plan of which it is unknown whether it was done."""
         while True:
             with self.tools.store.begin() as tx:
+                damaged = effects.set_damaged_aside(tx, self.source)
+                progress.move(tx, moves(damaged, Event.QUARANTINED), by=ACTOR)
                 self._take(effects.claim_doubtful(tx, self.source, BATCH, ttl=CLAIM))
             if not self._in_hand:
                 return
@@ -260,12 +235,12 @@ class _Carrier:
             if name not in self._digests and name in datasets:
                 try:
                     catalogue = target.catalogue(datasets[name].settings, soft_links(datasets[name]))
-                except (TargetError, TargetRefused):
+                except TargetError:
                     raise
                 except ConnectorError as error:
                     if error.reaction is not Reaction.STOP:
                         raise
-                    self._digests[name] = ""  # the table is gone, or not what it was
+                    self._digests[name] = ""  # the table is gone, or not what it was: the plans of others go on
                     continue
                 self._digests[name] = catalogue.digest
                 self._stamps |= catalogue.stamps
@@ -322,37 +297,58 @@ class _Carrier:
         rules = [rule for rule in sorted(self._rules) if not self._is_closed(tx, rule)]
         if not rules:
             return [], False
-        allowed = breaker.allow(tx, self.identity)
+        allowed = breaker.allow(tx, self._carried.identity)
         if not allowed:
             self.tally.because(
-                f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, self.identity)}"
+                f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, self._carried.identity)}"
             )
             return [], False
-        self._probe = allowed if isinstance(allowed, breaker.Probe) else None
-        most = 1 if self._probe else BATCH
+        self._carried.probe = allowed if isinstance(allowed, breaker.Probe) else None
+        most = 1 if self._carried.probe else BATCH
         ids = stored.due_ids(tx, self.source, most, ids=self.which.ids, rules=rules, lock=True)
         if not ids:
             return [], False
-        claimed = self._within_retries(tx, effects.claim(tx, ids, ttl=CLAIM))
+        whole = effects.claim(tx, ids, ttl=CLAIM)
+        self._tell_damaged(tx, set(ids) - {one.id for one in whole})
+        claimed = self._within_retries(tx, self._of_jobs_that_go_on(tx, whole))
         points.reach("store.claimed")
         fit = self._within_limits(tx, self._fitting(tx, claimed))
         held = effects.hold(tx, fit)
         self._wait(tx, held)
         points.reach("holds.taken")
         sent = effects.send(tx, held.taken)
-        progress.move(tx, _moves(sent.settled, Event.DRIFTED), by=ACTOR)
-        progress.move(tx, _moves(sent.conflicts, Event.STARTED), by=ACTOR)
-        progress.move(tx, _moves(sent.conflicts, Event.QUARANTINED), by=ACTOR)
+        progress.move(tx, moves(sent.settled, Event.DRIFTED), by=ACTOR)
+        progress.move(tx, moves(sent.conflicts, Event.STARTED), by=ACTOR)
+        progress.move(tx, moves(sent.conflicts, Event.QUARANTINED), by=ACTOR)
         progress.move(tx, [Move(one.finding, Event.STARTED, one.id) for one in sent.sent if not one.undoes], by=ACTOR)
         self._take(sent.sent)
         return [self._job(one) for one in sent.sent], True
+
+    def _tell_damaged(self, tx: Transaction, left_out: Collection[str]) -> None:
+        """Their findings follow the plans that were not claimed because they are not what was planned."""
+        found = [stored.get(tx, name) for name in sorted(left_out)]
+        damaged = [(one, one.reason or "") for one in found if one.state is BundleState.QUARANTINED]
+        progress.move(tx, moves(damaged, Event.STARTED), by=ACTOR)
+        progress.move(tx, moves(damaged, Event.QUARANTINED), by=ACTOR)
+
+    def _of_jobs_that_go_on(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
+        """What a job's run proposed waits while the job is paused; what a person asked to be undone does not."""
+        paused = {subject: one.sentence for subject, one in pauses.active(tx).items() if subject.startswith("job:")}
+        runs = {one.run for one in claimed if one.run is not None} if paused else set()
+        of = {run: pauses.of_job(row.job) for run in runs if (row := stored_runs.get(tx, run)) is not None}
+        waiting = [one for one in claimed if not one.undoes and of.get(one.run or "") in paused]
+        for subject in sorted({of[one.run or ""] for one in waiting}):
+            mine = [one for one in waiting if of[one.run or ""] == subject]
+            effects.released(tx, mine, paused[subject], next_at=tx.now + STAND_BACK)
+            self.tally.because(paused[subject])
+        return [one for one in claimed if one not in waiting]
 
     def _within_retries(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
         """Of what was tried before no more than a share of all that is sent."""
         again = [one for one in claimed if one.sent_at is not None]
         if not again:
             return list(claimed)
-        allowed = breaker.retries_left(tx, self.identity, calls=len(claimed) - len(again), retries=len(again))
+        allowed = breaker.retries_left(tx, self._carried.identity, calls=len(claimed) - len(again), retries=len(again))
         late = again[allowed:]
         effects.released(tx, late, "Enough was tried again in this minute.", next_at=tx.now + ASK_AGAIN)
         return [one for one in claimed if one not in late]
@@ -383,7 +379,7 @@ class _Carrier:
                 void.append((one, f"The plan is void: {why}"))
         if void:
             effects.skipped(tx, void)
-            progress.move(tx, _moves(void, Event.VOIDED), by=ACTOR)
+            progress.move(tx, moves(void, Event.VOIDED), by=ACTOR)
             for _, why in void:
                 self.tally.because(why)
         return fit
@@ -393,7 +389,7 @@ class _Carrier:
             return "its time to be approved and carried out is over"
         if not one.undoes and self._digests.get(one.dataset) != one.bundle.catalogue:
             return "its table, or what refers to it, changed since it was planned"
-        if why := self.tools.terms.void(one.bundle, self.identity, one.policy):
+        if why := self.tools.terms.void(one.bundle, self._carried.identity, one.policy):
             return why
         asked = one.policy != "none"
         return "it is not approved by everybody who has to" if asked and not approvals.satisfied(tx, one) else None
@@ -413,7 +409,7 @@ class _Carrier:
             caps = self._caps[rule]
             try:
                 both = budgets.Both(caps, caps_of_source)
-                budgets.reserve_many(tx, uses, rule=rule, target=self.identity, run=run, caps=both)
+                budgets.reserve_many(tx, uses, rule=rule, target=self._carried.identity, run=run, caps=both)
             except budgets.OverLimit as error:
                 effects.released(tx, some, str(error), next_at=tx.now + STAND_BACK)
                 self._rules.discard(rule)
@@ -423,108 +419,9 @@ class _Carrier:
         points.reach("limits.reserved")
         return fit
 
-    # What became of them
-
     def _record(self, tx: Transaction, results: Sequence[Result]) -> None:
         """Write down what became of a batch; what is no longer ours raises ClaimLost, and nothing is kept."""
-        by_how: dict[How, list[tuple[Claimed, Result]]] = {}
-        for result in results:
-            one = self._in_hand.pop(result.job.id)
-            by_how.setdefault(result.how, []).append((one, result))
-            self.tally.counts[result.how] += 1
-        for how, some in by_how.items():
-            _WRITE[how](self, tx, some)
-
-    def done(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        effects.succeeded(tx, [(one, None if r.images is None else images.to_json(r.images)) for one, r in some])
-        cleaned = [Move(one.finding, Event.CLEANED, one.id) for one, _ in some if not one.undoes]
-        undone = [Move(one.finding, Event.TAKEN_BACK, one.id) for one, _ in some if one.undoes]
-        progress.move(tx, [*cleaned, *undone], by=ACTOR)
-        self._worked(tx)
-
-    def _worked(self, tx: Transaction) -> None:
-        """The target answered, whatever it said."""
-        breaker.worked(tx, self.identity, self._probe)
-        self._probe = None
-
-    def drifted(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        self._worked(tx)
-        self._stale(tx, [(one, result.why) for one, result in some])
-
-    def _stale(self, tx: Transaction, some: Sequence[tuple[Claimed, str]]) -> None:
-        """Proven not done: planned anew at the next run."""
-        if some:
-            effects.skipped(tx, some)
-            progress.move(tx, _moves(some, Event.DRIFTED), by=ACTOR)
-
-    def conflict(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        """A constraint forbids it: planned anew once, then a person."""
-        self._worked(tx)
-        again: list[tuple[Claimed, str]] = []
-        over: list[tuple[Claimed, str]] = []
-        for one, result in some:
-            tried = any(
-                before.reason is not None and before.reason.startswith(AS_IT_STANDS)
-                for before in stored.of_finding(tx, one.finding)
-            )
-            (over if tried or one.undoes else again).append((one, f"{AS_IT_STANDS}: {result.why}"))
-        self._stale(tx, again)
-        self._failed(tx, over)
-
-    def refused(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        self._worked(tx)
-        self._failed(tx, [(one, result.why) for one, result in some])
-
-    def _failed(self, tx: Transaction, some: Sequence[tuple[Claimed, str]]) -> None:
-        if some:
-            effects.failed(tx, some)
-            progress.move(tx, _moves(some, Event.FAILED), by=ACTOR)
-
-    def quarantined(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        doubtful = [(one, result.why) for one, result in some]
-        effects.quarantined(tx, doubtful)
-        progress.move(tx, _moves(doubtful, Event.QUARANTINED), by=ACTOR)
-
-    def again(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        """Proven not done, and the target's own fault: tried again as the rule's template says."""
-        asked = [pair for pair in some if pair[0].state is BundleState.AMBIGUOUS]
-        failed = [pair for pair in some if pair[0].state is not BundleState.AMBIGUOUS]
-        if asked:
-            self._worked(tx)
-            self._retry(tx, asked, kind="asked")
-        if failed:
-            why = failed[0][1].why
-            breaker.broke(tx, self.identity, why, probe=self._probe)
-            self._retry(tx, failed, kind="not_done")
-            self.tally.because(why)
-
-    def paused(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        """It will not work before a person changed something: nothing is sent until then, and no attempt is spent."""
-        why = some[0][1].why
-        breaker.opened_for_person(tx, self.identity, why)
-        self._retry(tx, some, kind="paused", burn=False)
-        self.tally.because(why)
-
-    def _retry(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]], *, kind: str, burn: bool = True) -> None:
-        by_rule: dict[str, list[tuple[Claimed, Result]]] = {}
-        for one, result in some:
-            by_rule.setdefault(one.rule, []).append((one, result))
-        for rule, mine in by_rule.items():
-            why = mine[0][1].why
-            made = effects.retry(
-                tx, [one for one, _ in mine], self.tools.terms.retries(rule), kind=kind, reason=why, burn=burn
-            )
-            progress.move(tx, _moves([(one, why) for one in made.given_up], Event.FAILED), by=ACTOR)
-
-    def in_doubt(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        """Asked about when the batch is over; where the target could not even be asked, later."""
-        fresh = [one for one, _ in some if one.state is not BundleState.AMBIGUOUS]
-        asked = [one for one, _ in some if one.state is BundleState.AMBIGUOUS]
-        why = some[0][1].why
-        doubtful = effects.ambiguous(tx, fresh, why)
-        effects.put_off(tx, doubtful, tx.now)
-        effects.put_off(tx, asked, tx.now + ASK_AGAIN)
-        self.tally.because(why)
+        self._carried.write(tx, [(self._in_hand.pop(result.job.id), result) for result in results])
 
     # Time and names
 
@@ -553,25 +450,5 @@ class _Carrier:
         return Job(one.id, one.bundle, receipts)
 
 
-def _moves(some: Sequence[tuple[Claimed, str]], event: Event) -> list[Move]:
-    """What happens to the findings of these plans; an undo that fails leaves its finding cleaned."""
-    return [Move(one.finding, event, one.id, why) for one, why in some if not one.undoes]
-
-
 def _boot_seconds() -> float:
     return lease.boot_time() / 1e9
-
-
-_WRITE: dict[How, Callable[[_Carrier, Transaction, Sequence[tuple[Claimed, Result]]], None]] = {
-    How.DONE: _Carrier.done,
-    How.DONE_BEFORE: _Carrier.done,
-    How.DRIFTED: _Carrier.drifted,
-    How.CONFLICT: _Carrier.conflict,
-    How.REFUSED: _Carrier.refused,
-    How.KEY_CONFLICT: _Carrier.quarantined,
-    How.UNKNOWN: _Carrier.quarantined,
-    How.NOT_DONE: _Carrier.again,
-    How.PAUSED: _Carrier.paused,
-    How.IN_DOUBT: _Carrier.in_doubt,
-}
-"""What follows from what became of a plan."""

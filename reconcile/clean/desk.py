@@ -15,6 +15,7 @@ from connectors.errors import Reaction
 from connectors.target import Target
 from reconcile import audit, breaker, budgets, decide, effects, progress, releases
 from reconcile.clean import carrier, cleaning, shape, undo
+from reconcile.clean.carried import Tally
 from reconcile.clean.plan import make
 from reconcile.clean.terms import Terms
 from reconcile.detect import Subject
@@ -259,14 +260,14 @@ class Desk:
             body = {"bundle": one.id, "finding": one.finding, "records": use.records}
             audit.append(tx, self.actor, "limits.exceeded", one.finding, body)
 
-    def _carried(self, name: str, tally: carrier.Tally) -> Answer:
+    def _carried(self, name: str, tally: Tally) -> Answer:
         with self.store.read() as tx:
             one = stored.get(tx, name)
         sentence, ok = _in_words(one, tally)
         return Answer(sentence, one.finding, one.id, one.state, ok)
 
 
-def _in_words(one: Stored, tally: carrier.Tally) -> tuple[str, bool]:
+def _in_words(one: Stored, tally: Tally) -> tuple[str, bool]:
     why = one.reason or "; ".join(tally.reasons)
     match one.state:
         case BundleState.SUCCEEDED:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from connectors.target import Cells, RowName, Target
 from reconcile import effects, points, releases
 from reconcile.clean import carrier, images
+from reconcile.clean.carried import Tally
 from reconcile.clean.inverse import Conflict, inverse, rows_of
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.operations import BundleState
@@ -216,7 +217,7 @@ def _approved(tools: carrier.Tools, bundles: Sequence[Bundle], by: str, note: st
 def _ended(
     tools: carrier.Tools,
     ids: Sequence[str],
-    tally: carrier.Tally,
+    tally: Tally,
     done: list[str],
     failed: list[tuple[str, str]],
 ) -> None:
