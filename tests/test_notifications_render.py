@@ -10,7 +10,7 @@ import pytest
 from notifications_support import LATE, SLOT, double_charges, first_run, group, night, trouble
 
 from notifications import document, render, shape, words
-from notifications.base import FailureNotice, RuleNotice
+from notifications.base import CleaningNotice, FailureNotice, RuleNotice
 
 FAILED = FailureNotice("bank-vs-ledger", "Source 'bank' did not answer at exports: permission denied.")
 
@@ -295,3 +295,38 @@ def test_a_notice_survives_its_json() -> None:
 
     assert shape.from_json(shape.to_json(notice)) == notice
     assert shape.from_json(shape.to_json(trouble())) == trouble()
+
+
+# Cleaning
+
+ASKING = CleaningNotice("twins", "high", "customers", awaiting=2, quarantined=1, findings=(group(1),), owner="@crm")
+DONE = CleaningNotice("copies", "low", "events", cleaned=12, stale=1, undo="reconcile undo --run run1_x")
+
+
+def test_what_waits_for_a_person_comes_before_what_is_new_and_what_was_done_at_the_end() -> None:
+    notice = replace(night(double_charges(2)), cleaning=(ASKING, DONE))
+
+    shown = document.text(render.document(notice, render.SLACK))
+
+    asked, new, done = (shown.index(text) for text in ("needs a decision", "surplus record", "12 cleaned"))
+    assert asked < new < done
+    assert "2 cleanings are proposed and wait for approval" in shown
+    assert "reconcile quarantine" in shown
+    assert "reconcile undo --run run1_x" in shown
+    assert render.headline(notice).startswith("🔴 3 cleanings wait for you; 12 findings cleaned; ")
+
+
+def test_a_run_that_only_cleaned_says_so_and_is_no_alarm() -> None:
+    notice = replace(night(), cleaning=(DONE,))
+
+    assert render.headline(notice) == "✅ 12 findings cleaned"
+
+
+def test_a_cleaning_that_stopped_says_why() -> None:
+    stopped = CleaningNotice("twins", "high", "customers", stopped="Rule 'twins' cleans nothing: column email is gone")
+    notice = replace(night(), cleaning=(stopped,))
+
+    shown = document.text(render.document(notice, render.SLACK))
+
+    assert "column email is gone" in shown
+    assert "cleaning of 1 rule stopped" in render.headline(notice)

@@ -133,6 +133,7 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "link",
         "test",
         "trouble",
+        "cleaning",
     } == set(document)
     assert {
         "rule",
