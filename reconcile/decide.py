@@ -208,7 +208,7 @@ def approve(
     """
     with store.begin() as tx:
         name = name_of(tx, asked)
-        bundle = stored_bundles.standing(tx, name)
+        bundle = _plan_taken(tx, name)
         finding = lock(tx, name)
         if bundle is None or bundle.undoes is not None:
             raise NothingProposed(finding)
@@ -235,7 +235,7 @@ def reject(store: Store, asked: str, *, actor: str, plan: str | None = None, not
     """The plan of this finding is not carried out, nor proposed again as it is; the finding stays open."""
     with store.begin() as tx:
         name = name_of(tx, asked)
-        bundle = stored_bundles.standing(tx, name)
+        bundle = _plan_taken(tx, name)
         finding = lock(tx, name)
         if bundle is None or bundle.undoes is not None:
             raise NothingProposed(finding)
@@ -254,6 +254,12 @@ def _taken(tx: Transaction, asked: str) -> Finding:
     name = name_of(tx, asked)
     stored_bundles.standing(tx, name, lock=True)
     return lock(tx, name)
+
+
+def _plan_taken(tx: Transaction, name: str) -> Stored | None:
+    """The plan that stands, kept as it is until this transaction ends: before its finding, as everywhere. Where another
+    one took its place while this waited for it, that one."""
+    return stored_bundles.standing(tx, name, lock=True) or stored_bundles.standing(tx, name, lock=True)
 
 
 def _must_be(finding: Finding, bundle: Stored, plan: str | None) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from connectors.target import Cells, ReceiptStands, Row, RowName, Target, TargetError, Work
+from connectors.errors import ConnectorError
+from connectors.target import Cells, ReceiptStands, Row, RowName, Target, Work
 from reconcile import points
 from reconcile.clean import images
 from reconcile.clean.execute import How, Job, Result, done_before
@@ -26,8 +27,8 @@ def ask(target: Target, job: Job, seconds: float, transaction: str | None) -> Re
         if job.receipts:
             return _by_receipts(target, job, seconds)
         return _by_rows(target, job, seconds, transaction)
-    except TargetError as error:
-        return Result(job, How.IN_DOUBT, str(error), error.code)
+    except ConnectorError as error:  # whatever it is: one plan that cannot be asked about keeps no other waiting
+        return Result(job, How.IN_DOUBT, str(error), getattr(error, "code", ""))
 
 
 def _by_receipts(target: Target, job: Job, seconds: float) -> Result:

@@ -14,6 +14,7 @@ from reconcile.effects.doubt import (
     claim_doubtful,
     judged,
     put_off,
+    set_damaged_aside,
     sources_unsettled,
     take_over,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "restored",
     "retry",
     "send",
+    "set_damaged_aside",
     "skipped",
     "sources_unsettled",
     "succeeded",

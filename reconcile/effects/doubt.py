@@ -14,7 +14,7 @@ from reconcile import audit, lease
 from reconcile.effects.moving import RECONCILE, Claimed, keys_of, locked, move, note
 from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
-from reconcile.store.bundles import COLUMNS, get, stored
+from reconcile.store.bundles import COLUMNS, BundleError, get, stored
 from reconcile.store.tables import bundles
 
 Verdict = Literal["done", "not_done", "abandon"]
@@ -104,6 +104,21 @@ def claim_doubtful(
             _log_taken(tx, one)
             taken.append(one.but(keys=keys_of(tx.store, one.target, one.bundle)))
     return taken
+
+
+def set_damaged_aside(tx: Transaction, source: str) -> list[tuple[Claimed, str]]:
+    """Plans in doubt that cannot be read any more go into quarantine, each with why: nobody can ask about them."""
+    query = sa.select(*COLUMNS).where(bundles.c.state == BundleState.AMBIGUOUS.value, bundles.c.source == source)
+    query = query.where(bundles.c.next_at <= tx.now).order_by(bundles.c.id)
+    damaged: list[tuple[Claimed, str]] = []
+    for row in tx.connection.execute(query.with_for_update(skip_locked=True)):
+        one = Claimed.of(stored(tx, row))
+        try:
+            _ = one.bundle
+        except BundleError as error:
+            if one.owner is None or _is_left(tx, one):
+                damaged += [(done, str(error)) for done in move(tx, [one], BundleState.QUARANTINED, reason=str(error))]
+    return damaged
 
 
 def put_off(tx: Transaction, plans: Sequence[Claimed], next_at: dt.datetime) -> list[Claimed]:

@@ -1,0 +1,197 @@
+"""What could go wrong between the parts of a cleaning: states that nobody leaves, decisions that meet a run, poison."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clean_support import World
+from effects_support import plan
+from findings_support import KEY, RULE, group
+from findings_support import World as Memory
+
+from connectors.errors import SourceUnreachable
+from connectors.sql import SqlSource
+from connectors.target import Outcome, TargetError
+from reconcile import decide, effects, pauses, points, progress
+from reconcile.findings.operations import BundleState
+from reconcile.findings.states import Event, State
+from reconcile.progress import Move
+from reconcile.store import Store
+from reconcile.store import bundles as stored
+
+DELETE = {"clean": {"action": "delete"}}
+ALONE = DELETE | {"approval": "none"}
+TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> World:
+    """One group of twins, whose plan waits for approval."""
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.run()
+    return world
+
+
+def tamper(world: World, finding: str | None = None) -> None:
+    """Somebody edits plans in the state database."""
+    where = "" if finding is None else f" WHERE finding = '{finding}'"
+    with closing(sqlite3.connect(world.folder / "reconcile.db")) as connection:
+        connection.execute(f"UPDATE bundles SET content = replace(content, 'Ann', 'Eve'){where}")
+        connection.commit()
+
+
+# Plans that cannot be read
+
+
+def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_way_out(asking: World) -> None:
+    asking.approve(asking.only(), later=True)
+    tamper(asking)
+
+    asking.run()
+    assert ([one.state for one in asking.plans()], asking.ids()) == ([BundleState.QUARANTINED], [1, 2, 3])
+    assert asking.findings() == {asking.only(): "quarantined"}
+
+    with asking.desk() as desk:
+        desk.judge(asking.only(), "abandon")
+        assert desk.retry(asking.only()).ok
+    assert (asking.findings(), asking.ids()) == ({asking.only(): "cleaned"}, [1, 3])
+
+
+def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
+    world.run()
+    for name in world.findings():
+        world.approve(name, later=True)
+
+    def lose(reached: str) -> None:
+        if reached == "target.committed":
+            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+        if reached == "resolve.begun":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(points, "armed", lose)
+    with pytest.raises(KeyboardInterrupt):
+        world.run()
+    monkeypatch.setattr(points, "armed", None)
+    assert {one.state for one in world.plans()} == {BundleState.AMBIGUOUS}
+    bad, good = sorted(world.findings())
+    tamper_all = "UPDATE bundles SET content = content || ' ' WHERE finding = ?"
+    with closing(sqlite3.connect(world.folder / "reconcile.db")) as connection:
+        connection.execute(tamper_all, (bad,))
+        connection.commit()
+    world.bury()
+
+    world.run()
+
+    assert world.findings() == {bad: "quarantined", good: "cleaned"}
+
+
+# A table that is gone, a target that cannot be asked
+
+
+def test_a_table_that_became_a_view_keeps_no_other_plan_of_its_source_waiting(tmp_path: Path) -> None:
+    datasets = {name: {"source": "shop", "table": name, "id": "id"} for name in ("customers", "leads")}
+    world = World.at(
+        tmp_path / "w", *TWO, config={"datasets": datasets}, twins=DELETE, leads=DELETE | {"dataset": "leads"}
+    )
+    world.do("CREATE TABLE leads (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
+    world.do("INSERT INTO leads VALUES (1, 'l@x', 'Lea'), (2, 'l@x', 'Lee')")
+    world.run()
+    for name in world.findings():
+        world.approve(name, later=True)
+    world.do("ALTER TABLE leads RENAME TO old_leads", "CREATE VIEW leads AS SELECT * FROM old_leads")
+
+    with world.open() as application:
+        application.clean_due()
+
+    assert world.ids() == [1, 3]
+    assert sorted(world.findings().values()) == ["cleaned", "open"]
+
+
+def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
+    asking: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever had it in hand would be ended as a zombie once its claim is over, though it lives and works."""
+    monkeypatch.setattr(SqlSource, "remembers", lambda _: False)
+    work = SqlSource.work
+    lost: list[str] = []
+
+    def lose(reached: str) -> None:
+        if reached == "target.before_commit":
+            lost.append(reached)
+            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+
+    def away(self: Any, seconds: float) -> Any:
+        if lost:
+            raise SourceUnreachable("shop", "here", "it is away")
+        return work(self, seconds)
+
+    monkeypatch.setattr(points, "armed", lose)
+    monkeypatch.setattr(SqlSource, "work", away)
+    with asking.desk() as desk:
+        answer = desk.approve(asking.only())
+
+    [one] = asking.plans()
+    assert (answer.state, one.state, one.owner) == (BundleState.AMBIGUOUS, BundleState.AMBIGUOUS, None)
+
+
+# Pauses
+
+
+def test_what_a_jobs_run_proposed_waits_while_the_job_is_paused(asking: World) -> None:
+    with asking.open() as application, application.store.begin() as tx:
+        pauses.pause(tx, pauses.of_job("nightly"), reason="month end", by="anna")
+
+    answer = asking.approve(asking.only())
+
+    assert (answer.state, asking.ids()) == (BundleState.APPROVED, [1, 2, 3])
+    assert "Job 'nightly' is paused by anna" in answer.sentence
+
+
+# Decisions that meet a run
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("wish", ["approve", "reject"])
+def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
+    wish: str, postgres_url: str, tmp_path: Path
+) -> None:
+    memory = Memory.at(postgres_url, tmp_path)
+    memory.run(group("A", 1, 2))
+    finding = memory.only().id
+    with memory.store.begin() as tx:
+        old = effects.propose(tx, plan(finding, "a", rule=RULE.name), run=None, release="r1", policy="required")
+        progress.move(tx, [Move(finding, Event.PROPOSED, old)], by="reconcile")
+        shown = stored.get(tx, old).plan_hash
+    said: list[Any] = []
+
+    def decides() -> None:
+        try:
+            said.append(getattr(decide, wish)(other, finding, actor="anna", plan=shown))
+        except Exception as error:  # noqa: BLE001 - looked at below
+            said.append(error)
+
+    other = Store.open(postgres_url, tmp_path, key=KEY, clock=lambda: memory.now)
+    deciding = threading.Thread(target=decides)
+    with memory.store.begin() as tx:
+        effects.lock_standing(tx, RULE.name)
+        deciding.start()
+        deciding.join(0.5)
+        newer = plan(finding, "a", rule=RULE.name, note="newer")
+        new = effects.propose(tx, newer, run=None, release="r1", policy="required")
+    deciding.join(20)
+
+    with memory.store.read() as tx:
+        states = [stored.get(tx, name).state for name in (old, new)]
+    assert [type(one) for one in said] == [decide.PlanChanged]
+    assert states == [BundleState.SKIPPED, BundleState.AWAITING]
+    assert memory.only().state is State.AWAITING
+    other.close()
+    memory.store.close()
