@@ -71,7 +71,7 @@ def _passes(mutant: Mutant, copy: Path) -> tuple[bool, str]:
 def line(one: Outcome) -> str:
     caught = "caught" if one.fails_with else "**not caught**"
     sane = "" if one.passes_without else " (the test fails without it too)"
-    tests = "<br>".join(f"`{test}`" for test in one.mutant.tests)
+    tests = f"`{' '.join(one.mutant.tests)}`"
     return f"| {one.mutant.name} | {one.mutant.design} | {tests} | {caught}{sane} |"
 
 

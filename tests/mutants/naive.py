@@ -196,7 +196,7 @@ MUTANTS = (
                 "done += _each_fence(tx, sent, BundleState.SUCCEEDED, why)",
             ),
         ),
-        (_at("test_chaos_crash", "test_killed_at_any_named_place_it_is_finished_once[a recovery]"),),
+        (_at("test_naive", "test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew"),),
     ),
     Mutant(
         "delete the key on an exception",
