@@ -21,11 +21,13 @@ from reconcile import (
     audit,
     budgets,
     delivery,
+    effects,
     lease,
     notify,
     outbox,
     pauses,
     plausible,
+    progress,
     releases,
     remember,
     slots,
@@ -37,7 +39,7 @@ from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject
 from reconcile.findings.identity import Existing, RuleIdentity
 from reconcile.findings.shown import Finding, to_json
-from reconcile.findings.states import State
+from reconcile.findings.states import Event, State
 from reconcile.limits import RuleEnded, detected
 from reconcile.run_report import RunReport, outcome_json
 from reconcile.store import Store, Transaction
@@ -253,6 +255,7 @@ class _Run:
             with self.tools.store.begin() as tx:
                 lease.check(tx, self.held)
                 plausible.refuse(rule, found, tx, self.id)
+                self._void_homeless(tx, rule)
                 outcome = self._remember(tx, rule, found, tx.now - dt.timedelta(seconds=time.monotonic() - begun))
                 if relation is not None and (why := shape.refuse(tx, rule, relation, found.detection, self.id)):
                     budgets.stop(tx, f"rule:{rule.name}", why)
@@ -261,6 +264,16 @@ class _Run:
                 return outcome
         except (ConnectorError, RuleDoesNotFit, OutOfMemory, RuleEnded, plausible.Implausible) as error:
             return self._failed(rule, error)
+
+    def _void_homeless(self, tx: Transaction, rule: DuplicatesRule) -> None:
+        """Plans of a rule that cleans no more, or whose records are in another source now, wait for nothing."""
+        source = self.tools.project.datasets[rule.dataset].source
+        if rule.clean is None:
+            void = effects.homeless(tx, rule.name, None, f"Rule {rule.name!r} does not clean any more.")
+        else:
+            void = effects.homeless(tx, rule.name, source, f"The records of {rule.dataset!r} are in {source!r} now.")
+        moves = [progress.Move(one.finding, Event.VOIDED, one.id, one.reason) for one in void]
+        progress.move(tx, moves, by=ACTOR, run=self.id)
 
     def _detect(self, rule: DuplicatesRule) -> Detected:
         """The rule's answer, within the limits of the job; what is remembered of it is not for that thread."""

@@ -155,6 +155,44 @@ def test_what_a_jobs_run_proposed_waits_while_the_job_is_paused(asking: World) -
     assert "Job 'nightly' is paused by anna" in answer.sentence
 
 
+# Edits of the configuration
+
+
+def test_a_rule_that_does_not_clean_any_more_leaves_no_plan_waiting(asking: World) -> None:
+    asking.rules["twins"] = {}
+
+    asking.run()
+
+    assert [one.state for one in asking.plans()] == [BundleState.SKIPPED]
+    assert asking.findings() == {asking.only(): "open"}
+    assert asking.intact()
+
+
+@pytest.mark.parametrize("state", ["approved", "retry_wait"])
+def test_a_source_that_was_renamed_leaves_no_plan_and_no_finding_behind(
+    asking: World, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(reached: str) -> None:
+        if reached == "target.before_commit":
+            raise TargetError("It was not done", Outcome.NOT_DONE)
+
+    monkeypatch.setattr(points, "armed", fail)
+    asking.approve(asking.only(), later=state == "approved")
+    monkeypatch.setattr(points, "armed", None)
+    assert [one.state.value for one in asking.plans()] == [state]
+    asking.config = {
+        "sources": {"store": {"type": "sql", "url": "sqlite:///shop.db"}},
+        "datasets": {"customers": {"source": "store", "table": "customers", "id": "id"}},
+    }
+
+    asking.run()
+    asking.run()
+
+    assert [one.state for one in asking.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
+    assert asking.findings() == {asking.only(): "awaiting_approval"}
+    assert asking.approve(asking.only()).ok
+
+
 # Decisions that meet a run
 
 

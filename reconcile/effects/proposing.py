@@ -149,6 +149,16 @@ def withdraw(tx: Transaction, ids: Collection[str], reason: str, by: str = RECON
     return done + move(tx, tried, BundleState.SKIPPED, reason=reason, actor=by)
 
 
+def homeless(tx: Transaction, rule: str, source: str | None, reason: str) -> list[Claimed]:
+    """The rule's plans that nothing would carry out any more are void: those in another source than this, or, where the
+    rule does not clean (None), all of them. What somebody has in hand, is in doubt, or takes something back stays."""
+    idle = bundles.c.state.in_(_values((*STANDING, BundleState.RETRY_WAIT)))
+    query = sa.select(bundles.c.id).where(bundles.c.rule == rule, idle, bundles.c.undoes.is_(None))
+    if source is not None:
+        query = query.where(bundles.c.source != source)
+    return withdraw(tx, tx.connection.execute(query).scalars().all(), reason)
+
+
 def expire(tx: Transaction) -> list[Claimed]:
     """Plans whose approval, given or not, came to its date are void."""
     over = sa.select(bundles.c.id).where(bundles.c.state.in_(_values(STANDING)), bundles.c.expires_at < tx.now)
