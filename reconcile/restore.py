@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import audit, backup, erasure
+from reconcile import audit, backup, effects, erasure
 from reconcile.backup import Backup, BackupUnusable
 from reconcile.store import Store, Transaction, copying, errors, key, tables
 from reconcile.store.tables import expectations, leases, meta, outbox, schedules, slots
@@ -117,6 +117,7 @@ def _replace(tx: Transaction, old: Transaction, made: Backup, actor: str, *, oth
     missed, doubtful = _miss_slots(tx, above), _doubt_messages(tx, above)
     gone = {name: count - made.rows[name] for name, count in was.rows.items() if count > made.rows[name]}
     after = Transaction(heir, tx.connection, tx.now)
+    effects.take_all(after, "The state was restored from a backup.")
     done = Restored(made, heir.epoch, gone, missed, doubtful)
     _log(after, actor, done, was)
     done = replace(done, erased_again=len(erasure.again(after, erasures)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clean_support import World
+from clean_support import Killed, World
 from effects_support import plan
 from findings_support import KEY, RULE, group
 from findings_support import World as Memory
@@ -17,10 +17,12 @@ from findings_support import World as Memory
 from connectors.errors import SourceUnreachable
 from connectors.sql import SqlSource
 from connectors.target import Outcome, TargetError
-from reconcile import decide, effects, pauses, points, progress
+from reconcile import backup, decide, effects, pauses, points, progress
 from reconcile.findings.operations import BundleState
 from reconcile.findings.states import Event, State
 from reconcile.progress import Move
+from reconcile.proof import prove
+from reconcile.restore import restore
 from reconcile.store import Store
 from reconcile.store import bundles as stored
 
@@ -153,6 +155,36 @@ def test_what_a_jobs_run_proposed_waits_while_the_job_is_paused(asking: World) -
 
     assert (answer.state, asking.ids()) == (BundleState.APPROVED, [1, 2, 3])
     assert "Job 'nightly' is paused by anna" in answer.sentence
+
+
+# A restored state
+
+
+@pytest.mark.parametrize("label", ["store.sent.committed", "target.committed"])
+def test_what_was_in_hand_in_a_backup_is_in_nobodys_after_it_is_restored(
+    asking: World, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever had it may live still, and have been given another state under it: it is asked about at once."""
+
+    def die(reached: str) -> None:
+        if reached == label:
+            raise Killed
+
+    monkeypatch.setattr(points, "armed", die)
+    with pytest.raises(Killed):
+        asking.approve(asking.only())
+    monkeypatch.setattr(points, "armed", None)
+    with asking.open() as application:
+        backup.make(application.store, asking.folder / "backup.db")
+        restore(application.store, asking.folder / "backup.db", yes=True)
+    [one] = asking.plans()
+    assert (one.state, one.owner) == (BundleState.AMBIGUOUS, None)
+
+    asking.run()
+
+    assert (asking.findings(), asking.ids()) == ({asking.only(): "cleaned"}, [1, 3])
+    with asking.open() as application:
+        assert prove(application.store, {}).intact
 
 
 # Edits of the configuration

@@ -16,6 +16,7 @@ from reconcile.effects.doubt import (
     put_off,
     set_damaged_aside,
     sources_unsettled,
+    take_all,
     take_over,
 )
 from reconcile.effects.lives import generations, known, restored
@@ -86,6 +87,7 @@ __all__ = [
     "skipped",
     "sources_unsettled",
     "succeeded",
+    "take_all",
     "take_over",
     "to_people",
     "transaction_is",

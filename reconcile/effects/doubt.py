@@ -75,10 +75,19 @@ def take_over(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
     Those whose owner lives, or that somebody else took over, are left out.
     """
     dead = [one for one in locked(tx, ids, _IN_HAND) if one.owner and _is_left(tx, one)]
+    return _taken(tx, dead, "Its worker is gone.")
+
+
+def take_all(tx: Transaction, why: str) -> list[Claimed]:
+    """The same with every plan that anybody has in hand: whoever that is writes nothing any more."""
+    ids = tx.connection.execute(sa.select(bundles.c.id).where(_in_hand(None)).order_by(bundles.c.id)).scalars().all()
+    return _taken(tx, locked(tx, ids, _IN_HAND), why)
+
+
+def _taken(tx: Transaction, dead: Sequence[Claimed], why: str) -> list[Claimed]:
     unsent = [one for one in dead if one.state is BundleState.CLAIMED]
     sent = [one for one in dead if one.state is BundleState.SENT]
     doubtful = [one for one in dead if one.state is BundleState.AMBIGUOUS]
-    why = "Its worker is gone."
     done = _each_fence(tx, [one for one in unsent if one.sent_at is None], BundleState.APPROVED, why)
     done += _each_fence(tx, [one for one in unsent if one.sent_at is not None], BundleState.RETRY_WAIT, why)
     done += _each_fence(tx, sent, BundleState.AMBIGUOUS, why)
