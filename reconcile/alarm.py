@@ -7,6 +7,7 @@ from a thread that waits by the monotonic clock, wakes those that are overdue.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import logging
 import time
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
@@ -75,9 +77,10 @@ class Alarm:
                 self.wake(name)
 
     def wake(self, name: str) -> None:
-        """Wake a duty now."""
+        """Wake a duty now; after a stop, nothing."""
         self._woken[name] = self._monotonic()
-        self._clock.modify_job(name, next_run_time=dt.datetime.now(dt.UTC))
+        with contextlib.suppress(JobLookupError):  # a stop takes all duties away, in another thread perhaps
+            self._clock.modify_job(name, next_run_time=dt.datetime.now(dt.UTC))
 
     def silence(self) -> dict[str, float]:
         """For each duty, seconds for which it should have begun, or ended, and did not."""
