@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,28 @@ def test_a_source_that_was_renamed_leaves_no_plan_and_no_finding_behind(
     assert [one.state for one in asking.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
     assert asking.findings() == {asking.only(): "awaiting_approval"}
     assert asking.approve(asking.only()).ok
+
+
+def test_what_is_due_and_held_up_is_not_looked_at_again_and_again(
+    asking: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(reached: str) -> None:
+        if reached == "target.before_commit":
+            raise TargetError("It was not done", Outcome.NOT_DONE)
+
+    monkeypatch.setattr(points, "armed", fail)
+    asking.rules["twins"] = DELETE | {"retry": "patient"}
+    asking.approve(asking.only())
+    monkeypatch.setattr(points, "armed", None)
+    [one] = asking.plans()
+    assert one.state is BundleState.RETRY_WAIT
+    slept: list[float] = []
+    with asking.desk() as desk:
+        with desk.store.begin() as tx:
+            pauses.pause(tx, pauses.of_rule("twins"), reason="month end", by="anna")
+        answer = replace(desk, sleep=slept.append).retry(asking.only())
+
+    assert (answer.state, slept) == (BundleState.RETRY_WAIT, [])
 
 
 # Decisions that meet a run

@@ -98,11 +98,12 @@ def carry_out(
     left = tools.patience.total_seconds()
     which = Which(source, ids, rules)
     while True:
+        ended = tally.counts.total()
         for name in [source] if source is not None else _sources(tools.store):
             tally.add(_Carrier(tools, name, which).through())
         wait = _seconds_to_next(tools.store, which)
-        if wait is None or wait > left:
-            return tally
+        if wait is None or wait > left or (wait == 0 and tally.counts.total() == ended):
+            return tally  # what is due and was not carried out is held up by something that lasts
         tools.sleep(wait)
         left -= wait
 
@@ -126,7 +127,7 @@ def _sources(store: Store) -> list[str]:
 def _seconds_to_next(store: Store, which: Which) -> float | None:
     with store.read() as tx:
         soonest = stored.next_due(tx, ids=which.ids, rules=which.rules, states=(BundleState.RETRY_WAIT,))
-        return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.01)
+        return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.0)
 
 
 class _Carrier:
