@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sqlite3
 import threading
 from contextlib import closing
@@ -246,6 +247,37 @@ def test_what_is_due_and_held_up_is_not_looked_at_again_and_again(
         answer = replace(desk, sleep=slept.append).retry(asking.only())
 
     assert (answer.state, slept) == (BundleState.RETRY_WAIT, [])
+
+
+def test_a_finding_does_not_wait_for_approval_while_an_undo_is_in_the_way_of_its_plan(
+    asking: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(reached: str) -> None:
+        if reached == "target.before_commit":
+            raise TargetError("It was not done", Outcome.NOT_DONE)
+
+    asking.approve(asking.only())
+    monkeypatch.setattr(points, "armed", fail)
+    with asking.desk() as desk:
+        replace(desk, patience=dt.timedelta(0)).undo(asking.only())
+    monkeypatch.setattr(points, "armed", None)
+    asking.add((4, "a@x", "Anne"))
+    with asking.open() as application, application.store.begin() as tx:
+        pauses.pause(tx, pauses.of_rule("twins"), reason="month end", by="anna")
+
+    asking.run()
+    assert [one.state for one in asking.plans()] == [BundleState.COMPENSATING, BundleState.RETRY_WAIT]
+    assert asking.findings() == {asking.only(): "open"}
+
+    with asking.open() as application, application.store.begin() as tx:
+        pauses.resume(tx, pauses.of_rule("twins"), "anna")
+    with asking.desk() as desk:
+        assert desk.retry(asking.only()).ok
+    asking.run()
+    assert asking.ids() == [1, 2, 3, 4]
+    assert asking.findings() == {asking.only(): "awaiting_approval"}
+    assert asking.approve(asking.only()).ok
+    assert asking.ids() == [1, 2, 3]
 
 
 # Decisions that meet a run

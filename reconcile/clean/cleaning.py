@@ -268,7 +268,9 @@ class _Proposing:
             by=ACTOR,
             expires=tx.now + rule.approval_expires,
         )
-        uses = [budgets.Use.of(name, bundle) for (_, bundle), name in zip(planned, ids, strict=True)]
+        stands = stored.in_state(tx, ids, BundleState.AWAITING)  # else one in somebody's hand is in its way
+        waiting = [(one, bundle, name) for (one, bundle), name in zip(planned, ids, strict=True) if name in stands]
+        uses = [budgets.Use.of(name, bundle) for _, bundle, name in waiting]
         try:
             both = budgets.Both(self.caps, self.target_caps)
             budgets.reserve_many(tx, uses, rule=rule.name, target=planned[0][1].target, run=run, caps=both)
@@ -277,11 +279,11 @@ class _Proposing:
                 self.over = self.over or str(error)
         points.reach("limits.reserved")
         if policy == "none":
-            self.automatic += ids
+            self.automatic += [name for _, _, name in waiting]
         else:
             moves = [
                 Move(finding.id, Event.PROPOSED, name)
-                for (finding, _), name in zip(planned, ids, strict=True)
+                for finding, _, name in waiting
                 if finding.state is not State.AWAITING
             ]
             progress.move(tx, moves, by=ACTOR, run=run)

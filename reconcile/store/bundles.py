@@ -214,6 +214,12 @@ def counts(tx: Transaction, rule: str | None = None, run: str | None = None) -> 
     return {BundleState(state): number for state, number in tx.connection.execute(query)}
 
 
+def in_state(tx: Transaction, ids: Collection[str], state: BundleState) -> set[str]:
+    """Those of these plans that are in this state."""
+    query = sa.select(bundles.c.id).where(bundles.c.id.in_(list(ids)), bundles.c.state == state.value)
+    return set(tx.connection.execute(query).scalars())
+
+
 def findings_of(tx: Transaction, ids: Collection[str]) -> dict[str, str]:
     """The finding of each of these plans."""
     query = sa.select(bundles.c.id, bundles.c.finding).where(bundles.c.id.in_(list(ids)))
