@@ -1,4 +1,4 @@
-"""The long tier of the chaos suites: `python tests/chaos_run.py --seconds 1200 [--seed N]`, which `make chaos` runs.
+"""The long tier of chaos: `python tests/chaos_run.py --seconds 1200 [--seed N] [SUITE …]`, which `make chaos` runs.
 
 Every suite marked `chaos` runs, those that kill at random for a share of the time each, and a table says what it came
 to. It exits as pytest did.
@@ -27,6 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=1200)
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("suites", nargs="*", help="only these, like test_chaos_kill.py")
     chosen = parser.parse_args()
     seed = random.randrange(10**6) if chosen.seed is None else chosen.seed
     print(f"seed {seed}, {chosen.seconds} s", flush=True)
@@ -41,8 +42,9 @@ def main() -> int:
             "RECONCILE_KILLS": str(max(50, chosen.seconds // 6)),
             "RECONCILE_MODEL_EXAMPLES": str(max(60, chosen.seconds // 6)),
         }
+        where = [str(HERE / one) for one in chosen.suites] or [str(HERE)]
         options = ["-q", "-m", "chaos", "-n", "2", "--dist", "loadfile", "--timeout", str(7200 + 2 * chosen.seconds)]
-        suites = [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", str(HERE)]
+        suites = [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", *where]
         code = subprocess.run(suites, env=os.environ | told, check=False).returncode
         lines = [json.loads(line) for line in report.read_text().splitlines()]
     print(f"\n{table(lines)}\n\nseed {seed}, {time.monotonic() - begun:,.0f} s, pytest ended with {code}")
