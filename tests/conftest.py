@@ -27,6 +27,7 @@ settings.load_profile("reconcile")
 SLOW = {
     "test_cli_bad_input",
     "test_examples",
+    "test_naive",
     "test_runs_messages",
     "test_runs_races",
     "test_runs_undelivered",
