@@ -138,8 +138,8 @@ def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
     gone = tx.connection.execute(_FORGET, {"the_bundles": sorted(bundles)}).all()
     by_scope: dict[tuple[str, str, str | None], list[Any]] = {}
     for row in gone:
-        by_scope.setdefault((row.rule, row.target, row.run), []).append(row)
-    for (rule, target, run), rows in sorted(by_scope.items(), key=repr):
+        by_scope.setdefault((row.target, row.rule, row.run), []).append(row)
+    for (target, rule, run), rows in sorted(by_scope.items(), key=repr):
         for counter in _counters(tx, rule, target, run):
             counter.take_off(tx, rows)
 
@@ -242,7 +242,11 @@ class _Counter:
 
 
 def _counters(tx: Transaction, rule: str, target: str, run: str | None) -> list[_Counter]:
-    """The rule's counter, then the target's; locked in that order, which is everybody's."""
+    """The rule's counter, then the target's.
+
+    They are locked the other way round: whoever has the target's may go on to another rule of it, and nobody else can
+    be there before and wait for the target's.
+    """
     columns = {of_rule(rule): budget_uses.c.rule, of_target(target): budget_uses.c.target}
     rows = _locked(tx, columns)
     if len(rows) < len(columns):
@@ -269,7 +273,7 @@ def _locked(tx: Transaction, scopes: Iterable[str]) -> dict[str, sa.Row[Any]]:
 
 def _make(tx: Transaction, scopes: Iterable[str]) -> None:
     empty = {"day_records": 0, "day_money": {}, "run_records": 0, "run_money": {}}
-    rows = [{"scope": scope} | empty for scope in sorted(scopes)]
+    rows = [{"scope": scope} | empty for scope in sorted(scopes, reverse=True)]
     tx.connection.execute(insert_for(tx, budgets).on_conflict_do_nothing(index_elements=["scope"]), rows)
 
 
@@ -314,7 +318,9 @@ def _amounts(said: Mapping[str, str]) -> Money:
     return {unit: Decimal(amount) for unit, amount in said.items()}
 
 
-_LOCK = sa.select(budgets).where(one_of(budgets.c.scope, "the_scopes")).order_by(budgets.c.scope).with_for_update()
+_LOCK = (
+    sa.select(budgets).where(one_of(budgets.c.scope, "the_scopes")).order_by(budgets.c.scope.desc()).with_for_update()
+)
 _KEEP = (
     sa.update(budgets)
     .where(budgets.c.scope == sa.bindparam("the_scope"))

@@ -12,20 +12,21 @@ from typing import Any
 
 import pytest
 from clean_support import Killed, World
-from effects_support import plan
+from effects_support import TARGET, Journal, plan
 from findings_support import KEY, RULE, group
 from findings_support import World as Memory
 
 from connectors.errors import SourceUnreachable
 from connectors.sql import SqlSource
 from connectors.target import Outcome, TargetError
-from reconcile import backup, decide, effects, pauses, points, progress
+from reconcile import backup, budgets, decide, effects, pauses, points, progress
 from reconcile.findings.operations import BundleState
 from reconcile.findings.states import Event, State
 from reconcile.progress import Move
 from reconcile.proof import prove
 from reconcile.restore import restore
-from reconcile.store import Store
+from reconcile.retry import QUICK
+from reconcile.store import Store, Transaction
 from reconcile.store import bundles as stored
 
 DELETE = {"clean": {"action": "delete"}}
@@ -320,3 +321,68 @@ def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
     assert memory.only().state is State.AWAITING
     other.close()
     memory.store.close()
+
+
+# Transactions that meet, on PostgreSQL
+
+
+@pytest.mark.server
+def test_a_worker_that_counts_for_several_rules_meets_a_run_of_one_of_them(postgres_url: str, tmp_path: Path) -> None:
+    journal = Journal.at(postgres_url, tmp_path)
+    first, second, one, two, three = journal.propose(*(plan(f"F-{n}", f"r{n}") for n in range(5)))
+    for name, rule in ((first, "a"), (second, "b")):
+        with journal.begin() as tx:
+            count(tx, name, rule)
+    other = Store.open(postgres_url, tmp_path, key=journal.store.key)
+    failed: list[Exception] = []
+
+    def counts() -> None:
+        try:
+            with other.begin() as tx:
+                count(tx, three, "b")
+        except Exception as error:  # noqa: BLE001 - looked at below
+            failed.append(error)
+
+    counting = threading.Thread(target=counts)
+    with journal.begin() as tx:
+        count(tx, one, "a")
+        counting.start()
+        counting.join(0.3)
+        count(tx, two, "b")
+    counting.join(20)
+
+    assert failed == []
+    other.close()
+    journal.store.close()
+
+
+def count(tx: Transaction, name: str, rule: str) -> None:
+    budgets.reserve(tx, name, rule, TARGET, None, 1, {}, None)
+
+
+@pytest.mark.server
+def test_a_run_waits_for_a_worker_that_tries_a_plan_of_its_rule_again(postgres_url: str, tmp_path: Path) -> None:
+    """Else it would have the finding that the worker needs, and need the limits that the worker has."""
+    journal = Journal.at(postgres_url, tmp_path)
+    [name] = journal.propose(plan("F-1", "a"))
+    sent = journal.send(name).sent
+    with journal.begin() as tx:
+        effects.retry(tx, sent, QUICK, kind="not_done", reason="It was not done.")
+    journal.tick(minutes=1)
+    other = Store.open(postgres_url, tmp_path, key=journal.store.key)
+    passed = threading.Event()
+
+    def runs() -> None:
+        with other.begin() as tx:
+            effects.lock_standing(tx, "twins")
+            passed.set()
+
+    running = threading.Thread(target=runs)
+    with journal.begin() as tx:
+        assert [one.id for one in effects.claim(tx, [name], ttl=dt.timedelta(minutes=1))] == [name]
+        running.start()
+        assert not passed.wait(0.5)
+    assert passed.wait(20)
+    running.join(20)
+    other.close()
+    journal.store.close()

@@ -422,6 +422,7 @@ class _Carrier:
 
     def _record(self, tx: Transaction, results: Sequence[Result]) -> None:
         """Write down what became of a batch; what is no longer ours raises ClaimLost, and nothing is kept."""
+        effects.lock_plans(tx, [result.job.id for result in results])
         self._carried.write(tx, [(self._in_hand.pop(result.job.id), result) for result in results])
 
     # Time and names

@@ -120,10 +120,17 @@ def to_people(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
 
 
 def lock_standing(tx: Transaction, rule: str) -> None:
-    """Keep the rule's plans that nobody has begun as they are until this transaction ends: plans come before findings
-    in the order of locks."""
-    query = sa.select(bundles.c.id).where(bundles.c.rule == rule, bundles.c.state.in_(_values(STANDING)))
+    """Keep the rule's plans that are not over as they are until this transaction ends: plans come before limits and
+    findings in the order of locks, also for whoever carries them out."""
+    query = sa.select(bundles.c.id).where(bundles.c.rule == rule, bundles.c.state.in_(_values(plans.LIVE)))
     tx.connection.execute(query.order_by(bundles.c.id).with_for_update()).all()
+
+
+def lock_plans(tx: Transaction, ids: Collection[str]) -> None:
+    """The same with these plans, in everybody's order, by whoever is about to write what became of several."""
+    if tx.store.is_shared and len(ids) > 1:
+        query = sa.select(bundles.c.id).where(one_of(bundles.c.id, "the_ids")).order_by(bundles.c.id)
+        tx.connection.execute(query.with_for_update(), {"the_ids": sorted(ids)}).all()
 
 
 def void(tx: Transaction, of_findings: Iterable[str], reason: str, by: str = RECONCILE) -> list[Claimed]:
