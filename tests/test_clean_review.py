@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clean_support import Killed, World
+from clean_support import Customers, Killed, World, job
 from effects_support import TARGET, Journal, plan
 from findings_support import KEY, RULE, group
 from findings_support import World as Memory
@@ -20,6 +20,8 @@ from connectors.errors import SourceUnreachable
 from connectors.sql import SqlSource
 from connectors.target import Outcome, TargetError
 from reconcile import backup, budgets, decide, effects, pauses, points, progress
+from reconcile.clean.execute import How, Limits, perform
+from reconcile.clean.resolve import ask
 from reconcile.findings.operations import BundleState
 from reconcile.findings.states import Event, State
 from reconcile.progress import Move
@@ -145,6 +147,28 @@ def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
 
     [one] = asking.plans()
     assert (answer.state, one.state, one.owner) == (BundleState.AMBIGUOUS, BundleState.AMBIGUOUS, None)
+
+
+@pytest.mark.parametrize("receipts", [True, False])
+@pytest.mark.parametrize("drifted", [True, False])
+def test_what_a_column_that_may_drift_held_before_is_never_made_up(
+    receipts: bool, drifted: bool, tmp_path: Path
+) -> None:
+    """It would be written back by an undo: of a plan whose answer was lost, only a receipt says what it was."""
+    shop = Customers.at("sqlite:///shop.db", tmp_path)
+    shop.add(1, 2)
+    assert shop.target.remembers()
+    one = job(replace(shop.deletion(1, 2), ignore_drift=("touched",)), "a", receipts=receipts)
+    if drifted:
+        shop.do("UPDATE customers SET touched = 'today' WHERE id = 2")
+    [done] = perform(shop.target, [one], Limits(lambda: 20.0))
+
+    answer = ask(shop.target, one, 20.0, None)
+
+    assert answer.how is How.DONE_BEFORE
+    assert answer.images == (done.images if receipts and not drifted else None)
+    shop.engine.dispose()
+    shop.source.close()
 
 
 # Pauses

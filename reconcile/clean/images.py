@@ -91,9 +91,13 @@ def left_over(images: Images) -> str | None:
 
 
 def digest(images: Images) -> str:
-    """64 hex digits that name what rows looked like in the end; a receipt holds them."""
+    """64 hex digits that name what rows looked like before and in the end; a receipt holds them.
+
+    Before, too: a column that may drift was perhaps not as planned, and is not to be taken back to what was planned.
+    """
     said = [
-        [one.change.row.table, one.change.row.key, None if one.after is None else dict(one.after)] for one in images
+        [one.change.row.table, one.change.row.key, *(None if c is None else dict(c) for c in (one.before, one.after))]
+        for one in images
     ]
     return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
