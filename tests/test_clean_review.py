@@ -217,6 +217,25 @@ def test_what_was_in_hand_in_a_backup_is_in_nobodys_after_it_is_restored(
 # Edits of the configuration
 
 
+def test_a_limit_for_groups_that_was_lowered_holds_for_what_was_let_go_before(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, (4, "a@x", "Anne"), twins=ALONE)
+    world.run()
+    with world.open() as application, application.store.begin() as tx:
+        pauses.pause(tx, pauses.of_rule("twins"), reason="month end", by="anna")
+    world.run()
+    assert [one.state for one in world.plans()] == [BundleState.APPROVED]
+    world.rules["twins"] = ALONE | {"limits": {"records": 1000, "share": "100%", "group": 2}}
+    with world.open() as application, application.store.begin() as tx:
+        pauses.resume(tx, pauses.of_rule("twins"), "anna")
+
+    world.run()
+    world.run()
+
+    assert world.ids() == [1, 2, 3, 4]
+    assert [one.state for one in world.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
+    assert world.approve(world.only()).ok
+
+
 def test_a_rule_that_does_not_clean_any_more_leaves_no_plan_waiting(asking: World) -> None:
     asking.rules["twins"] = {}
 

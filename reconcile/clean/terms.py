@@ -54,7 +54,14 @@ class Terms:
             return f"rule {bundle.rule!r} was edited since it was planned"
         if stricter(_policy(policy), self.asks(bundle)) != policy:
             return f"rule {bundle.rule!r} asks more people now than when it was planned"
+        if policy == "none" and self._is_too_large(bundle):
+            return f"its group is larger than rule {bundle.rule!r} allows now"
         return None
+
+    def _is_too_large(self, bundle: Bundle) -> bool:
+        rule = self.rule(bundle.rule)
+        most = None if rule is None else rule.limits.caps(0).group
+        return most is not None and len(bundle.surplus) + 1 > most
 
     def asks(self, bundle: Bundle) -> Policy:
         """What has to happen before a plan is carried out."""
