@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from clean_support import Customers, Killed, World, job
 from effects_support import TARGET, Journal, plan
 from findings_support import KEY, RULE, group
@@ -28,7 +29,7 @@ from reconcile.progress import Move
 from reconcile.proof import prove
 from reconcile.restore import restore
 from reconcile.retry import QUICK
-from reconcile.store import Store, Transaction
+from reconcile.store import Store, Transaction, tables
 from reconcile.store import bundles as stored
 
 DELETE = {"clean": {"action": "delete"}}
@@ -147,6 +148,33 @@ def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
 
     [one] = asking.plans()
     assert (answer.state, one.state, one.owner) == (BundleState.AMBIGUOUS, BundleState.AMBIGUOUS, None)
+
+
+def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_time(
+    asking: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(reached: str) -> None:
+        if reached == "target.committed":
+            raise Killed
+
+    monkeypatch.setattr(points, "armed", die)
+    with pytest.raises(Killed):
+        asking.approve(asking.only())
+    monkeypatch.setattr(points, "armed", None)
+    asking.bury()
+    (asking.folder / "shop.db").rename(asking.folder / "away.db")
+    with asking.open() as application:
+        assert application.clean_due() is not None
+        assert application.clean_due() is None
+    [one] = asking.plans()
+    assert (one.state, one.owner) == (BundleState.AMBIGUOUS, None)
+    (asking.folder / "away.db").rename(asking.folder / "shop.db")
+    with asking.desk() as desk, desk.store.begin() as tx:
+        tx.connection.execute(sa.update(tables.bundles).values(next_at=tx.now))
+
+    with asking.open() as application:
+        application.clean_due()
+    assert asking.findings() == {asking.only(): "cleaned"}
 
 
 @pytest.mark.parametrize("receipts", [True, False])

@@ -151,14 +151,16 @@ class _Carrier:
     def through(self) -> Tally:
         try:
             if self._has_work():
+                self._take_over()
                 target = self.tools.target(self.source)
                 self._enter(target)
-                self._take_over()
                 self._settle_doubt(target)
                 while self._look(target) and self._work(target):
                     pass
         except (TargetRefused, ownership.OwnershipRefused) as error:
             self.tally.because(str(error), refused=True)
+            with self.tools.store.begin() as tx:
+                effects.ask_later(tx, self.source, tx.now + ASK_AGAIN)
         except ClaimLost as error:
             self.tally.because(str(error))
         except ConnectorError as error:
@@ -195,6 +197,7 @@ class _Carrier:
         with self.tools.store.begin() as tx:
             for target in {self._carried.identity} if self._carried.identity else self._targets:
                 breaker.broke(tx, target, str(error), probe=self._carried.probe)
+            effects.ask_later(tx, self.source, tx.now + ASK_AGAIN)
 
     # What others left
 

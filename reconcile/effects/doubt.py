@@ -135,6 +135,12 @@ def put_off(tx: Transaction, plans: Sequence[Claimed], next_at: dt.datetime) -> 
     return note(tx, plans, {"owner": None, "next_at": next_at})
 
 
+def ask_later(tx: Transaction, source: str, next_at: dt.datetime) -> None:
+    """Nothing of this source can be asked now: what is in doubt and in nobody's hand is looked at again then."""
+    due = (bundles.c.state == BundleState.AMBIGUOUS.value, bundles.c.owner.is_(None), bundles.c.next_at <= tx.now)
+    tx.connection.execute(sa.update(bundles).where(bundles.c.source == source, *due).values(next_at=next_at))
+
+
 def judged(tx: Transaction, asked: str, verdict: Verdict, *, by: str, reason: str) -> Claimed:
     """A person's word on a plan in quarantine, the only way out of it.
 
