@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from clean_support import Customers, Killed, World, job
-from effects_support import TARGET, Journal, plan
+from effects_support import SQLITE, TARGET, TTL, Journal, plan
 from findings_support import KEY, RULE, group
 from findings_support import World as Memory
 
@@ -197,6 +197,31 @@ def test_what_a_column_that_may_drift_held_before_is_never_made_up(
     assert answer.images == (done.images if receipts and not drifted else None)
     shop.engine.dispose()
     shop.source.close()
+
+
+def test_an_undo_that_a_person_says_was_done_is_done_though_it_was_never_sent(tmp_path: Path) -> None:
+    """Its key was given up in doubt before, so it is not sent, but asked about."""
+    journal = Journal.at(SQLITE, tmp_path)
+    [name] = journal.propose(plan("F-1", "a"))
+    journal.do(name)
+    back = plan("F-1", "a", effect="delete.undo", undoes=name)
+    [given_up] = journal.propose(back)
+    with journal.begin() as tx:
+        doubtful = effects.ambiguous(tx, effects.send(tx, effects.claim(tx, [given_up], ttl=TTL)).sent, "broke")
+        effects.quarantined(tx, [(one, "nobody knows") for one in doubtful])
+        effects.judged(tx, given_up, "abandon", by="anna", reason="too late")
+    [again] = journal.propose(replace(back, why=("again",)))
+    assert [one.id for one, _ in journal.send(again).conflicts] == [again]
+
+    with journal.begin() as tx:
+        effects.judged(tx, again, "done", by="anna", reason="I looked")
+
+    assert [journal.state(one) for one in (name, given_up, again)] == [
+        BundleState.COMPENSATED,
+        BundleState.FAILED,
+        BundleState.SUCCEEDED,
+    ]
+    journal.store.close()
 
 
 # Pauses

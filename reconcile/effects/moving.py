@@ -147,6 +147,8 @@ def _check(plans: Sequence[Claimed], to: BundleState) -> None:
     for state in {one.state for one in plans}:
         if state is BundleState.AMBIGUOUS and to in _NOT_DONE:
             moved(moved(state, BundleState.RETRY_WAIT), to)
+        elif state is BundleState.SUCCEEDED and to is BundleState.COMPENSATED:  # a person says so of one never sent
+            moved(moved(state, BundleState.COMPENSATING), to)
         else:
             moved(state, to)
 
@@ -306,10 +308,14 @@ _UNDONE: Mapping[BundleState, BundleState] = {
 """What the plan becomes that is undone, when its undo becomes that; until an undo is sent, nothing."""
 
 
+_MEANT = (BundleState.SENT, BundleState.SUCCEEDED)
+"""What an undo that was never sent before becomes when it is; and when a person says in quarantine that it was done."""
+
+
 def _move_undone(tx: Transaction, undos: Sequence[Claimed], to: BundleState, actor: str) -> None:
     if to not in _UNDONE:
         return
-    undo_of = {one.undoes: one for one in undos if one.undoes and (one.sent_at is not None or to is BundleState.SENT)}
+    undo_of = {one.undoes: one for one in undos if one.undoes and (one.sent_at is not None or to in _MEANT)}
     becomes = _UNDONE[to]
     plans = [one for one in locked(tx, undo_of, tuple(BundleState)) if one.state is not becomes]
     if not plans:
