@@ -34,6 +34,7 @@ def on_a_small_disk(most: int, *arguments: str) -> int:
 def with_few_pages(file: str, pages: int, *arguments: str) -> int:
     """That SQLite file does not grow by more than so many pages, and says that its disk is full."""
     place = Path(file).resolve()
+    most: list[int] = []
 
     def limit(connection: Any, _record: object) -> None:
         if not hasattr(connection, "execute"):
@@ -45,8 +46,9 @@ def with_few_pages(file: str, pages: int, *arguments: str) -> int:
             return
         here = [Path(row[2]).resolve() for row in cursor.fetchall() if row[2]]
         if place in here:
-            count = cursor.execute("PRAGMA page_count").fetchone()[0]
-            cursor.execute(f"PRAGMA max_page_count = {count + pages}")
+            if not most:  # the first connection says what all of them may
+                most.append(cursor.execute("PRAGMA page_count").fetchone()[0] + pages)
+            cursor.execute(f"PRAGMA max_page_count = {most[0]}")
         cursor.close()
 
     sa.event.listen(sa.Engine, "connect", limit)

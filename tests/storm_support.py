@@ -14,7 +14,6 @@ from typing import Any
 from chaos_support import DONE, SEED, Json, Tally, World, bundles_of, cleaned, comparable, hold_everything, tally
 
 from reconcile import points
-from reconcile.findings.operations import BundleState
 from reconcile.testing.fork import Child, Warm
 from reconcile.testing.points import Fault
 
@@ -73,13 +72,6 @@ class Storm:
             if disturb is not None and self.chance.random() < 0.1:
                 disturb()
 
-    def _approve(self) -> None:
-        """A person's yes to what limits have stopped."""
-        for one in bundles_of(self.world):
-            if one.state is BundleState.AWAITING:
-                ended = self.world.begin(self.warm, "approve", one.finding, "--later", "--over-limit").wait()
-                assert ended.code == 0, ended.err
-
     def _spoil(self) -> None:
         self.world.spoil(self.chance.choice((1, 2, 4)), self.chance)
 
@@ -103,14 +95,12 @@ class Storm:
                 self._workers[job] = None
 
     def end(self, allowed: tuple[int, ...] = (0, 1, 4)) -> Tally:
-        """Let everybody finish, run until nothing is left to do, and hold every invariant."""
+        """Let everybody finish, run until nothing is left to do, which needs no person, and hold every invariant."""
         for child in self._workers.values():
             if child is not None:
                 child.wait(180)
         self._reap()
         expected = comparable(cleaned(self.world.inserted))
-        self.world.settle(self.warm, expected, codes=allowed)
-        self._approve()
         last = self.world.settle(self.warm, expected, codes=allowed)
         where = f"{self.name}, RECONCILE_SEED={SEED}, after {self.kills} kills; {self.codes}"
         report(self.name, tally(self.world), kills=self.kills, restarts=self.restarts, runs=self.runs)

@@ -1,23 +1,35 @@
 """A disk that is full, for the store and for the target, at whatever write it comes: told, kept, and gone on with.
 
 A limit on the size of files, and SQLite's own limit of pages, stand for it. The limit starts where nothing can be
-written and rises until the run is not disturbed any more, so each write of a run is the first to fail in some case.
+written and rises until the run is not disturbed any more, so another write of a run is the first to fail in each case.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from chaos_support import SEED, Places, World, cleaned, comparable, hold_everything, warmed
+from chaos_support import SEED, Places, Tally, World, bundles_of, cleaned, comparable, hold_everything, warmed
+from storm_support import report
 
+from reconcile.findings.operations import BundleState
 from reconcile.testing.fork import Ended, Warm
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
-CASES = 8
-"""At least so many runs have to be disturbed, for each kind of limit and file."""
+STEPS = {
+    "store": (0, 1, 2, 3, 5, 8, 12, 16, 20, 27, 40, 60),
+    "target": (0, 1, 2, 3, 5),
+}
+"""By how many pages a file may still grow, in the cases that must be disturbed; with MORE no case is."""
+MORE = 100_000
+SIZES = range(4096, 1_700_000, 120_000)
+"""Bytes no file may grow beyond, in the cases that must be disturbed. With the steps above these are more than 30."""
+CAME: list[Tally] = []
+"""What each disturbed world came to."""
+SAID = re.compile(r".*(?:has no room left|there is no room for it).*")
 
 
 @pytest.fixture(scope="module")
@@ -37,60 +49,60 @@ def _file(url: str) -> Path:
     return Path(url.removeprefix("sqlite:///"))
 
 
-def _met_it(ended: Ended) -> bool:
-    """Whether the run says that there was no room."""
-    return any(word in ended.out + ended.err for word in ("full", "no room"))
-
-
-def _case(places: Places, warm: Warm, limited: Callable[[World], Ended]) -> Ended:
-    """A run on a full disk ends in an order; with room again everything is done, and once."""
+def _case(places: Places, warm: Warm, limited: Callable[[World], Ended], *, disturbed: bool, groups: int = 25) -> None:
+    """A run on a full disk says so and ends in an order; with room again everything is done, and once."""
     world = places.world("sqlite", "sqlite")
     world.run(warm)
-    world.spoil(6, random.Random(SEED))
+    world.spoil(groups, random.Random(SEED))
     expected = comparable(cleaned(world.inserted))
 
     ended = limited(world)
 
-    assert ended.code in (0, 1, 3, 4), (ended.code, ended.err[-3000:])
+    where = (SEED, ended.code, ended.out[-1000:], ended.err[-3000:])
+    assert ended.code in ((0, 1, 3, 4) if disturbed else (0, 1)), where
+    said = {line.partition(": ")[2] or line for line in SAID.findall(ended.out + ended.err)}
+    assert bool(said) == disturbed, where
+    if ended.code == 3:
+        assert len(said) == 1, where
+    _say_there_is_room_again(world, warm)
     last = world.settle(warm, expected)
-    assert comparable(world.all_rows()) == expected, (SEED, ended.err[-1000:], last.err[-2000:])
-    hold_everything(world)
-    return ended
+    assert comparable(world.all_rows()) == expected, (where, last.err[-2000:])
+    came = hold_everything(world)
+    assert came.quarantined == 0, where
+    if disturbed:
+        CAME.append(came)
 
 
-@pytest.mark.parametrize("which", ["store", "target"])
-def test_a_file_that_cannot_grow_any_more_keeps_what_it_has(places: Places, warm: Warm, which: str) -> None:
-    disturbed, room = 0, 0
-    for number in range(3 * CASES):
-        room = number if number < CASES else 2 * room
-
-        def limited(world: World, pages: int = room) -> Ended:
-            file = str(_file(world.store if which == "store" else world.target))
-            call = warm.call("chaos_child:with_few_pages", file, pages, "run", "nightly", cwd=world.folder, exits=True)
-            return call.wait(120)
-
-        ended = _case(places, warm, limited)
-        disturbed += _met_it(ended)
-        if number >= CASES and not _met_it(ended):
-            break
-    else:
-        raise AssertionError("there never was room enough")
-
-    assert disturbed >= (CASES - 2 if which == "store" else 2), f"only {disturbed} runs met a full disk"
+def _say_there_is_room_again(world: World, warm: Warm) -> None:
+    """A target that was full is left alone until a person says, of any plan that waits, to try it again."""
+    waiting = [one for one in bundles_of(world) if one.state is BundleState.RETRY_WAIT]
+    if waiting:
+        ended = warm.cli("retry", waiting[0].finding, cwd=world.folder).wait(120)
+        assert ended.code == 0, (SEED, ended.out, ended.err)
 
 
-def test_a_disk_without_room_for_any_file_loses_nothing(places: Places, warm: Warm) -> None:
-    disturbed = 0
-    size = 4096
-    while size < 16 * 1024 * 1024:
+@pytest.mark.parametrize(("which", "pages"), [(which, one) for which in STEPS for one in (*STEPS[which], MORE)])
+def test_a_file_that_cannot_grow_any_more_keeps_what_it_has(places: Places, warm: Warm, which: str, pages: int) -> None:
+    def limited(world: World) -> Ended:
+        file = str(_file(world.store if which == "store" else world.target))
+        call = warm.call("chaos_child:with_few_pages", file, pages, "run", "nightly", cwd=world.folder, exits=True)
+        return call.wait(120)
 
-        def limited(world: World, most: int = size) -> Ended:
-            return warm.call("chaos_child:on_a_small_disk", most, "run", "nightly", cwd=world.folder, exits=True).wait(
-                120
-            )
+    few = 8  # what is tried again is, on purpose, a few plans a minute
+    _case(places, warm, limited, disturbed=pages != MORE, groups=25 if which == "store" else few)
 
-        ended = _case(places, warm, limited)
-        disturbed += ended.code == 3
-        size = int(size * 1.6)
 
-    assert disturbed >= CASES, f"only {disturbed} runs met a full disk"
+@pytest.mark.parametrize("most", [*SIZES, 1 << 30])
+def test_a_disk_without_room_for_any_file_loses_nothing(places: Places, warm: Warm, most: int) -> None:
+    def limited(world: World) -> Ended:
+        call = warm.call("chaos_child:on_a_small_disk", most, "run", "nightly", cwd=world.folder, exits=True)
+        return call.wait(120)
+
+    _case(places, warm, limited, disturbed=most in SIZES)
+
+
+def test_thirty_runs_and_more_met_a_full_disk() -> None:
+    """The last test of this module."""
+    sums = [sum(getattr(one, name) for one in CAME) for name in ("effects", "double", "lost", "quarantined")]
+    report("full disk", Tally(*sums, all(one.verified for one in CAME)), runs=len(CAME))
+    assert len(CAME) >= 30
