@@ -239,8 +239,14 @@ def section(effects: int, runs: int, servers: Mapping[str, str]) -> str:
 
 
 def streamed(operations: int) -> str:
-    """A plan of so many operations, made and carried out by one run each: peak memory of the processes."""
+    """So many plans, each looked at and carried out by a process of its own: their peak memory."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, _database("sqlite", 2 * operations) as target:
         approved(target, folder)
-        peak = _reconcile(folder, "run", "nightly")
-    return f"A plan of {operations:,} operations: {peak:.0f} MB at most while it is carried out."
+        shown = _reconcile(folder, "plan", "--json")
+        way = Way("", "effects_reconcile", operations, more=OURS["Reconcile, batches of 250"])
+        out = _Process(way, target, "0", "0", folder)
+        out.expect_ready()
+        out.send("\n")
+        carried = out.result()["megabytes"]
+        _check(target, operations)
+    return f"{operations:,} plans: {shown:.0f} MB at most while they are shown, {carried:.0f} MB while carried out."
