@@ -152,6 +152,7 @@ class WorkbookSource:
         self._checked()
         kind = kind_of(self.path, self._limits)
         limits = {"memory": self._limits.memory, "seconds": self._limits.seconds}
+        stops = self._underway.stops
         child = subprocess.Popen(
             [sys.executable, "-m", "connectors.workbook_child"],
             stdin=subprocess.PIPE,
@@ -160,7 +161,9 @@ class WorkbookSource:
             text=True,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
         )
-        self._begun = key, child, self._underway.begin(child.kill)
+        self._begun = key, child, (read := self._underway.begin(child.kill))
+        if self._underway.stops != stops:  # it was told to stop before it could be told whom
+            read.end()
         assert child.stdin is not None  # noqa: S101 - it is a pipe
         with contextlib.suppress(BrokenPipeError), child.stdin:  # how it ended says why
             child.stdin.write(json.dumps({**order, **limits, "path": str(self.path.resolve()), "kind": kind}))
