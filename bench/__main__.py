@@ -199,15 +199,17 @@ def main() -> None:
         "ratios less so. "
         f"Peak memory is the process's own (ru_maxrss).\n\n{_machine()}\n"
     )
-    parts: list[str] = []
-    for name in chosen:
-        parts.append(SECTIONS[name](options.rows, options.runs))
-        if not options.sections:  # after each section, for the whole takes a while
-            RESULTS.write_text(head + "\n" + "\n\n".join(parts) + "\n", encoding="utf-8")
-    if options.sections:
-        print(head + "\n" + "\n\n".join(parts))
-    else:
-        print(f"written to {RESULTS.relative_to(Path.cwd())}")
+    for name in chosen:  # written after each section, for the whole takes a while
+        measured = SECTIONS[name](options.rows, options.runs)
+        print(f"\n{measured}\n")
+        RESULTS.write_text(f"{head}\n{_merged(RESULTS.read_text(encoding='utf-8'), measured)}\n", encoding="utf-8")
+    print(f"written to {RESULTS}")
+
+
+def _merged(known: str, measured: str) -> str:
+    """What stands in the results, with what was measured now in the place of what had the same heading."""
+    parts = {part.splitlines()[0]: part.strip() for text in (known, measured) for part in text.split("### ")[1:]}
+    return "\n\n".join(f"### {part}" for part in parts.values())
 
 
 def _machine() -> str:
