@@ -134,9 +134,9 @@ def reason(tx: Transaction, target: str) -> str | None:
     found = status(tx, target)
     if found is None or found.state == CLOSED:
         return None
-    then = (
-        "a person has to see to it" if found.probe_at is None else f"it is tried again at {found.probe_at:%H:%M:%S} UTC"
-    )
+    then = "a person has to see to it and then say `reconcile retry` of a finding that waits"
+    if found.probe_at is not None:
+        then = f"it is tried again at {found.probe_at:%H:%M:%S} UTC"
     return f"{(found.reason or 'It did not answer').rstrip('.')}; {then}."
 
 

@@ -95,8 +95,9 @@ class RunReport:
 
     @property
     def failed(self) -> bool:
-        """Something could not be checked or told."""
-        return self.status == "failed" or bool(self.undelivered)
+        """Something could not be checked, cleaned or told."""
+        held_up = any(rule.get("cleaning", {}).get("held_up") for rule in self.rules)
+        return self.status == "failed" or held_up or bool(self.undelivered)
 
     @property
     def refused(self) -> bool:

@@ -516,15 +516,17 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
         raise TargetError("the user may not write", Outcome.PAUSE)
 
     monkeypatch.setattr(SqlSource, "work", deny)
-    alone.run()
+    denied = alone.run()
     monkeypatch.undo()
-    alone.run()
+    waits = alone.run()
+    assert (denied.failed, waits.failed) == (True, True)
     [plan] = alone.plans()
     assert (plan.state, plan.attempts, alone.ids()) == (BundleState.RETRY_WAIT, 0, [1, 2, 3])
 
     with alone.desk() as desk:
         assert desk.retry(alone.only()).ok
     assert alone.ids() == [1, 3]
+    assert not alone.run().failed
 
 
 def test_a_plan_that_waited_too_long_is_planned_anew_by_the_next_run(tmp_path: Path) -> None:

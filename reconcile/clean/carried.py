@@ -34,9 +34,12 @@ class Tally:
     """Why something was not carried out now: each once."""
     refused: bool = False
     """Something was not done for safety: a limit, another owner."""
+    held_up: bool = False
+    """The target is away, full, or lets nobody in: what was to be done waits for it."""
 
-    def because(self, why: str, *, refused: bool = False) -> None:
+    def because(self, why: str, *, refused: bool = False, held_up: bool = False) -> None:
         self.refused = self.refused or refused
+        self.held_up = self.held_up or held_up
         if why not in self.reasons:
             self.reasons.append(why)
 
@@ -45,6 +48,7 @@ class Tally:
         for why in other.reasons:
             self.because(why)
         self.refused = self.refused or other.refused
+        self.held_up = self.held_up or other.held_up
 
 
 @dataclass
@@ -126,14 +130,14 @@ class Carried:
             why = failed[0][1].why
             breaker.broke(tx, self.identity, why, probe=self.probe)
             self._retry(tx, failed, kind="not_done")
-            self.tally.because(why)
+            self.tally.because(why, held_up=True)
 
     def paused(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
         """It will not work before a person changed something: nothing is sent until then, and no attempt is spent."""
         why = some[0][1].why
         breaker.opened_for_person(tx, self.identity, why)
         self._retry(tx, some, kind="paused", burn=False)
-        self.tally.because(why)
+        self.tally.because(why, held_up=True)
 
     def _retry(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]], *, kind: str, burn: bool = True) -> None:
         by_rule: dict[str, list[tuple[Claimed, Result]]] = {}
@@ -154,7 +158,7 @@ class Carried:
         doubtful = effects.ambiguous(tx, fresh, why)
         effects.put_off(tx, doubtful, tx.now)
         effects.put_off(tx, asked, tx.now + ASK_AGAIN)
-        self.tally.because(why)
+        self.tally.because(why, held_up=True)
 
 
 def moves(some: Sequence[tuple[stored.Stored, str]], event: Event) -> list[Move]:

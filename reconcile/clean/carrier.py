@@ -181,7 +181,8 @@ class _Carrier:
         found = breaker.status(tx, target)
         if found is None or found.state == breaker.CLOSED or (found.probe_at is not None and found.probe_at <= tx.now):
             return False
-        self.tally.because(f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, target)}")
+        why = f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, target)}"
+        self.tally.because(why, held_up=True)
         return True
 
     def _enter(self, target: Target) -> None:
@@ -193,7 +194,7 @@ class _Carrier:
 
     def _broke(self, error: ConnectorError) -> None:
         """The target does not answer, and nothing was begun: the plans wait as they are."""
-        self.tally.because(str(error))
+        self.tally.because(str(error), held_up=True)
         with self.tools.store.begin() as tx:
             for target in {self._carried.identity} if self._carried.identity else self._targets:
                 breaker.broke(tx, target, str(error), probe=self._carried.probe)

@@ -65,13 +65,14 @@ class Cleaner:
 class Outcome:
     """What became of a rule's findings in a run: counts of findings, and sentences for people.
 
-    `stopped`: why nothing more was done by itself; `refused`: that was for safety. `not_planned` counts, by sentence,
-    the findings nothing is proposed for.
+    `stopped`: why nothing more was done by itself; `refused`: that was for safety; `held_up`: the target did not take
+    it, and what is approved waits. `not_planned` counts, by sentence, the findings nothing is proposed for.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     stopped: str | None = None
     refused: bool = False
+    held_up: bool = False
     reasons: tuple[str, ...] = ()
     not_planned: Counter[str] = field(default_factory=Counter)
 
@@ -82,6 +83,7 @@ class Outcome:
         optional = {
             "stopped": self.stopped,
             "refused": self.refused or None,
+            "held_up": self.held_up or None,
             "reasons": list(self.reasons) or None,
             "not_planned": dict(self.not_planned.most_common(_MOST_REASONS)) or None,
         }
@@ -107,6 +109,7 @@ def clean(rule: DuplicatesRule, detected: Mapping[str, Any], tools: Cleaner) -> 
     outcome.reasons, outcome.refused = tuple(tally.reasons), outcome.refused or tally.refused
     with tools.store.read() as tx:
         outcome.counts = _counts(tx, tools.run, rule.name)
+        outcome.held_up = tally.held_up and _counts(tx, None, rule.name)["waiting"] > 0
     return outcome
 
 
@@ -119,7 +122,7 @@ def _wrong_ids(detected: Mapping[str, Any]) -> str | None:
     return f"Nothing is cleaned: the id of {records:,} records of {detected['dataset']!r} is {reason}."
 
 
-def _counts(tx: Transaction, run: str, rule: str) -> Counter[str]:
+def _counts(tx: Transaction, run: str | None, rule: str) -> Counter[str]:
     named = {
         BundleState.SUCCEEDED: "cleaned",
         BundleState.AWAITING: "proposed",
