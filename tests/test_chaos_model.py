@@ -27,7 +27,7 @@ from chaos_support import (
     tally,
     warmed,
 )
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -38,7 +38,9 @@ from reconcile.testing.fork import Ended, Warm
 from reconcile.testing.points import Fault
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(3600)]
-EXAMPLES = int(os.environ.get("RECONCILE_MODEL_EXAMPLES") or 30)
+LONG = os.environ.get("RECONCILE_MODEL_EXAMPLES")
+EXAMPLES = int(LONG or 20)
+"""The short tier walks the same ways each time, some 4 s each; other ways are for `make chaos`."""
 STEPS = int(os.environ.get("RECONCILE_MODEL_STEPS") or 40)
 
 EMAILS = st.sampled_from(["a@x.example", "b@x.example", None])
@@ -261,7 +263,9 @@ class Life(RuleBasedStateMachine):
 
     def _run(self, *arguments: str, **how: Any) -> None:
         ended = self._command(*arguments, **how)
-        assert ended.killed or ended.code in (0, 1, 4), (arguments, ended.code, ended.err[-3000:], ended.out[-2000:])
+        refused = ended.code == 3 and "findings were left as they are" in ended.out  # emptied, or no keys: not "clean"
+        expected = ended.killed or refused or ended.code in (0, 1, 4)
+        assert expected, (arguments, ended.code, ended.err[-3000:], ended.out[-2000:])
 
     def _some(self, table: str, which: int) -> list[int]:
         there = sorted(self.world.rows(table))
@@ -312,6 +316,8 @@ def test_whatever_happens_what_must_hold_holds(
         life,
         settings=settings(
             max_examples=EXAMPLES,
+            derandomize=not LONG,
+            phases=[one for one in Phase if LONG or one is not Phase.shrink],  # a short tier has no minutes for it
             stateful_step_count=STEPS,
             deadline=None,
             suppress_health_check=list(HealthCheck),
