@@ -62,8 +62,8 @@ def _case(places: Places, warm: Warm, limited: Callable[[World], Ended], *, dist
     assert ended.code in ((0, 1, 3, 4) if disturbed else (0, 1)), where
     said = {line.partition(": ")[2] or line for line in SAID.findall(ended.out + ended.err)}
     assert bool(said) == disturbed, where
-    if ended.code == 3:
-        assert len(said) == 1, where
+    if ended.code == 3:  # the rules after the one that met it say that nothing is sent there for now
+        assert len([one for one in said if not one.startswith("Nothing is sent")]) == 1, where
     _say_there_is_room_again(world, warm)
     last = world.settle(warm, expected)
     assert comparable(world.all_rows()) == expected, (where, last.err[-2000:])
