@@ -25,7 +25,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile import checkpoints
-from reconcile.store import Store, Transaction, tables
+from reconcile.store import Store, Transaction, bulk, tables
 from reconcile.store.columns import json_text
 from reconcile.verifier import Broken, Chain, Problem, Row, commitment, first, genesis, next_head
 from rules.values import canonical_instant
@@ -85,8 +85,8 @@ class _Pending:
                 signed.append((seq, head, at))
         end = last + len(rows)
         if rows:
-            tx.connection.execute(sa.insert(_raw_audit), rows)
-            tx.connection.execute(sa.insert(_raw_bodies), bodies)
+            bulk.insert(tx, _raw_audit, rows)
+            bulk.insert(tx, _raw_bodies, bodies)
         if self.seals and end and end not in due and _signed_until(tx) < end:
             signed.append((end, head, at))
         if signed:
@@ -234,8 +234,15 @@ def _parsed(body: str) -> dict[str, Any]:
 
 
 # The log's rows as the very text that was hashed: a reader that parsed them first could stumble over a tampered one.
-_raw_audit = sa.table("audit", *(sa.column(c.name) for c in tables.audit.c))
-_raw_bodies = sa.table("audit_bodies", *(sa.column(c.name) for c in tables.audit_bodies.c))
+def _raw(table: sa.Table) -> sa.TableClause:
+    numbers = (column.name for column in table.primary_key)
+    texts = (column.name for column in table.c if not column.primary_key)
+    return sa.table(
+        table.name, *(sa.column(n, sa.BigInteger) for n in numbers), *(sa.column(n, sa.Text) for n in texts)
+    )
+
+
+_raw_audit, _raw_bodies = _raw(tables.audit), _raw(tables.audit_bodies)
 
 _LAST = sa.select(tables.audit_head.c.seq, tables.audit_head.c.head).where(tables.audit_head.c.id == 1)
 _MOVE = (

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from reconcile import audit
 from reconcile.findings.states import TRANSITIONS, Event, State
-from reconcile.store import Transaction
+from reconcile.store import Transaction, bulk
 from reconcile.store.finding_memory import CHUNK, FORMER
 from reconcile.store.tables import finding_members, findings
 
@@ -83,17 +83,16 @@ def _whole(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> l
         done.append(one)
     changed = dict.fromkeys(one.finding for one in done)
     if changed:
-        columns = (
+        columns = [
             {
-                "finding": name,
-                "new_state": now[name].value,
-                "new_version": versions[name],
-                "new_payload": payloads[name],
-                "new_since": tx.now if now[name].value != rows[name].state else rows[name].state_since,
+                "state": now[name].value,
+                "version": versions[name],
+                "payload": payloads[name],
+                "state_since": tx.now if now[name].value != rows[name].state else rows[name].state_since,
             }
             for name in changed
-        )
-        tx.connection.execute(_WRITE, list(columns))
+        ]
+        bulk.update(tx, findings, [{"id": name} for name in changed], columns, {"snoozed_until": None})
     settle(tx, [one.finding for one in done if one.event in _SETTLING])
     return done
 
@@ -123,12 +122,11 @@ def _chunks(moves: Iterable[Move]) -> Iterator[Sequence[Move]]:
     return (listed[at : at + CHUNK] for at in range(0, len(listed), CHUNK))
 
 
-_ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 _NAMES = ("id", "rule", "state", "state_since", "version", "records")
 
 
 def _locked(*names: str) -> sa.Select[Any]:
-    query = sa.select(*(findings.c[name] for name in names)).where(findings.c.id.in_(_ids))
+    query = sa.select(*(findings.c[name] for name in names)).where(bulk.one_of(findings.c.id, "ids"))
     return query.order_by(findings.c.id).with_for_update()
 
 
@@ -136,28 +134,17 @@ _LOCKED = _locked(*_NAMES)
 _LOCKED_WHOLE = _locked(*_NAMES, "payload", "key")
 _MOVE = (
     sa.update(findings)
-    .where(findings.c.id.in_(_ids))
+    .where(bulk.one_of(findings.c.id, "ids"))
     .values(
         state=sa.bindparam("new_state"),
         state_since=sa.bindparam("new_since", type_=findings.c.state_since.type),
         snoozed_until=None,
     )
 )
-_WRITE = (
-    sa.update(findings)
-    .where(findings.c.id == sa.bindparam("finding"))
-    .values(
-        state=sa.bindparam("new_state"),
-        version=sa.bindparam("new_version"),
-        payload=sa.bindparam("new_payload"),
-        state_since=sa.bindparam("new_since"),
-        snoozed_until=None,
-    )
-)
 _now: sa.BindParameter[Any] = sa.bindparam("now", type_=finding_members.c.settled_at.type)
 _SETTLE = (
     sa.update(finding_members)
-    .where(finding_members.c.finding.in_(_ids))
+    .where(bulk.one_of(finding_members.c.finding, "ids"))
     .values(
         settled_at=sa.case(
             (finding_members.c.role == FORMER, None), else_=sa.func.coalesce(finding_members.c.settled_at, _now)

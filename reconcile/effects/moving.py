@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from connectors.errors import Reaction
 from connectors.target import Receipt
 from reconcile import audit, budgets, holds, keys
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.operations import HOLDING, OVER, BundleState, moved
-from reconcile.store import Store, Transaction
-from reconcile.store.bulk import one_of
+from reconcile.store import Store, Transaction, bulk
 from reconcile.store.bundles import COLUMNS, Stored, stored
 from reconcile.store.tables import bundles, effects
 
@@ -173,7 +171,8 @@ def _write(
 ) -> None:
     stored_values = {name: value.value if isinstance(value, BundleState) else value for name, value in common.items()}
     if each is not None:
-        changed = _write_each(tx, plans, stored_values, each)
+        which = [{"id": one.id, "fence": one.fence, "state": one.state.value} for one in plans]
+        changed = bulk.update(tx, bundles, which, each, stored_values)
     else:
         statement, changed = _update_many(tuple(sorted(stored_values))), 0
         for (fence, state), ids in _alike(plans).items():
@@ -182,22 +181,6 @@ def _write(
                 changed += tx.connection.execute(statement, stored_values | bound).rowcount
     if changed != len(plans):
         raise ClaimLost(_lost(tx, plans))
-
-
-def _write_each(
-    tx: Transaction, plans: Sequence[Claimed], common: Mapping[str, Any], each: Sequence[Mapping[str, Any]]
-) -> int:
-    """What differs from plan to plan: on PostgreSQL lists in one statement, on SQLite one after the other."""
-    names, differing = tuple(sorted(common)), tuple(sorted(each[0]))
-    mine = [
-        {"the_id": one.id, "the_fence": one.fence, "the_state": one.state.value, **values}
-        for one, values in zip(plans, each, strict=True)
-    ]
-    if tx.store.is_shared:
-        lists = {name: [row[name] for row in mine] for name in mine[0]}
-        return tx.connection.execute(_update_listed(names, differing), {**common, **lists}).rowcount
-    rows = [{**common, **row} for row in mine]
-    return tx.connection.execute(_update_one((*names, *differing)), rows if len(rows) > 1 else rows[0]).rowcount
 
 
 def _alike(plans: Sequence[Claimed]) -> dict[tuple[int, BundleState], list[str]]:
@@ -212,27 +195,8 @@ _MINE = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bin
 
 @functools.cache
 def _update_many(names: tuple[str, ...]) -> sa.Update:
-    these = one_of(bundles.c.id, "the_ids")
-    return sa.update(bundles).where(these, *_MINE).values(_bound(names))
-
-
-@functools.cache
-def _update_one(names: tuple[str, ...]) -> sa.Update:
-    return sa.update(bundles).where(bundles.c.id == sa.bindparam("the_id"), *_MINE).values(_bound(names))
-
-
-@functools.cache
-def _update_listed(names: tuple[str, ...], differing: tuple[str, ...]) -> sa.Update:
-    columns = {"the_id": bundles.c.id, "the_fence": bundles.c.fence, "the_state": bundles.c.state}
-    columns |= {name: bundles.c[name] for name in differing}
-    lists = [sa.bindparam(name, type_=postgresql.ARRAY(column.type)) for name, column in columns.items()]
-    new = sa.func.unnest(*lists).table_valued(*columns, name="new").render_derived()
-    these = (bundles.c.id == new.c.the_id, bundles.c.fence == new.c.the_fence, bundles.c.state == new.c.the_state)
-    return sa.update(bundles).where(*these).values(_bound(names) | {name: new.c[name] for name in differing})
-
-
-def _bound(names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: sa.bindparam(name, type_=bundles.c[name].type) for name in names}
+    these = bulk.one_of(bundles.c.id, "the_ids")
+    return sa.update(bundles).where(these, *_MINE).values(bulk.bound(bundles, names))
 
 
 def _lost(tx: Transaction, plans: Sequence[Claimed]) -> list[str]:
@@ -264,7 +228,7 @@ def _follow(tx: Transaction, plans: Sequence[Claimed], to: BundleState, *, prove
 
 _FOLLOW = (
     sa.update(effects)
-    .where(one_of(effects.c.bundle, "the_bundles"))
+    .where(bulk.one_of(effects.c.bundle, "the_bundles"))
     .values(
         state=sa.bindparam("state"),
         ended_at=sa.bindparam("ended_at", type_=effects.c.ended_at.type),
@@ -328,4 +292,6 @@ def _move_undone(tx: Transaction, undos: Sequence[Claimed], to: BundleState, act
     _log(tx, plans, becomes, None, None, actor, said)
 
 
-_FOLLOW_UNDONE = sa.update(effects).where(one_of(effects.c.bundle, "the_bundles")).values(state=sa.bindparam("state"))
+_FOLLOW_UNDONE = (
+    sa.update(effects).where(bulk.one_of(effects.c.bundle, "the_bundles")).values(state=sa.bindparam("state"))
+)

@@ -1,12 +1,14 @@
 """Many rows in one statement whose text never changes, so that it is compiled and prepared once for any number of rows.
 
-A list of values is one parameter: an array on PostgreSQL, JSON text on SQLite.
+A list, of values or of rows, is one parameter: JSON text. PostgreSQL takes it apart; so does SQLite for lists of
+values, while its driver runs a statement for each row faster than it parses JSON.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,10 +16,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlalchemy.types import TypeDecorator
 
 from reconcile.store.columns import json_text
 from reconcile.store.database import Transaction
+
+Row = Mapping[str, Any]
 
 
 class Words(TypeDecorator[Sequence[str]]):
@@ -26,13 +30,8 @@ class Words(TypeDecorator[Sequence[str]]):
     impl = sa.Text
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        shared = dialect.name == "postgresql"
-        return dialect.type_descriptor(postgresql.ARRAY(sa.Text()) if shared else sa.Text())
-
-    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> Any:
-        listed = list(value or ())
-        return listed if dialect.name == "postgresql" else json_text(listed)
+    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> str:  # noqa: ARG002 - SQLAlchemy's signature
+        return json_text(list(value or ()))
 
 
 class _IsOneOf(sa.sql.functions.GenericFunction[bool]):
@@ -46,7 +45,7 @@ class _IsOneOf(sa.sql.functions.GenericFunction[bool]):
 @compiles(_IsOneOf, "postgresql")
 def _is_any(element: _IsOneOf, compiler: SQLCompiler, **options: Any) -> str:
     column, listed = (compiler.process(one, **options) for one in element.clauses)
-    return f"({column} = ANY ({listed}))"
+    return f"({column} = ANY (ARRAY(SELECT json_array_elements_text(CAST({listed} AS json)))))"
 
 
 @compiles(_IsOneOf, "sqlite")
@@ -60,27 +59,111 @@ def one_of(column: sa.ColumnElement[str], name: str) -> sa.ColumnElement[bool]:
     return _IsOneOf(column, sa.bindparam(name, type_=Words()))
 
 
-def insert(tx: Transaction, table: sa.Table, rows: Sequence[Mapping[str, Any]], *, ignore: bool = False) -> int:
+def insert(tx: Transaction, table: sa.TableClause, rows: Sequence[Row], *, ignore: bool = False) -> int:
     """Rows with the same columns, at once; how many. With `ignore`, those whose primary key is there are left out."""
     if not rows:
         return 0
-    if not tx.store.is_shared:
-        return tx.connection.execute(_each(table, ignore=ignore), rows if len(rows) > 1 else rows[0]).rowcount
     names = tuple(rows[0])
-    columns = {name: [row[name] for row in rows] for name in names}
-    return tx.connection.execute(_unnested(table, names, ignore=ignore), columns).rowcount
+    if not tx.store.is_shared:
+        return _run_each(tx, _insert_each(table, ignore=ignore), rows)
+    listed = _listed(tx, {name: table.c[name] for name in names}, rows)
+    return tx.connection.execute(_insert_listed(table, names, ignore=ignore), listed).rowcount
+
+
+def update(
+    tx: Transaction,
+    table: sa.Table,
+    which: Sequence[Row],
+    values: Sequence[Row],
+    common: Row | None = None,
+) -> int:
+    """The row that holds what `which` says gets the `values` in the same place, and every one what is common; how many.
+
+    All of `which` name the same columns, and so do all `values`.
+    """
+    if not which:
+        return 0
+    common = common or {}
+    names = tuple(which[0]), tuple(values[0]), tuple(sorted(common))
+    rows = [
+        {_OLD + name: value for name, value in old.items()} | {_NEW + name: value for name, value in new.items()}
+        for old, new in zip(which, values, strict=True)
+    ]
+    if not tx.store.is_shared:
+        return _run_each(tx, _update_each(table, *names), [{**common, **row} for row in rows])
+    columns = {_OLD + name: table.c[name] for name in names[0]} | {_NEW + name: table.c[name] for name in names[1]}
+    return tx.connection.execute(_update_listed(table, *names), {**common, **_listed(tx, columns, rows)}).rowcount
+
+
+_ROWS, _OLD, _NEW = "the_rows", "old_", "new_"
+Names = tuple[str, ...]
+
+
+def _run_each(tx: Transaction, statement: sa.Insert | sa.Update, rows: Sequence[Row]) -> int:
+    return tx.connection.execute(statement, list(rows) if len(rows) > 1 else rows[0]).rowcount
 
 
 @functools.cache
-def _each(table: sa.Table, *, ignore: bool) -> sa.Insert:
+def _insert_each(table: sa.TableClause, *, ignore: bool) -> sa.Insert:
     made = sqlite.insert(table)
-    return made.on_conflict_do_nothing(index_elements=list(table.primary_key.columns)) if ignore else made
+    return made.on_conflict_do_nothing(index_elements=list(_key(table))) if ignore else made
+
+
+def _key(table: sa.TableClause) -> Iterable[sa.ColumnClause[Any]]:
+    return (column for column in table.c if column.primary_key)
 
 
 @functools.cache
-def _unnested(table: sa.Table, names: tuple[str, ...], *, ignore: bool) -> sa.Insert:
-    lists = [sa.bindparam(name, type_=postgresql.ARRAY(table.c[name].type)) for name in names]
-    rows = sa.func.unnest(*lists).table_valued(*names, name="new").render_derived()
+def _update_each(table: sa.Table, which: Names, values: Names, common: Names) -> sa.Update:
+    old = [table.c[name] == sa.bindparam(_OLD + name, type_=table.c[name].type) for name in which]
+    new = {name: sa.bindparam(_NEW + name, type_=table.c[name].type) for name in values}
+    return sa.update(table).where(*old).values(new | bound(table, common))
+
+
+def bound(table: sa.Table, names: Names) -> dict[str, Any]:
+    """Each column set to what is bound under its name."""
+    return {name: sa.bindparam(name, type_=table.c[name].type) for name in names}
+
+
+# On PostgreSQL
+
+
+def _listed(tx: Transaction, columns: Mapping[str, sa.ColumnClause[Any]], rows: Sequence[Row]) -> dict[str, str]:
+    """The rows as the one parameter, each value in it as its column would have bound it."""
+    said = [dict(row) for row in rows]
+    dialect = tx.connection.dialect
+    for name, column in columns.items():
+        form = column.type.dialect_impl(dialect).bind_processor(dialect)
+        if form is not None:
+            for row in said:
+                row[name] = form(row[name])
+    return {_ROWS: json.dumps(said, separators=(",", ":"))}
+
+
+@functools.cache
+def _insert_listed(table: sa.TableClause, names: Names, *, ignore: bool) -> sa.Insert:
+    rows = _unfolded({name: table.c[name] for name in names})
     made = postgresql.insert(table).from_select(names, sa.select(*(rows.c[name] for name in names)))
     made = made.execution_options(preserve_rowcount=True)
-    return made.on_conflict_do_nothing(index_elements=list(table.primary_key.columns)) if ignore else made
+    return made.on_conflict_do_nothing(index_elements=list(_key(table))) if ignore else made
+
+
+@functools.cache
+def _update_listed(table: sa.Table, which: Names, values: Names, common: Names) -> sa.Update:
+    columns = {_OLD + name: table.c[name] for name in which} | {_NEW + name: table.c[name] for name in values}
+    rows = _unfolded(columns)
+    old = [table.c[name] == rows.c[_OLD + name] for name in which]
+    return sa.update(table).where(*old).values({n: rows.c[_NEW + n] for n in values} | bound(table, common))
+
+
+def _unfolded(columns: Mapping[str, sa.ColumnClause[Any]]) -> sa.TableValuedAlias:
+    listed = sa.cast(sa.bindparam(_ROWS, type_=sa.Text()), postgresql.JSON)
+    parts = [sa.column(name, _plain(column)) for name, column in columns.items()]
+    return sa.func.json_to_recordset(listed).table_valued(*parts, name="listed").render_derived(with_types=True)
+
+
+def _plain(column: sa.ColumnClause[Any]) -> sa.types.TypeEngine[Any]:
+    """What is in the JSON: texts, except for numbers and truth values."""
+    if isinstance(column.type, sa.Boolean):
+        return sa.Boolean()
+    return sa.BigInteger() if isinstance(column.type, sa.Integer) else sa.Text()

@@ -14,6 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from reconcile.findings.identity import RuleIdentity, decode
 from reconcile.findings.known import Known, NotSame
 from reconcile.findings.states import State
+from reconcile.store import bulk
 from reconcile.store.database import Transaction
 from reconcile.store.tables import finding_aliases, finding_members, findings, not_same, rule_state
 from rules.values import Value
@@ -200,22 +201,22 @@ def taken(tx: Transaction, ids: Iterable[str]) -> set[str]:
 
 def write(tx: Transaction, *, new: Sequence[Row], changed: Sequence[Row], aliases: Mapping[str, str]) -> None:
     """New findings, findings as they are now (whole rows), and fingerprints they did not have before."""
-    if new:
-        tx.connection.execute(sa.insert(findings), list(new))
-    if changed:
-        tx.connection.execute(_UPDATE, [{f"new_{name}": value for name, value in row.items()} for row in changed])
-    if aliases:
-        rows = [{"fingerprint": mark, "finding": name, "since": tx.now} for mark, name in sorted(aliases.items())]
-        tx.connection.execute(sa.insert(finding_aliases), rows)
+    bulk.insert(tx, findings, new)
+    rest = [name for name in findings.c.keys() if name != "id"]  # noqa: SIM118 - a collection of columns, not a dict
+    bulk.update(tx, findings, [_some(row, ("id",)) for row in changed], [_some(row, rest) for row in changed])
+    rows = [{"fingerprint": mark, "finding": name, "since": tx.now} for mark, name in sorted(aliases.items())]
+    bulk.insert(tx, finding_aliases, rows)
 
 
 def write_members(tx: Transaction, *, new: Sequence[Row], changed: Sequence[Row]) -> None:
     """Members by finding and record; a changed one keeps when it was first seen and settled."""
-    if new:
-        tx.connection.execute(sa.insert(finding_members), list(new))
-    if changed:
-        names = ("finding", "record", "position", "role", "values")
-        tx.connection.execute(_UPDATE_MEMBER, [{f"new_{name}": row[name] for name in names} for row in changed])
+    bulk.insert(tx, finding_members, new)
+    which = [_some(row, ("finding", "record")) for row in changed]
+    bulk.update(tx, finding_members, which, [_some(row, ("position", "role", "values")) for row in changed])
+
+
+def _some(row: Row, names: Iterable[str]) -> Row:
+    return {name: row[name] for name in names}
 
 
 def touch(tx: Transaction, ids: Iterable[str], run: str) -> None:
@@ -255,17 +256,4 @@ _TOUCH = (
     sa.update(findings)
     .where(findings.c.id.in_(_ids))
     .values(last_run=sa.bindparam("run"), last_seen=sa.bindparam("now"))
-)
-_UPDATE = (
-    sa.update(findings)
-    .where(findings.c.id == sa.bindparam("new_id"))
-    .values({c.name: sa.bindparam(f"new_{c.name}") for c in findings.c if c.name != "id"})
-)
-_UPDATE_MEMBER = (
-    sa.update(finding_members)
-    .where(
-        finding_members.c.finding == sa.bindparam("new_finding"),
-        finding_members.c.record == sa.bindparam("new_record"),
-    )
-    .values({name: sa.bindparam(f"new_{name}") for name in ("position", "role", "values")})
 )
