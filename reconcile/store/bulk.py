@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -66,8 +66,7 @@ def insert(tx: Transaction, table: sa.TableClause, rows: Sequence[Row], *, ignor
     names = tuple(rows[0])
     if not tx.store.is_shared:
         return _run_each(tx, _insert_each(table, ignore=ignore), rows)
-    listed = _listed(tx, {name: table.c[name] for name in names}, rows)
-    return tx.connection.execute(_insert_listed(table, names, ignore=ignore), listed).rowcount
+    return _run_listed(tx, _insert_listed(table, names, ignore=ignore), {name: table.c[name] for name in names}, rows)
 
 
 def update(
@@ -92,15 +91,22 @@ def update(
     if not tx.store.is_shared:
         return _run_each(tx, _update_each(table, *names), [{**common, **row} for row in rows])
     columns = {_OLD + name: table.c[name] for name in names[0]} | {_NEW + name: table.c[name] for name in names[1]}
-    return tx.connection.execute(_update_listed(table, *names), {**common, **_listed(tx, columns, rows)}).rowcount
+    return _run_listed(tx, _update_listed(table, *names), columns, rows, common)
 
 
+_AT_ONCE = 2_000
+"""Rows: a driver makes copies of all that it is given."""
 _ROWS, _OLD, _NEW = "the_rows", "old_", "new_"
 Names = tuple[str, ...]
 
 
+def _chunks(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    return (rows[at : at + _AT_ONCE] for at in range(0, len(rows), _AT_ONCE))
+
+
 def _run_each(tx: Transaction, statement: sa.Insert | sa.Update, rows: Sequence[Row]) -> int:
-    return tx.connection.execute(statement, list(rows) if len(rows) > 1 else rows[0]).rowcount
+    run = tx.connection.execute
+    return sum(run(statement, list(some) if len(some) > 1 else some[0]).rowcount for some in _chunks(rows))
 
 
 @functools.cache
@@ -126,6 +132,17 @@ def bound(table: sa.Table, names: Names) -> dict[str, Any]:
 
 
 # On PostgreSQL
+
+
+def _run_listed(
+    tx: Transaction,
+    statement: sa.Insert | sa.Update,
+    columns: Mapping[str, sa.ColumnClause[Any]],
+    rows: Sequence[Row],
+    common: Row | None = None,
+) -> int:
+    run = tx.connection.execute
+    return sum(run(statement, {**(common or {}), **_listed(tx, columns, some)}).rowcount for some in _chunks(rows))
 
 
 def _listed(tx: Transaction, columns: Mapping[str, sa.ColumnClause[Any]], rows: Sequence[Row]) -> dict[str, str]:
