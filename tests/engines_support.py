@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 
 from rules.functions import render
 from rules.values import Type
@@ -31,7 +32,7 @@ SQL: dict[Type, sa.types.TypeEngine[Any]] = {
     Type.FLOAT: sa.Double(),
     Type.BOOLEAN: sa.Boolean(),
     Type.DATE: sa.Date(),
-    Type.INSTANT: sa.DateTime(timezone=True).with_variant(sa.dialects.mysql.DATETIME(fsp=6), "mysql"),
+    Type.INSTANT: sa.DateTime(timezone=True).with_variant(mysql.DATETIME(fsp=6), "mysql"),
 }
 
 

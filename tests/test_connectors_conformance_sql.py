@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from conftest import MARIADB, POSTGRES, _scratch_database
 from sql_support import emptied, insert
+from sqlalchemy.dialects import mysql
 
 from connectors import conformance
 from connectors.base import Scan
@@ -43,7 +44,7 @@ class SqlKit:
     def store(self, table: pa.Table) -> Stored:
         engine = sa.create_engine(self._url, poolclass=sa.pool.NullPool)
         dialect = engine.dialect.name
-        stamp = sa.dialects.mysql.TIMESTAMP(fsp=6) if dialect == "mysql" else sa.DateTime(timezone=True)
+        stamp = mysql.TIMESTAMP(fsp=6) if dialect == "mysql" else sa.DateTime(timezone=True)
         columns = [sa.Column(n, KINDS[n]() if n in KINDS else stamp, nullable=True) for n in table.column_names]
         if dialect == "sqlite":  # decimals are doubles there: exact ones are kept as text and declared
             columns = [sa.Column(c.name, sa.Text() if c.name == "amount" else c.type) for c in columns]
