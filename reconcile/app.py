@@ -24,7 +24,6 @@ from reconcile.config.settings import JobConfig, Project
 from reconcile.plugins import Kinds
 from reconcile.sealing import Seals
 from reconcile.slots import SlotRefused, parse_slot
-from reconcile.store import Store
 from rules.kinds.duplicates import DuplicatesRule
 
 if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes its time has begun
@@ -35,6 +34,7 @@ if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes it
     from reconcile.clean.desk import Desk
     from reconcile.detect import Budget, Subject
     from reconcile.run_report import RunReport
+    from reconcile.store import Store
 
 
 T = TypeVar("T")
@@ -175,6 +175,8 @@ class Application:
     def store(self) -> Store:
         """The state database, created when it is not there. Raises a StoreError."""
         if self._store is None:
+            from reconcile.store import Store  # noqa: PLC0415 - see above
+
             seals = Seals(self.project.encryption_keys)
             self._store = Store.open(self.project.state.get_secret_value(), self.project.directory, seals=seals)
         return self._store

@@ -15,6 +15,7 @@ from typing import TypeVar
 import duckdb
 import pyarrow as pa
 
+import rules.kinds.duplicates.detection  # noqa: F401 - else it is loaded when a source that began early has ended
 from connectors.base import DuckReadable, DuckScan, Problem, Queryable, Scan, Source
 from connectors.duck import problems_of
 from connectors.errors import ConnectorError

@@ -12,9 +12,10 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Value = str | int | Decimal | float | bool | dt.date | dt.datetime | bytes | None
 RecordId = tuple[Value, ...]
@@ -77,7 +78,8 @@ class Schema:
 
 def type_of(arrow: pa.DataType) -> Type | None:
     """The rule type of an Arrow type; None for one that rules cannot compare (lists, structs)."""
-    t = pa.types
+    from pyarrow import types as t  # noqa: PLC0415 - a configuration is read without, and who asks has it loaded
+
     checks = (
         (t.is_boolean, Type.BOOLEAN),
         (t.is_integer, Type.INTEGER),

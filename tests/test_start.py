@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import xlsxwriter
 from cli_support import FILES, ORDERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,6 +24,28 @@ UNUSED = (
     "sqlalchemy.orm",
     "sqlalchemy.dialects.mysql",
 )
+ENGINES = (
+    "duckdb",
+    "numpy",
+    "pyarrow",
+    "sqlalchemy",
+    "reconcile.detect",
+    "reconcile.store",
+    "rules.engines.embedded",
+    "rules.kinds.duplicates.detection",
+)
+WORKBOOK = """\
+version: 1
+sources: {crm: {type: workbook, path: crm.xlsx}}
+datasets: {people: {source: crm, id: id, where: name is not null, columns: {city: {is: lower(name)}}}}
+rules:
+  twice:
+    kind: duplicates
+    dataset: people
+    key: [{email: [trim, lower, {map: {none: null}}]}, {name: [{prefix: 3}]}]
+    where: email like '%@%'
+    having: records > 2
+"""
 
 
 def answer(code: str, folder: Path) -> str:
@@ -53,14 +76,36 @@ def test_a_first_run_over_a_file_loads_nothing_it_does_not_use(tmp_path: Path) -
 
 
 def test_a_configuration_is_read_without_the_engines(tmp_path: Path) -> None:
+    """Expressions and normalisers are read and checked as ever; what binds and compiles them is not needed for it."""
     read = "from reconcile.cli.opening import load\nload('reconcile.yaml')"
-    engines = ("duckdb", "rules.engines.embedded", "rules.kinds.duplicates.detection", "reconcile.detect")
-    (tmp_path / "reconcile.yaml").write_text(
-        "version: 1\nsources: {crm: {type: workbook, path: crm.xlsx}}\n"
-        "datasets: {people: {source: crm, id: id}}\nrules: {twice: {kind: duplicates, dataset: people, key: [email]}}\n"
+    (tmp_path / "reconcile.yaml").write_text(WORKBOOK, encoding="utf-8")
+
+    assert loaded(read, ENGINES, tmp_path) == "[]"
+
+
+def test_a_workbook_is_being_read_before_what_compares_it_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "reconcile.yaml").write_text(WORKBOOK, encoding="utf-8")
+    with xlsxwriter.Workbook(tmp_path / "crm.xlsx") as book:
+        book.add_worksheet().write_row(0, 0, ["id", "email", "name"])
+    run = (
+        "import os, subprocess\nfrom reconcile.cli import main\n"
+        "def begin(command, **_):\n"
+        f"    print(command[-1], [name for name in {ENGINES!r} if name in sys.modules], flush=True)\n"
+        "    os._exit(0)\n"
+        "subprocess.Popen = begin\nsys.argv = ['reconcile', 'run', '--dry-run']\nmain()"
     )
 
-    assert loaded(read, engines, tmp_path) == "[]"
+    assert answer(run, tmp_path) == "connectors.workbook_child []"
+
+
+def test_pyarrow_finds_no_pandas_whoever_loads_it_first_and_others_find_it_as_ever(tmp_path: Path) -> None:
+    code = (
+        "from reconcile.pandas_unseen import leave_pandas_alone\nleave_pandas_alone()\nleave_pandas_alone()\n"
+        "import pyarrow as pa\npa.array([object][:0])\nunseen = 'pandas' not in sys.modules\n"
+        "import pandas\nprint(unseen, pa.array(pandas.Series([1])).to_pylist())"
+    )
+
+    assert answer(code, tmp_path) == "True [1]"
 
 
 def test_a_process_that_leaves_at_once_still_does_what_was_left_for_its_end(tmp_path: Path) -> None:

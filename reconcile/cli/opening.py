@@ -9,16 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+MANY = 20_000
+"""New objects before garbage is looked for, instead of 700: what a command loads as it works is no garbage either."""
+
 if TYPE_CHECKING:
     from reconcile.app import Application
 
 
 def load(path: str | Path) -> Application:
     """The project of a configuration file; see reconcile.app.load."""
-    with nothing_to_collect():
-        from reconcile.pandas_unseen import leave_pandas_alone
+    from reconcile.pandas_unseen import leave_pandas_alone
 
-        leave_pandas_alone()
+    leave_pandas_alone()
+    gc.set_threshold(MANY)
+    with nothing_to_collect():
         from reconcile.app import load as open_project
 
         return open_project(path)

@@ -6,19 +6,20 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING, Any
 
 from rules.errors import RuleError
-from rules.expressions.binding import Binder
-from rules.expressions.grouping import GroupBinder
 from rules.expressions.parser import tree
 from rules.expressions.tokens import ExpressionError
 from rules.expressions.tree import Call, Name, Node, walk
-from rules.expressions.typed import Target, Typed
-from rules.normalise import Exactness
 from rules.values import Schema, Type, Value
+
+if TYPE_CHECKING:  # an expression is read long before it is bound, and seldom bound without being run
+    import sqlalchemy as sa
+
+    from rules.expressions.binding import Binder
+    from rules.expressions.typed import Typed
+    from rules.normalise import Exactness
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,16 @@ class Expression:
 
     def bind(self, schema: Schema, timezone: str = "UTC") -> Bound:
         """Typed against a dataset. Raises ExpressionError for unknown columns and for types that do not fit."""
-        return Bound(self, schema, Binder(self.text, schema, timezone).bind(self.root))
+        return Bound(self, schema, self._binder(schema, timezone).bind(self.root))
 
     def condition(self, schema: Schema, timezone: str = "UTC") -> Bound:
         """As `bind`, but raises ExpressionError as well when it is no condition."""
-        return Bound(self, schema, Binder(self.text, schema, timezone).condition(self.root))
+        return Bound(self, schema, self._binder(schema, timezone).condition(self.root))
+
+    def _binder(self, schema: Schema, timezone: str) -> Binder:
+        from rules.expressions.binding import Binder  # noqa: PLC0415 - brings SQLAlchemy, which reading does not need
+
+        return Binder(self.text, schema, timezone)
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,8 @@ class Bound:
         """
         if self.exactness(dialect) == "never":
             raise RuleError(f"`{self.expression.text}` cannot be said in the SQL of {dialect} with the same meaning.")
+        from rules.expressions.typed import Target  # noqa: PLC0415 - loaded already, by who bound it
+
         return self.typed.sql(Target(columns, slot, dialect))
 
 
@@ -103,6 +111,8 @@ class GroupExpression:
 
     def bind(self, schema: Schema, timezone: str = "UTC") -> BoundGroup:
         """Typed against a dataset; raises ExpressionError when it does not fit or is no condition."""
+        from rules.expressions.grouping import GroupBinder  # noqa: PLC0415 - see Expression
+
         return BoundGroup(self, GroupBinder(self.text, schema, timezone).condition(self.root))
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING, Any
 
 from rules.errors import RuleError
-from rules.functions import present
 from rules.mistakes import suggestion
 from rules.models import Step
 from rules.normalise.normaliser import NORMALISERS, Exactness, Normaliser, weakest
 from rules.values import Type, Value
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
 
 def _normaliser(step: Step) -> Normaliser:
@@ -88,5 +88,7 @@ def chain_sql(
         ascii_so_far = ascii_so_far and one.stays_ascii(step.argument)
         kind = one.types[kind]
     if steps and kind is Type.TEXT:
+        from rules.functions import present  # noqa: PLC0415 - brings SQLAlchemy
+
         element = present(element)
     return element, exactness

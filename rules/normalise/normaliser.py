@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING, Any, Literal
 
 from rules.errors import RuleError
 from rules.values import Type, Value
+
+if TYPE_CHECKING:  # see built_in
+    import sqlalchemy as sa
 
 Exactness = Literal["always", "ascii", "never"]
 _ORDER: tuple[Exactness, ...] = ("always", "ascii", "never")
 
 Python = Callable[[Any, Any, str], Value]
-Sql = Callable[[sa.ColumnElement[Any], Any, str], sa.ColumnElement[Any]]
+Sql = Callable[["sa.ColumnElement[Any]", Any, str], "sa.ColumnElement[Any]"]
 
 
 def weakest(*claims: Exactness) -> Exactness:
@@ -62,6 +63,17 @@ class Normaliser:
         if self.sql is None or not self.pushes(argument, kind, timezone):
             return "never"
         return self.exactness.get("mysql" if dialect == "mariadb" else dialect, "never")
+
+
+def built_in(name: str) -> Sql:
+    """The SQL form of that name in rules.normalise.sql, loaded when a rule is compiled: to read one takes no SQL."""
+
+    def sql(column: sa.ColumnElement[Any], argument: Any, timezone: str) -> sa.ColumnElement[Any]:
+        from rules.normalise.sql import FORMS  # noqa: PLC0415 - brings SQLAlchemy
+
+        return FORMS[name](column, argument, timezone)
+
+    return sql
 
 
 NORMALISERS: dict[str, Normaliser] = {}

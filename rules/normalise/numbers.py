@@ -7,9 +7,7 @@ import math
 from decimal import Decimal
 from typing import Any
 
-import sqlalchemy as sa
-
-from rules.normalise.normaliser import Normaliser, no_argument
+from rules.normalise.normaliser import Normaliser, built_in, no_argument
 from rules.values import Type
 
 _EXACT = decimal.Context(prec=1_000, rounding=decimal.ROUND_HALF_UP, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
@@ -45,12 +43,6 @@ def _round_pushes(_argument: Any, kind: Type, _timezone: str) -> bool:
     return kind is Type.DECIMAL
 
 
-def _abs_sql(x: sa.ColumnElement[Any], _argument: Any, _timezone: str) -> sa.ColumnElement[Any]:
-    # The smallest integer has no positive twin in its own type.
-    wide = sa.cast(x, sa.Numeric(38, 0)) if isinstance(x.type, sa.Integer) else x
-    return sa.func.abs(wide, type_=wide.type)
-
-
 def _abs_pushes(_argument: Any, kind: Type, _timezone: str) -> bool:
     return kind is not Type.FLOAT
 
@@ -61,7 +53,7 @@ NUMBERS = (
         lambda value, argument, _timezone: rounded(value, argument),
         {Type.DECIMAL: Type.DECIMAL, Type.INTEGER: Type.INTEGER, Type.FLOAT: Type.DECIMAL},
         _check_places,
-        lambda x, argument, _timezone: sa.func.round(x, argument, type_=sa.Numeric()),
+        built_in("round"),
         {"duckdb": "always", "postgresql": "always", "mysql": "always"},
         _round_pushes,
     ),
@@ -70,7 +62,7 @@ NUMBERS = (
         lambda value, _argument, _timezone: value.copy_abs() if isinstance(value, Decimal) else abs(value),
         {kind: kind for kind in (Type.DECIMAL, Type.INTEGER, Type.FLOAT)},
         no_argument,
-        _abs_sql,
+        built_in("abs"),
         {"duckdb": "always", "postgresql": "always", "mysql": "always"},
         _abs_pushes,
     ),

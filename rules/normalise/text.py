@@ -8,11 +8,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pyarrow as pa
-import sqlalchemy as sa
-
-from rules.functions import exact, plain, replaced, squeezed, strip, zeros_stripped
-from rules.normalise.normaliser import Exactness, Normaliser, no_argument
+from rules.normalise.normaliser import Exactness, Normaliser, built_in, no_argument
 from rules.values import Type, Value
 
 _TEXT = {Type.TEXT: Type.TEXT}
@@ -84,14 +80,6 @@ def docno(text: str) -> str:
     return strip_zeros(alnum(text.upper()))
 
 
-def _keep_sql(pattern: str) -> Callable[[sa.ColumnElement[Any], Any, str], sa.ColumnElement[Any]]:
-    return lambda x, _argument, _timezone: replaced(plain(x), sa.literal(pattern), sa.literal(""))
-
-
-def _docno_sql(x: sa.ColumnElement[Any], _argument: Any, _timezone: str) -> sa.ColumnElement[Any]:
-    return zeros_stripped(sa.func.upper(replaced(plain(x), sa.literal("[^A-Za-z0-9]+"), sa.literal(""))))
-
-
 def _check_prefix(argument: Any) -> None:
     if not isinstance(argument, int) or isinstance(argument, bool) or not 1 <= argument <= 10_000:
         raise ValueError("takes how many characters to keep, a whole number from 1 to 10000, like `prefix: 3`")
@@ -110,14 +98,6 @@ def _mapped(value: str, argument: Mapping[str, str | None], _timezone: str) -> V
     return argument.get(value, value)
 
 
-def _map_sql(x: sa.ColumnElement[Any], argument: Mapping[str, str | None], _timezone: str) -> sa.ColumnElement[Any]:
-    whens = [
-        (exact(x) == exact(sa.literal(old)), sa.null() if new is None else plain(sa.literal(new)))
-        for old, new in argument.items()
-    ]
-    return sa.case(*whens, else_=plain(x))
-
-
 def _map_stays_ascii(argument: Mapping[str, str | None]) -> bool:
     return all((new or "").isascii() for new in argument.values())
 
@@ -127,6 +107,8 @@ def _check_regex(argument: Any) -> None:
         raise ValueError("takes a pattern and what replaces it, both in quotes, like `regex: ['-.*', '']`")
     if r"\C" in argument[0]:
         raise ValueError(r"cannot use \C, which cuts characters into bytes")
+    import pyarrow as pa  # noqa: PLC0415 - see _regex
+
     try:
         _regex("", (argument[0], argument[1]), "")
     except pa.ArrowInvalid as error:
@@ -135,6 +117,7 @@ def _check_regex(argument: Any) -> None:
 
 def _regex(value: str, argument: tuple[str, str], _timezone: str) -> Value:
     """All matches replaced, by RE2: linear time whatever the pattern, and the engine inside DuckDB too."""
+    import pyarrow as pa  # noqa: PLC0415 - nothing else here needs it
     import pyarrow.compute as pc  # noqa: PLC0415 - makes hundreds of functions, and nothing else here needs one
 
     pattern, replacement = argument
@@ -142,41 +125,40 @@ def _regex(value: str, argument: tuple[str, str], _timezone: str) -> Value:
     return str(replaced_text.as_py())
 
 
-def _regex_sql(x: sa.ColumnElement[Any], argument: tuple[str, str], _timezone: str) -> sa.ColumnElement[Any]:
-    return replaced(plain(x), sa.literal(argument[0]), sa.literal(argument[1]))
-
-
-def _text(
-    name: str,
-    python: Callable[[str], str],
-    sql: Callable[[sa.ColumnElement[Any], Any, str], sa.ColumnElement[Any]],
-    exactness: Mapping[str, Exactness],
-) -> Normaliser:
-    return Normaliser(name, lambda value, _argument, _timezone: python(value), _TEXT, no_argument, sql, exactness)
+def _text(name: str, python: Callable[[str], str], exactness: Mapping[str, Exactness]) -> Normaliser:
+    return Normaliser(
+        name, lambda value, _argument, _timezone: python(value), _TEXT, no_argument, built_in(name), exactness
+    )
 
 
 TEXT = (
-    _text("trim", str.strip, lambda x, _a, _z: strip(plain(x)), _ALL),
-    _text("squeeze", squeeze, lambda x, _a, _z: squeezed(plain(x)), _REGEX_ALWAYS),
-    _text("lower", simple_lower, lambda x, _a, _z: sa.func.lower(plain(x)), _ALL_ASCII),
-    _text("casefold", str.casefold, lambda x, _a, _z: sa.func.lower(plain(x)), _ALL_ASCII),
-    _text("nfkc", functools.partial(unicodedata.normalize, "NFKC"), lambda x, _a, _z: plain(x), _ALL_ASCII),
-    _text("unaccent", unaccent, lambda x, _a, _z: plain(x), _ALL_ASCII),
-    _text("alnum", alnum, _keep_sql("[^A-Za-z0-9]+"), _REGEX_ASCII),
-    _text("digits", digits, _keep_sql("[^0-9]+"), _REGEX_ASCII),
-    _text("letters", letters, _keep_sql("[^A-Za-z]+"), _REGEX_ASCII),
-    _text("strip_zeros", strip_zeros, lambda x, _a, _z: zeros_stripped(plain(x)), _REGEX_ALWAYS),
-    _text("docno", docno, _docno_sql, _REGEX_ASCII),
+    _text("trim", str.strip, _ALL),
+    _text("squeeze", squeeze, _REGEX_ALWAYS),
+    _text("lower", simple_lower, _ALL_ASCII),
+    _text("casefold", str.casefold, _ALL_ASCII),
+    _text("nfkc", functools.partial(unicodedata.normalize, "NFKC"), _ALL_ASCII),
+    _text("unaccent", unaccent, _ALL_ASCII),
+    _text("alnum", alnum, _REGEX_ASCII),
+    _text("digits", digits, _REGEX_ASCII),
+    _text("letters", letters, _REGEX_ASCII),
+    _text("strip_zeros", strip_zeros, _REGEX_ALWAYS),
+    _text("docno", docno, _REGEX_ASCII),
     Normaliser(
         "prefix",
         lambda value, argument, _timezone: value[:argument],
         _TEXT,
         _check_prefix,
-        lambda x, argument, _timezone: sa.func.substr(plain(x), 1, argument),
+        built_in("prefix"),
         _ALL,
     ),
-    Normaliser("map", _mapped, _TEXT, _check_map, _map_sql, _ALL, stays_ascii=_map_stays_ascii),
+    Normaliser("map", _mapped, _TEXT, _check_map, built_in("map"), _ALL, stays_ascii=_map_stays_ascii),
     Normaliser(
-        "regex", _regex, _TEXT, _check_regex, _regex_sql, {"duckdb": "always"}, stays_ascii=lambda a: a[1].isascii()
+        "regex",
+        _regex,
+        _TEXT,
+        _check_regex,
+        built_in("regex"),
+        {"duckdb": "always"},
+        stays_ascii=lambda a: a[1].isascii(),
     ),
 )

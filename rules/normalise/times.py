@@ -7,8 +7,7 @@ import functools
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rules.functions import utc_day, utc_hour, utc_month
-from rules.normalise.normaliser import Normaliser, no_argument
+from rules.normalise.normaliser import Normaliser, built_in, no_argument
 from rules.values import Type
 
 _zone = functools.cache(ZoneInfo)
@@ -64,7 +63,7 @@ TIMES = (
         lambda value, _argument, timezone: day(value, timezone),
         {Type.INSTANT: Type.DATE, Type.DATE: Type.DATE},
         no_argument,
-        lambda x, _argument, _timezone: utc_day(x),
+        built_in("day"),
         {"duckdb": "always", "postgresql": "always", "mysql": "always"},
         _in_utc,
     ),
@@ -73,7 +72,7 @@ TIMES = (
         lambda value, _argument, timezone: hour(value, timezone),
         {Type.INSTANT: Type.INSTANT},
         no_argument,
-        lambda x, _argument, _timezone: utc_hour(x),
+        built_in("hour"),
         {"duckdb": "always", "postgresql": "always"},
         _in_utc,
     ),
@@ -82,7 +81,7 @@ TIMES = (
         lambda value, _argument, timezone: month(value, timezone),
         {Type.INSTANT: Type.INSTANT, Type.DATE: Type.DATE},
         no_argument,
-        lambda x, _argument, _timezone: utc_month(x),
+        built_in("month"),
         {"duckdb": "always", "postgresql": "always"},
         _in_utc,
     ),

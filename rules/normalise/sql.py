@@ -1,0 +1,60 @@
+"""The built-in normalisers in SQL, by name; each says itself on which dialects that is the same as in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from rules.functions import exact, plain, replaced, squeezed, strip, utc_day, utc_hour, utc_month, zeros_stripped
+from rules.normalise.normaliser import Sql
+
+
+def _keep(pattern: str) -> Sql:
+    return lambda x, _argument, _timezone: replaced(plain(x), sa.literal(pattern), sa.literal(""))
+
+
+def _docno(x: sa.ColumnElement[Any], _argument: Any, _timezone: str) -> sa.ColumnElement[Any]:
+    return zeros_stripped(sa.func.upper(replaced(plain(x), sa.literal("[^A-Za-z0-9]+"), sa.literal(""))))
+
+
+def _map(x: sa.ColumnElement[Any], argument: Mapping[str, str | None], _timezone: str) -> sa.ColumnElement[Any]:
+    whens = [
+        (exact(x) == exact(sa.literal(old)), sa.null() if new is None else plain(sa.literal(new)))
+        for old, new in argument.items()
+    ]
+    return sa.case(*whens, else_=plain(x))
+
+
+def _regex(x: sa.ColumnElement[Any], argument: tuple[str, str], _timezone: str) -> sa.ColumnElement[Any]:
+    return replaced(plain(x), sa.literal(argument[0]), sa.literal(argument[1]))
+
+
+def _abs(x: sa.ColumnElement[Any], _argument: Any, _timezone: str) -> sa.ColumnElement[Any]:
+    # The smallest integer has no positive twin in its own type.
+    wide = sa.cast(x, sa.Numeric(38, 0)) if isinstance(x.type, sa.Integer) else x
+    return sa.func.abs(wide, type_=wide.type)
+
+
+FORMS: Mapping[str, Sql] = {
+    "trim": lambda x, _a, _z: strip(plain(x)),
+    "squeeze": lambda x, _a, _z: squeezed(plain(x)),
+    "lower": lambda x, _a, _z: sa.func.lower(plain(x)),
+    "casefold": lambda x, _a, _z: sa.func.lower(plain(x)),
+    "nfkc": lambda x, _a, _z: plain(x),
+    "unaccent": lambda x, _a, _z: plain(x),
+    "alnum": _keep("[^A-Za-z0-9]+"),
+    "digits": _keep("[^0-9]+"),
+    "letters": _keep("[^A-Za-z]+"),
+    "strip_zeros": lambda x, _a, _z: zeros_stripped(plain(x)),
+    "docno": _docno,
+    "prefix": lambda x, argument, _z: sa.func.substr(plain(x), 1, argument),
+    "map": _map,
+    "regex": _regex,
+    "round": lambda x, argument, _z: sa.func.round(x, argument, type_=sa.Numeric()),
+    "abs": _abs,
+    "day": lambda x, _a, _z: utc_day(x),
+    "hour": lambda x, _a, _z: utc_hour(x),
+    "month": lambda x, _a, _z: utc_month(x),
+}
