@@ -12,7 +12,6 @@ import os
 import resource
 import sys
 from collections.abc import Iterable, Iterator
-from importlib.abc import MetaPathFinder
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,11 @@ TURN = 0.0005
 """Seconds a thread computes before another may: a parser that waits for its turn leaves a processor idle."""
 
 
-class _Alone(MetaPathFinder):
+class _Alone:
     """Pyarrow would load pandas and numpy, half a second, only to ask whether a list is one of their arrays."""
 
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:  # noqa: ARG002 - a port
+    @staticmethod
+    def find_spec(fullname: str, _path: object = None, _target: object = None) -> None:
         if fullname in ("pandas", "numpy"):
             raise ModuleNotFoundError(fullname, name=fullname)
 
@@ -40,7 +40,7 @@ class Refused(Exception):
 
 
 def main() -> None:
-    sys.meta_path.insert(0, _Alone())
+    sys.meta_path.insert(0, _Alone)
     sys.setswitchinterval(TURN)
     gc.disable()  # cells make no cycles, and looking for them takes a fifth of the time
     order = json.loads(sys.stdin.read())
