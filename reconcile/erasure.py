@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from notifications.base import MASK
 from reconcile import audit, outbox
-from reconcile.findings.identity import decode, id_of, public, record_of
+from reconcile.findings.identity import decode, erased_name, id_of, public, record_of
 from reconcile.findings.operations import OVER, BundleState
 from reconcile.store import Store, Transaction, tables
 from reconcile.store.columns import json_text
@@ -306,9 +306,8 @@ class _Work:
                 self._change("values", one.values({"values": values}))
 
     def _erased_name(self, record: str) -> str:
-        """The tombstone of a record: an id of as many columns, which says that it was erased and no more."""
-        parts = id_of(record)
-        return record_of((f"erased:{self._tombstone(record)[:16]}", *(None for _ in parts[1:])))
+        """The tombstone of a record: an id of as many columns."""
+        return erased_name(self._tombstone(record), columns=len(id_of(record)))
 
     def _pairs(self) -> None:
         """A judgement holds the key it was about: it goes with the records, or with a key that is personal."""

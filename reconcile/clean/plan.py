@@ -37,7 +37,7 @@ from reconcile.clean.references import Closure, Leaving
 from reconcile.clean.reversing import limits_of_undo, touched_tables
 from reconcile.config.settings import DatasetConfig
 from reconcile.findings.bundle import Bundle, Operation
-from reconcile.findings.identity import binding_of, public
+from reconcile.findings.identity import binding_of, is_erased, public
 from reconcile.findings.shown import Finding
 from reconcile.keys import name_of
 from reconcile.plugins import Kinds
@@ -226,16 +226,28 @@ def _rows(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[Finding, Seq
     """The findings' rows as they are now; None for a finding that is too large to be cleaned at all."""
     most = tools.settings.bundle_rows
     small = [one for one in chunk if len(one.surplus) <= most]
-    ids = [_typed(member.id, tools) for one in small for member in one.members]
-    read = iter(tools.target.rows(tools.dataset.settings, tools.dataset.id, ids) if ids else ())
+    ids = [[_typed(member.id, tools) for member in one.members] for one in small]
+    asked = [one for some in ids for one in some if one is not None]
+    read = iter(tools.target.rows(tools.dataset.settings, tools.dataset.id, asked) if asked else ())
+    named = {one.id: some for one, some in zip(small, ids, strict=True)}
     for one in chunk:
-        yield one, [next(read) for _ in one.members] if len(one.surplus) <= most else None
+        found = named.get(one.id)
+        yield one, None if found is None else [None if record is None else next(read) for record in found]
 
 
-def _typed(record: RecordId, tools: Tools) -> RecordId:
-    """An id as the dataset has it: the name of a record in the store does not tell 5 from 5.00."""
-    kinds = (tools.relation.schema[name].type for name in tools.dataset.id)
-    return tuple(_NUMBERS[kind](part) if kind in _NUMBERS else part for kind, part in zip(kinds, record, strict=True))
+def _typed(record: RecordId, tools: Tools) -> RecordId | None:
+    """An id as the dataset has it: the name of a record in the store does not tell 5 from 5.00.
+
+    None where no record can be called so any more: it was erased, or the dataset's `id` is another one since.
+    """
+    if is_erased(record):
+        return None
+    kinds = [tools.relation.schema[name].type for name in tools.dataset.id]
+    try:
+        both = zip(kinds, record, strict=True)
+        return tuple(_NUMBERS[kind](part) if kind in _NUMBERS else part for kind, part in both)
+    except (ValueError, TypeError, ArithmeticError):
+        return None
 
 
 def _begin(finding: Finding, rows: Sequence[Row | None] | None, tools: Tools) -> _Begun:

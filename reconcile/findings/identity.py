@@ -7,6 +7,7 @@ import datetime as dt
 import enum
 import hashlib
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,6 +25,7 @@ _DOMAIN = "reconcile/finding/1"
 _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 _MISREAD = str.maketrans("OIL", "011")
 SHORTEST_ID = 6
+_ERASED = re.compile("erased:[0-9a-f]{16}")
 
 
 class Existing(enum.Enum):
@@ -224,6 +226,17 @@ def _decimal_text(value: Decimal) -> str:
 def id_of(record: str) -> RecordId:
     """The record id behind its canonical name; a whole number is an int, another one a Decimal."""
     return tuple(None if part is None else _id_part(*part) for part in json.loads(record))
+
+
+def erased_name(mark: str, columns: int) -> str:
+    """The name of a record that was erased: an id of so many columns that says so, and tells it from others."""
+    return record_of((f"erased:{mark[:16]}", *(None,) * (columns - 1)))
+
+
+def is_erased(record_id: RecordId) -> bool:
+    """Whether this is the id of such a name: no record of a source has it."""
+    first, *rest = record_id
+    return isinstance(first, str) and _ERASED.fullmatch(first) is not None and rest == [None] * len(rest)
 
 
 def _id_part(tag: str, text: str) -> Value:
