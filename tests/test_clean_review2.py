@@ -8,8 +8,9 @@ import pytest
 import sqlalchemy as sa
 from clean_support import World
 
-from reconcile import erasure
+from reconcile import erasure, pauses
 from reconcile.clean.actions.base import Stale
+from reconcile.clean.undo import Conflicts
 from reconcile.store import Store, tables
 
 DELETE = {"clean": {"action": "delete"}}
@@ -70,3 +71,89 @@ def test_a_finding_from_before_the_id_was_another_one_is_stale(ids: list[str] | 
 
     with world.desk() as desk, pytest.raises(Stale, match="2 of its 2 records are gone"):
         desk.approve(world.only())
+
+
+# Undo beside others
+
+
+ORDERS = "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customers (id){})"
+LINES = "CREATE TABLE lines (id INTEGER PRIMARY KEY, of INTEGER REFERENCES orders (id) ON DELETE CASCADE)"
+SOMEBODY = "INSERT INTO customers VALUES (2, 'zoe@x', 'Zoe')"
+
+
+@pytest.mark.parametrize(
+    ("references", "links"), [("repoint", ""), ("capture", " ON DELETE CASCADE"), ("capture", " ON DELETE SET NULL")]
+)
+def test_what_referred_to_a_record_never_goes_to_the_stranger_that_has_its_id_since(
+    references: str, links: str, tmp_path: Path
+) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins={"clean": {"action": "delete", "references": references}})
+    world.do(ORDERS.format(links), LINES, "INSERT INTO orders VALUES (10, 2)", "INSERT INTO lines VALUES (100, 10)")
+    world.run()
+    world.approve(world.only())
+    left = world.rows("orders"), world.rows("lines")
+    world.do(SOMEBODY)
+
+    with pytest.raises(Conflicts, match="belonged to a row that does not come back"):
+        world.undo(world.only())
+    world.undo(world.only(), partial=True)
+
+    assert (world.rows("orders"), world.rows("lines")) == left
+    assert (2, "zoe@x", "Zoe") in world.rows()
+
+
+MOVE = {"clean": {"action": "move", "to": "kept"}}
+KEPT = "CREATE TABLE kept (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))"
+
+
+def moved(folder: Path) -> World:
+    world = World.at(folder, *TWO, twins=MOVE)
+    world.do(KEPT)
+    world.run()
+    world.approve(world.only())
+    assert (world.ids(), world.rows("kept")) == ([1, 3], [(2, "a@x", "Ann")])
+    return world
+
+
+def test_a_record_that_cannot_come_back_stays_where_it_was_moved_to(tmp_path: Path) -> None:
+    """Else it would be nowhere at all."""
+    world = moved(tmp_path / "w")
+    world.do(SOMEBODY)
+
+    world.undo(world.only(), partial=True)
+
+    assert world.rows("kept") == [(2, "a@x", "Ann")]
+
+
+NOTES = "CREATE TABLE notes (id INTEGER PRIMARY KEY, of INTEGER REFERENCES kept (id) ON DELETE CASCADE)"
+NOTE = "INSERT INTO notes VALUES (1, 2)"
+
+
+def test_an_undo_deletes_no_row_that_somebody_refers_to_by_now(tmp_path: Path) -> None:
+    """A cascade would take rows that nobody planned."""
+    world = moved(tmp_path / "w")
+    world.do(NOTES, NOTE)
+
+    with pytest.raises(Conflicts, match=r"is referred to by now, by rows of `notes`"):
+        world.undo(world.only())
+    world.undo(world.only(), partial=True)
+
+    assert (world.ids(), world.rows("kept"), world.rows("notes")) == ([1, 2, 3], [(2, "a@x", "Ann")], [(1, 2)])
+
+
+def test_who_comes_to_refer_while_an_undo_waits_stops_it(tmp_path: Path) -> None:
+    world = moved(tmp_path / "w")
+    world.do(NOTES)
+    with world.open() as application, application.store.begin() as tx:
+        pauses.pause(tx, pauses.of_rule("twins"), reason="a look", by="anna")
+    [(_, why)] = world.undo(world.only()).failed
+    assert "is paused" in why
+    world.do(NOTE)
+
+    with world.open() as application:
+        with application.store.begin() as tx:
+            pauses.resume(tx, pauses.of_rule("twins"), by="anna")
+        application.clean_due()
+
+    assert (world.rows("kept"), world.rows("notes")) == ([(2, "a@x", "Ann")], [(1, 2)])
+    assert world.findings() == {world.only(): "cleaned"}

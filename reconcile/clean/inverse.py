@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from connectors.target import Cells, Change, RowName
 from reconcile.clean.images import Image, Images, name_after
-from reconcile.findings.bundle import Bundle, Operation
+from reconcile.findings.bundle import Bundle, Operation, ReferenceGuard
+from rules.mistakes import listed
 
 UNDO = ".undo"
 """What an effect is called that takes another one back."""
@@ -40,20 +41,37 @@ class Inverse:
     conflicts: tuple[Conflict, ...] = ()
 
 
-def inverse(name: str, bundle: Bundle, images: Images, now: Mapping[RowName, Cells]) -> Inverse:
+def inverse(
+    name: str,
+    bundle: Bundle,
+    images: Images,
+    now: Mapping[RowName, Cells],
+    leaning: Mapping[RowName, Sequence[ReferenceGuard]] | None = None,
+) -> Inverse:
     """The bundle that takes back the bundle called `name`, where its rows are `now` (without those that are gone).
 
-    The last change is taken back first: a row that others refer to is there again before they do.
+    The last change is taken back first: a row that others refer to is there again before they do. `leaning`: who refers
+    to rows that were inserted, by the row; nobody may, for it goes again.
     """
     changes: list[Change] = []
     conflicts: list[Conflict] = []
+    lost = _lost(bundle, images, now)
+    guards = leaning or {}
     for image in reversed(images):
-        change = _back(image, now.get(name_after(image.change)), conflicts)
+        row = name_after(image.change)
+        if any(one is not image and _needs(bundle, image, one) for one in lost.values()):
+            if now.get(row) != image.before:
+                conflicts.append(Conflict(row, "belonged to a row that does not come back"))
+            continue
+        change = _back(image, now.get(row), guards.get(row, ()), conflicts)
         if change is not None:
             changes.append(change)
     if not changes:
         return Inverse(None, tuple(conflicts))
-    return Inverse(_bundle(name, bundle, changes), tuple(conflicts))
+    gone = [one.row for one in changes if one.after is None]
+    return Inverse(
+        _bundle(name, bundle, changes, [one for row in gone for one in guards.get(row, ())]), tuple(conflicts)
+    )
 
 
 def rows_of(images: Images) -> list[RowName]:
@@ -61,13 +79,59 @@ def rows_of(images: Images) -> list[RowName]:
     return list(dict.fromkeys(name_after(image.change) for image in images))
 
 
-def _back(image: Image, now: Cells | None, conflicts: list[Conflict]) -> Change | None:
+def inserted(images: Images) -> list[RowName]:
+    """The rows that were not there before."""
+    return [name_after(image.change) for image in images if image.before is None]
+
+
+def _lost(bundle: Bundle, images: Images, now: Mapping[RowName, Cells]) -> dict[RowName, Image]:
+    """Rows that were deleted and cannot come back: another one has their place, or that of a row they refer to."""
+    gone = [image for image in images if image.after is None]
+    there = {one.change.row: now.get(one.change.row) for one in gone}
+    lost = {
+        one.change.row: one for one in gone if (cells := there[one.change.row]) and _touched(one.before or {}, cells)
+    }
+    more = lost
+    while more:
+        rest = [one for one in gone if one.change.row not in lost and there[one.change.row] is None]
+        more = {one.change.row: one for one in rest if any(_needs(bundle, one, other) for other in more.values())}
+        lost |= more
+    return lost
+
+
+def _needs(bundle: Bundle, image: Image, other: Image) -> bool:
+    """Whether a row was, before, what the other one had to be there for: it referred to it, or it is what was made of
+    it elsewhere, the only one that is left."""
+    cells = other.before or {}
+    if image.before is None:
+        after = image.change.after or {}
+        return image.change.role == "moved" and all(after.get(name, cell) == cell for name, cell in cells.items())
+    return any(
+        guard.reference.table == image.change.row.table
+        and guard.reference.to_table == other.change.row.table
+        and image.change.row in guard.rows
+        and _texts(image.before, guard.reference.columns) == _texts(cells, guard.reference.to_columns)
+        for guard in bundle.references
+    )
+
+
+def _texts(cells: Cells, columns: Sequence[str]) -> list[str | None]:
+    """A reference may be declared with another type than what it refers to, and still say the same."""
+    return [None if (cell := cells.get(name)) is None else cell[1] for name in columns]
+
+
+def _back(
+    image: Image, now: Cells | None, leaning: Sequence[ReferenceGuard], conflicts: list[Conflict]
+) -> Change | None:
     row, role = name_after(image.change), image.change.role
     if image.before is None:  # it was inserted
         if now is None:
             return None
         if touched := _touched(image.after or {}, now):
             conflicts.append(Conflict(row, "that was inserted changed since", touched))
+            return None
+        if who := sorted({one.reference.table for one in leaning if one.rows}):
+            conflicts.append(Conflict(row, f"that was inserted is referred to by now, by rows of {listed(who)}"))
             return None
         return Change(row, now, None, role)
     if image.after is None:  # it was deleted
@@ -98,7 +162,7 @@ def _touched(then: Cells, now: Cells) -> tuple[str, ...]:
     return tuple(name for name in names if name not in then or name not in now or then[name] != now[name])
 
 
-def _bundle(name: str, bundle: Bundle, changes: Sequence[Change]) -> Bundle:
+def _bundle(name: str, bundle: Bundle, changes: Sequence[Change], guards: Sequence[ReferenceGuard]) -> Bundle:
     operations = tuple(
         replace(one, effect=f"{one.effect}{UNDO}", fingerprint=_fingerprint(bundle.target, one, changes))
         for one in bundle.operations
@@ -108,7 +172,7 @@ def _bundle(name: str, bundle: Bundle, changes: Sequence[Change]) -> Bundle:
         action="undo",
         operations=operations,
         changes=tuple(changes),
-        references=(),
+        references=tuple(guards),
         ignore_drift=(),
         reversible="no",
         why=("an undo is not taken back; the finding can be reopened and cleaned again",),

@@ -10,12 +10,14 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from connectors.target import Cells, RowName, Target
+from connectors.target import Cells, Reference, RowName, Target
 from reconcile import effects, points, releases
 from reconcile.clean import carrier, images
 from reconcile.clean.carried import Tally
-from reconcile.clean.inverse import Conflict, inverse, rows_of
-from reconcile.findings.bundle import Bundle
+from reconcile.clean.draft import cells_at
+from reconcile.clean.inverse import Conflict, inserted, inverse, rows_of
+from reconcile.config.settings import DatasetConfig
+from reconcile.findings.bundle import Bundle, ReferenceGuard
 from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
 from reconcile.store import bundles as stored
@@ -43,6 +45,16 @@ class TooLate(UndoRefused):
         super().__init__(
             f"{one.finding} was cleaned{when}, and what it was like before is kept for {window.days} days "
             "(`undo_window`); it cannot be taken back any more. Nothing was changed"
+        )
+
+
+class DatasetGone(UndoRefused):
+    """Who refers to the rows that would go again cannot be asked."""
+
+    def __init__(self, one: Stored) -> None:
+        super().__init__(
+            f"Dataset {one.dataset!r} is not in the configuration any more, so nobody can ask what refers to the rows "
+            f"that {one.finding} put elsewhere; write it there again, and take it back then. Nothing was changed"
         )
 
 
@@ -102,19 +114,23 @@ class _Planning:
     """`now` is how rows will be once what was planned so far is taken back, where that is not how they are."""
 
     target: Target
+    datasets: Mapping[str, DatasetConfig]
     now: dict[RowName, Cells | None] = field(default_factory=dict)
     layers: list[list[Bundle]] = field(default_factory=list)
     conflicts: list[tuple[str, Conflict]] = field(default_factory=list)
     unchanged: int = 0
     _layer_of: dict[RowName | str, int] = field(default_factory=dict)
     """The last layer in which a row is touched, or a finding has a plan."""
+    _references: dict[str, Sequence[Reference]] = field(default_factory=dict)
 
     def add(self, some: Sequence[Stored]) -> None:
         """Plan to take these back, in this order."""
         opened = [(one, one.bundle, _images(one)) for one in some]
         rows = self._read(name for _, _, seen in opened for name in rows_of(seen))
         for one, bundle, seen in opened:
-            made = inverse(one.id, bundle, seen, rows | {k: v for k, v in self.now.items() if v is not None})
+            now = rows | {k: v for k, v in self.now.items() if v is not None}
+            leaning = {row: self._leaning(one, row, now[row]) for row in inserted(seen) if row in now}
+            made = inverse(one.id, bundle, seen, now, leaning)
             self.conflicts += [(one.finding, conflict) for conflict in made.conflicts]
             if made.bundle is None:
                 self.unchanged += not made.conflicts
@@ -125,6 +141,25 @@ class _Planning:
         wanted = [name for name in dict.fromkeys(names) if name not in self.now]
         with self.target.work(SECONDS) as work:
             return {name: dict(row.cells) for name, row in work.lock(wanted).items()}
+
+    def _leaning(self, one: Stored, row: RowName, cells: Cells) -> list[ReferenceGuard]:
+        """Who refers to a row that goes again: nothing goes with it that nobody planned."""
+        guards = []
+        for reference in self._referring_to(one, row.table):
+            key = cells_at(cells, reference.to_columns)
+            if key is not None:
+                rows = tuple(found.name for found in self.target.referring(reference, [key]))
+                guards.append(ReferenceGuard(reference, (key,), rows))
+        return guards
+
+    def _referring_to(self, one: Stored, table: str) -> Sequence[Reference]:
+        if table not in self._references:
+            dataset = self.datasets.get(one.dataset)
+            if dataset is None:
+                raise DatasetGone(one)
+            found = self.target.catalogue(dataset.settings.model_copy(update={"table": table}))
+            self._references[table] = [link for link in found.references if link.to_table == found.table]
+        return self._references[table]
 
     def _stand(self, bundle: Bundle) -> None:
         touched: set[RowName | str] = {name for one in bundle.changes for name in (one.row, images.name_after(one))}
@@ -152,7 +187,9 @@ def take_back(
     findings: dict[str, str] = {}
     for some in carrier.in_chunks(names, CHUNK):
         for one in _opened(tools, some):
-            planning = plannings.setdefault(one.source, _Planning(tools.target(one.source)))
+            planning = plannings.setdefault(
+                one.source, _Planning(tools.target(one.source), tools.terms.project.datasets)
+            )
             findings[one.id] = one.finding
             planning.add([one])
     conflicts = [one for planning in plannings.values() for one in planning.conflicts]
