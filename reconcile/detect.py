@@ -23,6 +23,7 @@ from reconcile.config.settings import DatasetConfig
 from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Stop, Streamed
 from rules.kinds import duplicates
 from rules.kinds.duplicates import DuplicatesRule
+from rules.mistakes import suggestion
 from rules.values import schema_from_arrow
 
 A = TypeVar("A")
@@ -111,9 +112,18 @@ def choose(rule: DuplicatesRule, subject: Subject) -> Choice:
 
 def check(rule: DuplicatesRule, subject: Subject) -> None:
     """Raises RuleDoesNotFit with every column, type and expression of the rule that the dataset cannot serve."""
-    mistakes = [str(mistake) for mistake in duplicates.check(rule, subject.relation)]
+    mistakes = [*map(str, duplicates.check(rule, subject.relation)), *_hides_nothing(subject)]
     if mistakes:
         raise RuleDoesNotFit(rule.name, subject.dataset.name, mistakes)
+
+
+def _hides_nothing(subject: Subject) -> Iterator[str]:
+    """A misspelt column of `pii` would stand in clear in the first message; nothing else looks for it."""
+    known = (*subject.relation.schema.names, *subject.relation.derived)
+    for column in subject.dataset.pii:
+        if column not in known:
+            near = suggestion(column, known)
+            yield f"`pii` names `{column}`, but dataset `{subject.dataset.name}` has no such column; {near}"
 
 
 def detect(
