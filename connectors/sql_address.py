@@ -24,6 +24,10 @@ _DRIVERS = {
     "mariadb": ("mysql+pymysql", "pymysql", "MariaDB's and MySQL's driver PyMySQL", "reconcile-runner[mysql]"),
     "sqlite": ("sqlite+pysqlite", "sqlite3", "Python's sqlite3", "reconcile-runner"),
 }
+_NO_URL = (
+    "this is not a database URL; write dialect://user:password@host:port/database, with special characters of the "
+    "password %-encoded, or sqlite:///file.db"
+)
 KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 
 
@@ -34,11 +38,10 @@ def parsed(secret: SecretStr) -> URL:
     """
     try:
         url = sa.make_url(secret.get_secret_value())
-    except sa.exc.ArgumentError:
-        raise ValueError(
-            "this is not a database URL; write dialect://user:password@host:port/database, with special characters "
-            "of the password %-encoded, or sqlite:///file.db"
-        ) from None
+    except (sa.exc.ArgumentError, ValueError):  # the latter for a port that is no number
+        raise ValueError(_NO_URL) from None
+    if "@" in (url.host or ""):  # what stands before it is the end of a password, which is told to nobody
+        raise ValueError(_NO_URL)
     family = url.drivername.partition("+")[0]
     if family not in _DRIVERS:
         _must_have_dialect(url)

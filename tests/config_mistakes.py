@@ -155,6 +155,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     + "rules: {twice: {kind: duplicates, dataset: customers, key: [a]}}\n",
     "links of a file": "sources: {shop: {type: files}}\ndatasets:\n  charges: {source: shop, path: a.csv, id: id, "
     "references: [{table: notes, columns: charge}]}\n" + RULE,
+    "a decimal mark that is none": (READ + RULE).replace("id: id}", "id: id, decimal: ';'}"),
     "one window and one link without a list": DATABASE.replace(
         "id: id}", "id: id, references: {table: notes, columns: a}}"
     )

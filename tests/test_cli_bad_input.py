@@ -246,6 +246,28 @@ def test_a_database_that_is_not_read_here_is_a_mistake_in_the_configuration(base
     assert SECRET_CELL not in answer.err
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ada:pass@{}@host/shop",
+        "mysql://ada:{}@host:port/shop",
+        "mariadb://ada:1@{}@127.0.0.1:3306/shop",
+        "mongodb://ada:@{}@host/shop",
+    ],
+)
+def test_an_address_whose_parts_run_into_another_is_refused_without_a_piece_of_the_password(
+    address: str, base: Project
+) -> None:
+    base.write(database(address.format(SECRET_CELL)))
+
+    answer = base("check")
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "this is not a database URL; write dialect://" in answer.err
+    assert "special characters of the password %-encoded" in answer.err
+    assert SECRET_CELL not in answer.err
+
+
 # Files
 
 
@@ -388,6 +410,17 @@ def test_a_rule_that_does_not_fit_its_columns_is_told_at_check(shop: Project) ->
 
     shop.write(FILES.replace("key: [order_id]", "key: [order], keep: [{first: nope}]"))
     assert "did you mean `order_id`? `keep` names" in shop("check", "-q").out, "every mistake at once, a sentence each"
+
+
+def test_a_misspelt_column_of_personal_data_is_told_before_it_stands_in_a_message(base: Project) -> None:
+    base.write(database("sqlite:///shop.db", "table: orders, pii: [nmae]"))
+
+    for answer in (base("check", "-q"), base("run", "-q")):
+        assert answer.code == (2 if "wrong" in answer.out else 3)
+        assert "`pii` names `nmae`, but dataset `orders` has no such column; did you mean `name`?" in answer.out
+
+    base.write(database("sqlite:///shop.db", "table: orders, columns: {whole: {is: order_id}}, pii: [whole, name]"))
+    assert base("check", "-q").code == 0, "a derived column is one of the dataset's"
 
 
 # The state
