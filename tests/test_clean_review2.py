@@ -8,9 +8,11 @@ import pytest
 import sqlalchemy as sa
 from clean_support import World
 
-from reconcile import erasure, pauses
+from connectors.target import Outcome, TargetError
+from reconcile import erasure, pauses, points
 from reconcile.clean.actions.base import Stale
 from reconcile.clean.undo import Conflicts
+from reconcile.findings.operations import BundleState
 from reconcile.store import Store, tables
 
 DELETE = {"clean": {"action": "delete"}}
@@ -157,3 +159,39 @@ def test_who_comes_to_refer_while_an_undo_waits_stops_it(tmp_path: Path) -> None
 
     assert (world.rows("kept"), world.rows("notes")) == ([(2, "a@x", "Ann")], [(1, 2)])
     assert world.findings() == {world.only(): "cleaned"}
+
+
+# Another database under the same name
+
+
+def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would say that it has no receipt, and what was done elsewhere would count as not done."""
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.run()
+    world.approve(world.only(), later=True)
+
+    def lose(reached: str) -> None:
+        if reached == "target.committed":
+            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+        if reached == "resolve.begun":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(points, "armed", lose)
+    with pytest.raises(KeyboardInterrupt):
+        world.run()
+    monkeypatch.setattr(points, "armed", None)
+    world.bury()
+    assert world.ids() == [1, 3]
+    staging = World.at(tmp_path / "staging", *TWO)
+    world.config["sources"] = {"shop": {"type": "sql", "url": f"sqlite:///{staging.folder}/shop.db"}}
+
+    with world.open() as application:
+        application.clean_due()
+
+    [plan] = world.plans()
+    assert (plan.state, staging.ids()) == (BundleState.QUARANTINED, [1, 2, 3])
+    assert "is another database now" in str(plan.reason)
+    assert world.findings() == {world.only(): "quarantined"}
+    with world.desk() as desk:
+        assert desk.judge(world.only(), "done").ok
+    assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)

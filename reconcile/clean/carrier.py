@@ -19,7 +19,7 @@ from connectors.target import Target, TargetError, TargetRefused
 from reconcile import approvals, breaker, budgets, clock, effects, lease, ownership, pauses, points, progress
 from reconcile.clean import zombies
 from reconcile.clean.carried import ACTOR, ASK_AGAIN, Carried, Tally, moves
-from reconcile.clean.execute import Job, Limits, Result, perform
+from reconcile.clean.execute import How, Job, Limits, Result, perform
 from reconcile.clean.plan import soft_links
 from reconcile.clean.resolve import ask
 from reconcile.clean.terms import Terms
@@ -223,11 +223,18 @@ class _Carrier:
                 return
             points.reach("resolve.begun")
             doubtful = list(self._in_hand.values())
-            answers = [ask(target, self._job(one), self._seconds(), one.transaction) for one in doubtful]
+            answers = [self._asked(target, one) for one in doubtful]
             with self.tools.store.begin() as tx:
                 self._record(tx, answers)
             points.reach("resolve.committed")
             self.tools.alive()
+
+    def _asked(self, target: Target, one: Claimed) -> Result:
+        """Only the database that it was sent to can tell: any other has no receipt of it, whatever was done."""
+        if one.target != self._carried.identity:
+            why = f"source {self.source!r} is another database now than the one it was sent to, which cannot be asked"
+            return Result(self._job(one), How.UNKNOWN, why)
+        return ask(target, self._job(one), self._seconds(), one.transaction)
 
     # Batches
 
