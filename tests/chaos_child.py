@@ -58,15 +58,19 @@ def with_few_pages(file: str, pages: int, *arguments: str) -> int:
 def by_another_clock(ahead_seconds: float, *arguments: str) -> int:
     """The command where the store's clock is that far ahead."""
     ahead = dt.timedelta(seconds=ahead_seconds)
+    _open_with(clock=lambda: dt.datetime.now(dt.UTC) + ahead)
+    return command_line(*arguments)
+
+
+def _open_with(**defaults: Any) -> None:
+    """Stores of this process are opened like that from now on."""
     opened = Store.open.__func__  # type: ignore[attr-defined]
 
-    def open_ahead(cls: type[Store], *places: Any, **how: Any) -> Store:
-        how.setdefault("clock", lambda: dt.datetime.now(dt.UTC) + ahead)
-        store: Store = opened(cls, *places, **how)
+    def open_so(cls: type[Store], *places: Any, **how: Any) -> Store:
+        store: Store = opened(cls, *places, **(defaults | how))
         return store
 
-    Store.open = classmethod(open_ahead)  # type: ignore[assignment, method-assign]
-    return command_line(*arguments)
+    Store.open = classmethod(open_so)  # type: ignore[assignment, method-assign]
 
 
 def at_once(start: float, *arguments: str) -> int:
@@ -84,13 +88,17 @@ def processor(*arguments: str) -> list[float]:
 
 
 def carry(start: float, most: int) -> dict[str, int]:
-    """Carry out what is approved, `most` plans a batch, begun at that moment; how many findings ended how."""
+    """Carry out what is approved, `most` plans a batch, begun at that moment; how many findings ended how.
+
+    It waits long for its turn: SQLite's queue is not fair, and the fate of the last of many is not the subject.
+    """
     from reconcile import config  # noqa: PLC0415 - only this child
     from reconcile.app import Application  # noqa: PLC0415
     from reconcile.clean import carrier  # noqa: PLC0415
     from reconcile.clean.terms import Terms  # noqa: PLC0415
 
     carrier.BATCH = most
+    _open_with(patience=dt.timedelta(minutes=2))
     with Application(config.load(Path("reconcile.yaml"))) as application:
         tools = carrier.Tools(application.store, Terms(application.project), application.target)
         while (left := start - time.monotonic()) > 0:
