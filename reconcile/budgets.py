@@ -111,13 +111,14 @@ def reserve_many(
     for counter in counters:
         if counter.stopped:
             raise CleaningStopped(counter.scope, counter.stopped)
-    fresh = _not_counted(tx, uses)
+    fresh, before = _not_counted(tx, uses, run)
     if not fresh:
         return
     total = _sum((use.records, use.money) for use in fresh)
     both = caps or Both()
     for counter, limits in zip(counters, (both.rule, both.target), strict=True):
         counter.refresh(tx)
+        counter.in_run = _less(counter.in_run, before)
         if limits is not None:
             counter.refuse(total, limits)
     for counter in counters:
@@ -277,10 +278,12 @@ def _make(tx: Transaction, scopes: Iterable[str]) -> None:
     tx.connection.execute(insert_for(tx, budgets).on_conflict_do_nothing(index_elements=["scope"]), rows)
 
 
-def _not_counted(tx: Transaction, uses: Sequence[Use]) -> list[Use]:
-    bound = {"the_bundles": [use.bundle for use in uses], "since": tx.now - DAY}
-    counted = set(tx.connection.execute(_COUNTED, bound).scalars())
-    return [use for use in uses if use.bundle not in counted]
+def _not_counted(tx: Transaction, uses: Sequence[Use], run: str | None) -> tuple[list[Use], tuple[int, Money]]:
+    """Those that are to be counted, and what they took in this run when they were counted longer ago."""
+    rows = tx.connection.execute(_COUNTED, {"the_bundles": [use.bundle for use in uses]}).all()
+    counted = {row.bundle for row in rows if row.at > tx.now - DAY}
+    before = (row for row in rows if row.bundle not in counted and run is not None and row.run == run)
+    return [use for use in uses if use.bundle not in counted], _sum((r.records, _amounts(r.money)) for r in before)
 
 
 def _total(tx: Transaction, *which: sa.ColumnElement[bool]) -> tuple[int, Money]:
@@ -331,9 +334,8 @@ _KEEP = (
         }
     )
 )
-_COUNTED = sa.select(budget_uses.c.bundle).where(
-    one_of(budget_uses.c.bundle, "the_bundles"),
-    budget_uses.c.at > sa.bindparam("since", type_=budget_uses.c.at.type),
+_COUNTED = sa.select(*(budget_uses.c[name] for name in ("bundle", "at", "run", "records", "money"))).where(
+    one_of(budget_uses.c.bundle, "the_bundles")
 )
 _FORGET = (
     sa.delete(budget_uses).where(one_of(budget_uses.c.bundle, "the_bundles")).returning(*(c for c in budget_uses.c))
