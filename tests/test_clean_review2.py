@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from clean_support import World
 from connectors.target import Outcome, TargetError
 from reconcile import erasure, pauses, points
 from reconcile.clean.actions.base import Stale
-from reconcile.clean.undo import Conflicts
+from reconcile.clean.desk import BeyondLimits
+from reconcile.clean.undo import AnotherDatabase, Conflicts
 from reconcile.findings.operations import BundleState
 from reconcile.store import Store, tables
 
@@ -195,3 +197,39 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypa
     with world.desk() as desk:
         assert desk.judge(world.only(), "done").ok
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
+
+
+def test_nothing_is_said_to_be_taken_back_because_another_database_never_lost_it(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.run()
+    world.approve(world.only())
+    staging = World.at(tmp_path / "staging", *TWO)
+    world.config["sources"] = {"shop": {"type": "sql", "url": f"sqlite:///{staging.folder}/shop.db"}}
+
+    with pytest.raises(AnotherDatabase, match="nothing was changed"):
+        world.undo(world.only())
+    world.config.clear()
+    world.undo(world.only())
+
+    assert world.rows() == list(TWO)
+
+
+# Limits after a day
+
+
+def test_a_plan_that_waited_for_more_than_a_day_is_counted_once_in_its_run(tmp_path: Path) -> None:
+    rows = [(n, f"{n // 2}@x", "Anna") for n in range(2, 14)]
+    rule = DELETE | {"limits": {"records": 6, "share": "100%", "group": 5}, "approval_expires": "30d"}
+    world = World.at(tmp_path / "w", *rows, twins=rule)
+    world.clock = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    world.run()
+    world.clock += dt.timedelta(hours=30)
+
+    said = [world.approve(name) for name in world.findings()]
+
+    assert [one.ok for one in said] == [True] * 6
+    world.add((20, "new@x", "Anna"), (21, "new@x", "Ann"))
+    world.run()
+    [last] = [name for name, state in world.findings().items() if state == "awaiting_approval"]
+    with pytest.raises(BeyondLimits, match="7 rows of rule `twins` would be changed in 24 hours"):
+        world.approve(last)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from connectors.target import Cells, Reference, RowName, Target
 from reconcile import effects, points, releases
@@ -45,6 +46,16 @@ class TooLate(UndoRefused):
         super().__init__(
             f"{one.finding} was cleaned{when}, and what it was like before is kept for {window.days} days "
             "(`undo_window`); it cannot be taken back any more. Nothing was changed"
+        )
+
+
+class AnotherDatabase(UndoRefused):
+    """The source is not the database that was cleaned."""
+
+    def __init__(self, one: Stored) -> None:
+        super().__init__(
+            f"Source {one.source!r} is another database now than the one in which {one.finding} was cleaned; nothing "
+            "was changed. Give it the address of that one, and take it back then"
         )
 
 
@@ -123,6 +134,10 @@ class _Planning:
     """The last layer in which a row is touched, or a finding has a plan."""
     _references: dict[str, Sequence[Reference]] = field(default_factory=dict)
 
+    @cached_property
+    def identity(self) -> str:
+        return self.target.identity()
+
     def add(self, some: Sequence[Stored]) -> None:
         """Plan to take these back, in this order."""
         opened = [(one, one.bundle, _images(one)) for one in some]
@@ -187,9 +202,11 @@ def take_back(
     findings: dict[str, str] = {}
     for some in carrier.in_chunks(names, CHUNK):
         for one in _opened(tools, some):
-            planning = plannings.setdefault(
-                one.source, _Planning(tools.target(one.source), tools.terms.project.datasets)
-            )
+            if one.source not in plannings:
+                plannings[one.source] = _Planning(tools.target(one.source), tools.terms.project.datasets)
+            planning = plannings[one.source]
+            if one.target != planning.identity:
+                raise AnotherDatabase(one)
             findings[one.id] = one.finding
             planning.add([one])
     conflicts = [one for planning in plannings.values() for one in planning.conflicts]
