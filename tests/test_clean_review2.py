@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from clean_support import World
 
 from connectors.target import Outcome, TargetError
-from reconcile import erasure, pauses, points
+from reconcile import breaker, erasure, pauses, points
 from reconcile.clean.actions.base import Stale
 from reconcile.clean.desk import BeyondLimits
 from reconcile.clean.undo import AnotherDatabase, Conflicts
@@ -233,3 +233,23 @@ def test_a_plan_that_waited_for_more_than_a_day_is_counted_once_in_its_run(tmp_p
     [last] = [name for name, state in world.findings().items() if state == "awaiting_approval"]
     with pytest.raises(BeyondLimits, match="7 rows of rule `twins` would be changed in 24 hours"):
         world.approve(last)
+
+
+# What waits for a person
+
+
+def test_a_person_lets_go_on_what_was_approved_while_its_database_took_nothing(tmp_path: Path) -> None:
+    """Also where nothing was tried yet: else no command would ever let anything be sent there again."""
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.run()
+    [plan] = world.plans()
+    with world.open() as application, application.store.begin() as tx:
+        breaker.opened_for_person(tx, plan.target, "The user may not write")
+    waits = world.approve(world.only())
+    assert (waits.ok, waits.state) == (False, BundleState.APPROVED)
+    assert "`reconcile retry`" in waits.sentence
+
+    with world.desk() as desk:
+        answer = desk.retry(world.only())
+
+    assert (answer.ok, world.ids(), world.intact()) == (True, [1, 3], True)

@@ -31,6 +31,7 @@ from reconcile.store.bundles import Stored
 from reconcile.store.findings import FindingError
 
 _TO_PLAN = (State.OPEN, State.STALE, State.SNOOZED, State.FAILED)
+_TO_TRY = (BundleState.RETRY_WAIT, BundleState.AMBIGUOUS, BundleState.APPROVED)
 JUDGEMENTS: Mapping[str, Event] = {"done": Event.CLEANED, "not_done": Event.RETURNED, "abandon": Event.FAILED}
 """What a person can say of a cleaning of which nobody knows whether it was done."""
 
@@ -150,11 +151,11 @@ class Desk:
     # Try again
 
     def retry(self, asked: str, *, note: str | None = None) -> Answer:
-        """Try now what waits for its next attempt; plan and do anew what failed."""
+        """Try now what waits for its next attempt, or for its target; plan and do anew what failed."""
         finding, standing = self._look(asked)
         if standing is None and finding.state is State.FAILED:
             return self.approve(finding.id, note=note)
-        if standing is None or standing.state not in (BundleState.RETRY_WAIT, BundleState.AMBIGUOUS):
+        if standing is None or standing.state not in _TO_TRY:
             raise NothingToRetry(finding)
         with self.store.begin() as tx:
             effects.try_now(tx, [standing.id], by=self.actor)
@@ -276,7 +277,7 @@ def _in_words(one: Stored, tally: Tally) -> tuple[str, bool]:
             return done + back, True
         case BundleState.SKIPPED:
             left = f"{one.finding} was left as it is: {why.rstrip('.')}. The next run plans it anew"
-            return f"{left}; `reconcile plan {one.finding}` shows that plan now", False
+            return f"{left}; `reconcile plan --finding {one.finding}` shows that plan now", False
         case BundleState.RETRY_WAIT:
             return f"{one.finding} could not be cleaned now: {why}. It is tried again at {_time(one.next_at)}", False
         case BundleState.FAILED:

@@ -23,6 +23,7 @@ from reconcile.store.tables import bundles, effects, findings
 
 STANDING = (BundleState.AWAITING, BundleState.APPROVED)
 """Nothing was begun: another plan may take its place."""
+_WAITING = (BundleState.RETRY_WAIT, BundleState.APPROVED)
 _ID = 12
 
 
@@ -173,8 +174,8 @@ def expire(tx: Transaction) -> list[Claimed]:
 
 
 def try_now(tx: Transaction, ids: Collection[str], by: str) -> list[Claimed]:
-    """Plans that wait for their next attempt are due now, with a new budget, because a person says so."""
-    waiting = locked(tx, ids, (BundleState.RETRY_WAIT,))
+    """Plans that wait for an attempt are due now, with a new budget, because a person says so."""
+    waiting = locked(tx, ids, _WAITING)
     if waiting:
         tx.connection.execute(_NOW, {"the_ids": [one.id for one in waiting], "now": tx.now})
     for one in waiting:
@@ -262,7 +263,7 @@ _NOW = (
     sa.update(bundles)
     .where(
         one_of(bundles.c.id, "the_ids"),
-        bundles.c.state == BundleState.RETRY_WAIT.value,
+        bundles.c.state.in_(_values(_WAITING)),
     )
     .values(next_at=sa.bindparam("now", type_=bundles.c.next_at.type), attempts=0, give_up_at=None)
 )
