@@ -33,7 +33,9 @@ _LINKS = sa.text(
            array(select a.attname::text from unnest(con.conkey) with ordinality k(num, place)
                  join pg_attribute a on a.attrelid = con.conrelid and a.attnum = k.num order by k.place) as columns,
            array(select a.attname::text from unnest(con.confkey) with ordinality k(num, place)
-                 join pg_attribute a on a.attrelid = con.confrelid and a.attnum = k.num order by k.place) as to_columns
+                 join pg_attribute a on a.attrelid = con.confrelid and a.attnum = k.num order by k.place) as to_columns,
+           array(select a.attname::text from pg_attribute a where a.attrelid = con.conrelid
+                 and to_jsonb(con)->'confdelsetcols' @> to_jsonb(a.attnum) order by a.attname) as some
     from pg_constraint con
     join pg_class c on c.oid = con.conrelid join pg_namespace cn on cn.oid = c.relnamespace
     join pg_class p on p.oid = con.confrelid join pg_namespace pn on pn.oid = p.relnamespace
@@ -129,7 +131,7 @@ class PostgreSql:
                 tuple(row.columns),
                 Ident(row.to_schema, row.to_table),
                 tuple(row.to_columns),
-                _ACTIONS[_text(row.confdeltype)],
+                _ACTIONS[_text(row.confdeltype)] + (f" ({', '.join(row.some)})" if row.some else ""),
                 _ACTIONS[_text(row.confupdtype)],
                 row.condeferrable,
                 row.told,

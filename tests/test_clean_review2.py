@@ -11,7 +11,7 @@ from clean_support import World
 
 from connectors.target import Outcome, TargetError
 from reconcile import breaker, erasure, pauses, points
-from reconcile.clean.actions.base import Stale
+from reconcile.clean.actions.base import NotPlannable, Stale
 from reconcile.clean.desk import BeyondLimits
 from reconcile.clean.undo import AnotherDatabase, Conflicts
 from reconcile.findings.operations import BundleState
@@ -253,3 +253,34 @@ def test_a_person_lets_go_on_what_was_approved_while_its_database_took_nothing(t
         answer = desk.retry(world.only())
 
     assert (answer.ok, world.ids(), world.intact()) == (True, [1, 3], True)
+
+
+# What a database would do by itself
+
+
+@pytest.mark.server
+def test_only_the_columns_that_a_foreign_key_would_empty_are_ever_emptied(postgres_url: str, tmp_path: Path) -> None:
+    """`ON DELETE SET NULL (person)` leaves the row its tenant; all columns of the key emptied, it would be nobody's."""
+    engine = sa.create_engine(postgres_url)
+    with engine.begin() as connection:
+        for one in (
+            "create table people (tenant int, id int, email varchar(60), primary key (tenant, id))",
+            "create table orders (id int primary key, tenant int, person int, "
+            "foreign key (tenant, person) references people on delete set null (person))",
+            "insert into people values (1, 1, 'a@x'), (1, 2, 'a@x')",
+            "insert into orders values (10, 1, 2)",
+        ):
+            connection.exec_driver_sql(one)
+    said = {
+        "sources": {"shop": {"type": "sql", "url": postgres_url}},
+        "datasets": {"people": {"source": "shop", "table": "people", "id": ["tenant", "id"]}},
+    }
+    rule = {"clean": {"action": "delete", "references": "capture"}, "dataset": "people"}
+    world = World.at(tmp_path / "w", config=said, twins=rule)
+    world.run()
+
+    with world.desk() as desk, pytest.raises(NotPlannable, match=r"ON DELETE SET NULL \(person\)"):
+        desk.approve(world.only())
+
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("select * from orders").all() == [(10, 1, 2)]
