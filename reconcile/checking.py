@@ -97,7 +97,8 @@ def _cleaning(rule: DuplicatesRule, subject: Subject, seen: Look) -> Look:
     try:
         links = plan.soft_links(subject.dataset)
         catalogue = subject.source.catalogue(subject.dataset.settings, links)
-        wrong = plan.mistakes(rule, plan.place(subject.source, subject.dataset, subject.relation, catalogue))
+        place = plan.place(subject.source, subject.dataset, subject.relation, catalogue)
+        wrong = plan.mistakes(rule, place, subject.relation)
     except TargetRefused as error:
         return Look(seen.subject, str(error), _WRONG)
     except ConnectorError as error:

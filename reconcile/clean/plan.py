@@ -134,7 +134,7 @@ def place(target: Target, dataset: DatasetConfig, relation: Relation, catalogue:
     return Place(catalogue.tables[catalogue.table], relation.schema, dataset.id, other)
 
 
-def mistakes(rule: DuplicatesRule, where: Place) -> list[str]:
+def mistakes(rule: DuplicatesRule, where: Place, relation: Relation) -> list[str]:
     """What keeps the rule's `clean` from working there, one sentence each; empty when nothing does."""
     if rule.clean is None:
         return []
@@ -146,10 +146,23 @@ def mistakes(rule: DuplicatesRule, where: Place) -> list[str]:
         for name in rule.clean.ignore_drift
         if name not in columns
     ]
+    wrong += _drifting(rule, relation) if rule.clean.ignore_drift else []
     unnamed = [name for name in where.id if name not in columns]
     if unnamed:
         wrong.append(f"Its id has {listed(unnamed)}, which no row of `{where.table.table}` can be found by")
     return wrong + action.check(rule.clean, where)
+
+
+def _drifting(rule: DuplicatesRule, relation: Relation) -> list[str]:
+    """What says that records are twins may not change unseen: the surplus would go though its keeper is another's."""
+    assert rule.clean is not None  # noqa: S101 - the caller looked
+    fitted = fit(rule, relation)
+    judged = fitted.columns.sources(fitted.judged)
+    return [
+        f"`ignore_drift` names `{name}`, by which rule `{rule.name}` tells what belongs together; leave it out"
+        for name in rule.clean.ignore_drift
+        if name in judged
+    ]
 
 
 def make(finding: Finding, tools: Tools) -> Bundle:
@@ -165,7 +178,7 @@ def make_many(findings: Iterable[Finding], tools: Tools) -> Iterator[tuple[str, 
 
     Raises what the target does not answer with: ConnectorError.
     """
-    wrong = mistakes(tools.rule, tools.place)
+    wrong = mistakes(tools.rule, tools.place, tools.relation)
     for chunk in _chunks(findings):
         if wrong:
             why = f"Nothing is cleaned by rule `{tools.rule.name}`: {wrong[0].rstrip('.')}."
