@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
@@ -82,7 +83,7 @@ def give(
         raise PlanChanged(plan.id)
     if decision == "approved" and plan.expires_at is not None and plan.expires_at < tx.now:
         raise ApprovalExpired(plan.id, plan.expires_at)
-    if decision == "approved" and plan.policy == "two_person" and by == plan.proposed_by:
+    if decision == "approved" and plan.policy == "two_person" and person(by) == person(plan.proposed_by):
         raise SamePerson(plan.id, by)
     was = next((one.decision for one in of(tx, plan.id) if one.by == by), None)
     insert = insert_for(tx, approvals)
@@ -101,14 +102,19 @@ def give(
     return satisfied(tx, plan)
 
 
+def person(name: str) -> str:
+    """Whose name it is: one that is written otherwise (case, blanks, width of letters) is no other person's."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
 def satisfied(tx: Transaction, plan: Stored) -> bool:
     """Whether the plan has the approvals its policy asks for, of its very hash, and no no."""
     said = [one for one in of(tx, plan.id) if one.plan_hash == plan.plan_hash]
     if any(one.decision == "rejected" for one in said):
         return False
-    persons = {one.by for one in said if one.decision == "approved"}
+    persons = {person(one.by) for one in said if one.decision == "approved"}
     if plan.policy == "two_person":
-        persons.discard(plan.proposed_by)
+        persons.discard(person(plan.proposed_by))
     return len(persons) >= _NEEDED[plan.policy]
 
 

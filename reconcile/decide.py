@@ -33,6 +33,13 @@ SHORTEST_PLAN = 8
 MOST_PAIRS_OF = 200
 """Up to this many records a dismissal is kept for every pair too; a larger finding is settled as a whole only."""
 
+_INSTEAD = {
+    State.DISMISSED: ("reopen", "opens it again"),
+    State.UNDONE: ("reopen", "opens it again"),
+    State.CLEANED: ("undo", "takes that back"),
+}
+"""What a person may want who decides about a plan that there is none of."""
+
 
 class WrongState(FindingError):
     """The finding is in a state in which that cannot be decided."""
@@ -65,8 +72,7 @@ class NothingProposed(FindingError):
     """Nothing is planned for the finding, so there is nothing to approve or to reject."""
 
     def __init__(self, finding: Finding) -> None:
-        settled = finding.state in (State.DISMISSED, State.UNDONE)
-        command, what = ("reopen", "opens it again") if settled else ("plan", "shows what could be done")
+        command, what = _INSTEAD.get(finding.state, ("plan --finding", "shows what could be done"))
         super().__init__(
             f"There is no plan for {finding.id} ({_standing(finding)}), so there is nothing to decide about. "
             f"`reconcile {command} {finding.id}` {what}"
@@ -79,7 +85,7 @@ class PlanChanged(FindingError):
     def __init__(self, finding: Finding, why: str) -> None:
         super().__init__(
             f"Nothing was decided about {finding.id}: {why}. Look at what is planned now (`reconcile plan "
-            f"{finding.id}`) and decide about that"
+            f"--finding {finding.id}`) and decide about that"
         )
 
 
@@ -217,7 +223,8 @@ def approve(
             sentence = f"The plan for {finding.id} is {_of_plan(bundle)} already; nothing was changed."
             return Decision(finding, changed=False, sentence=sentence, ready=bundle.state is BundleState.APPROVED)
         _must_hold(tx, finding, bundle, void)
-        if actor in approvals.given(tx, [bundle.id]).get(bundle.id, ()):
+        given = approvals.given(tx, [bundle.id]).get(bundle.id, ())
+        if approvals.person(actor) in map(approvals.person, given):
             raise NotYours(finding, actor)
         reserve(tx, bundle)
         if not approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, note=note):

@@ -14,6 +14,7 @@ from reconcile import breaker, erasure, pauses, points
 from reconcile.clean.actions.base import NotPlannable, Stale
 from reconcile.clean.desk import BeyondLimits
 from reconcile.clean.undo import AnotherDatabase, Conflicts
+from reconcile.decide import NotYours
 from reconcile.findings.operations import BundleState
 from reconcile.store import Store, tables
 
@@ -302,3 +303,19 @@ def test_what_makes_records_twins_may_not_drift(column: str, where: str | None, 
         desk.approve(world.only())
 
     assert world.ids() == [1, 2, 3]
+
+
+# Who decides
+
+
+@pytest.mark.parametrize("again", ["Anna", "ANNA", " anna ", "\uff21nna"])
+def test_a_name_that_is_written_otherwise_is_no_second_person(again: str, tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval": "two_person"})
+    world.run()
+    world.approve(world.only(), actor="anna")
+
+    with pytest.raises(NotYours):
+        world.approve(world.only(), actor=again)
+
+    assert world.ids() == [1, 2, 3]
+    assert world.approve(world.only(), actor="bob").ok
