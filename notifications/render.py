@@ -152,8 +152,12 @@ def _rest(notice: Notice, told: Sequence[RuleNotice]) -> Iterator[Section]:
     back = [failure for failure in notice.failures if failure.ended]
     lines: list[Line] = []
     for failure in back[:_FAILURES]:
-        subject, sentence = words.visible(failure.subject, 80), words.visible(failure.sentence, 300)
-        lines.append((Span("✅ Works again: "), Span(subject, "bold"), Span(f". {sentence}")))
+        since = (
+            f", after it could not be checked since {words.moment(failure.since, notice.timezone)}"
+            if failure.since
+            else ""
+        )
+        lines.append((Span("✅ Works again: "), Span(words.visible(failure.subject, 80), "bold"), Span(since)))
     if len(back) > _FAILURES:
         more = words.plural(len(back) - _FAILURES, "more subject works", "more subjects work")
         lines.append((Span(f"✅ {more} again"),))
@@ -292,9 +296,9 @@ def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> It
     elif rest:
         yield (Span("All of them: "), every)
     for reason in rule.skipped[:3]:
-        yield (Span(f"Left out: {words.visible(reason, 200)}"),)
+        yield (Span(words.visible(reason, 200)),)
     if len(rule.skipped) > 3:
-        yield (Span(f"Left out for {len(rule.skipped) - 3:,} more reasons"),)
+        yield (Span(f"Left out or not read for {len(rule.skipped) - 3:,} more reasons"),)
     if shown:
         finding = _argument(shown[0].finding)
         not_twice = Span(f'reconcile dismiss {finding} --note "…"', "code")

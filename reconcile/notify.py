@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from notifications.base import MASK, CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.words import plural
 from reconcile.config.settings import DatasetConfig, Project
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import Change
@@ -151,7 +152,7 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], told: Sequence[Finding]) -
         why=_why(told, rule),
         trend=_trend(outcome),
         largest=tuple(_group(letter, finding, rule, dataset) for finding in _largest(told)),
-        skipped=tuple(_skipped(one) for one in outcome["skipped"]),
+        skipped=tuple(left_out(one) for one in outcome["skipped"]),
     )
 
 
@@ -247,6 +248,12 @@ def _text(value: Value) -> str:
     return "" if value is None else str(public(value))
 
 
-def _skipped(one: Mapping[str, Any]) -> str:
+def left_out(one: Mapping[str, Any]) -> str:
+    """One of `skipped` of a run's report, as a sentence for people without its end."""
+    column, reason, records = one["column"], one["reason"], plural(one["records"], "record", "records")
     first = f", first at {one['first']}" if one.get("first") else ""
-    return f"{one['records']:,} records: {one['column']} is {one['reason']}{first}"
+    if column == "id" and reason == "not unique":
+        return f"{plural(one['records'], 'record shares its id', 'records share their id')} with another"
+    if "read_as" in one:  # the record took part; it is counted once more if it is left out for that
+        return f"{column} of {records} counts as empty, for it is {reason}{first}"
+    return f"{records} left out, {reason if column == 'where' else f'{column} is {reason}'}{first}"

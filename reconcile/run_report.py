@@ -36,7 +36,11 @@ def outcome_json(rule: Rule, found: Detected, outcome: RuleOutcome) -> dict[str,
 def _skipped(found: Detected) -> list[dict[str, Any]]:
     """Records and cells that took no part, by column and reason; `first` is a place to look at."""
     records = [{"column": s.column, "reason": s.reason, "records": s.records} for s in found.detection.skipped]
-    cells = [{"column": p.column, "reason": p.reason, "records": p.records, "first": p.first} for p in found.problems]
+    cells = [
+        {"column": p.column, "reason": p.reason, "records": p.records, "first": p.first}
+        | ({} if p.skipped else {"read_as": None})
+        for p in found.problems
+    ]
     identity = found.detection.identity
     wrong = [("null", identity.nulls), ("not unique", identity.repeated)]
     return [*records, *cells, *({"column": "id", "reason": why, "records": n} for why, n in wrong if n)]

@@ -339,6 +339,25 @@ def test_what_is_no_file_is_not_read(make: Callable[[Path], None], part: str, sh
     healthy(shop)
 
 
+def test_what_cannot_be_read_is_told_apart_from_what_took_no_part(shop: Project) -> None:
+    (shop.folder / "orders.csv").write_text(ORDERS + "P-3,A-9,dear,2026-03-01T10:00:00Z\nP-4,,1.00,\n")
+    shop.write(FILES.replace("key: [order_id]", "key: [order_id, amount], where: paid_at > '2026-01-01'"))
+    shop.write((shop.folder / "reconcile.yaml").read_text() + "channels: {log: {type: file, path: messages.txt}}\n")
+    number = "not a decimal of at most 26 digits and 12 places"
+    sentences = (
+        f"amount of 1 record counts as empty, for it is {number}, first at orders.csv:4\n",
+        "1 record left out, amount is null\n",
+        "1 record left out, the condition is unknown: a value in it is null\n",
+    )
+
+    answer = shop("run")
+
+    assert answer.code == 0, answer.said
+    for sentence in sentences:
+        assert f"twice: {sentence}" in answer.err
+        assert f"\n{sentence}" in (shop.folder / "messages.txt").read_text()
+
+
 def test_ids_that_are_not_unique_are_told(shop: Project) -> None:
     (shop.folder / "orders.csv").write_text(ORDERS + "P-1,A-9,1.00,2026-03-01T10:00:00Z\n")
 

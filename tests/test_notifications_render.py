@@ -66,10 +66,11 @@ def test_a_failure_alone_never_reads_as_nothing_new() -> None:
 
 
 def test_a_failure_that_ended_is_told_as_working_again() -> None:
-    shown = told(failures=(replace(FAILED, ended=True, sentence="It answered at 06:15."),))
+    shown = told(failures=(replace(FAILED, ended=True, since=SLOT),))
 
     assert shown.startswith("✅ Checked again: bank-vs-ledger; nothing new\n")
-    assert "Works again: bank-vs-ledger. It answered at 06:15." in shown
+    assert "Works again: bank-vs-ledger, after it could not be checked since " in shown
+    assert FAILED.sentence not in shown, "what was to be done about it is not to be done any more"
 
 
 def test_a_first_run_says_that_it_sums_up_what_already_exists() -> None:
@@ -118,12 +119,12 @@ def test_rules_are_ordered_by_severity_and_the_headline_counts_the_others() -> N
 
 
 def test_what_was_left_out_is_told_with_its_reason() -> None:
-    rule = replace(double_charges(1), skipped=("3 records without order_id", "b", "c", "d", "e"))
+    rule = replace(double_charges(1), skipped=("3 records left out, order_id is null", "b", "c", "d", "e"))
 
     shown = told(rule)
 
-    assert "Left out: 3 records without order_id" in shown
-    assert "Left out for 2 more reasons" in shown
+    assert "\n3 records left out, order_id is null\n" in shown
+    assert "Left out or not read for 2 more reasons" in shown
 
 
 def test_a_reopened_finding_brings_its_history() -> None:

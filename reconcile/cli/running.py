@@ -144,10 +144,12 @@ def show(report: RunReport, out: Output) -> None:
 
 
 def _details(rule: Mapping[str, Any], report: RunReport, out: Output) -> None:
+    from reconcile.notify import left_out
+
     for sentence in _cleaning(rule, report):
         out.say(sentence)
     for one in rule.get("skipped", ()):
-        out.note(f"{rule['rule']}: {_left_out(one)}")
+        out.note(f"{rule['rule']}: {left_out(one)}")
 
 
 def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
@@ -174,15 +176,6 @@ def _failures(report: RunReport) -> Mapping[str, list[str]]:
         if "failed" in rule:
             found.setdefault(rule["failed"], []).append(rule["rule"])
     return found
-
-
-def _left_out(one: Mapping[str, Any]) -> str:
-    from notifications.words import plural
-
-    if one["column"] == "id" and one["reason"] == "not unique":
-        return f"{plural(one['records'], 'record shares its id', 'records share their id')} with another"
-    first = f", first at {one['first']}" if one.get("first") else ""
-    return f"{plural(one['records'], 'record', 'records')} left out, {one['column']} is {one['reason']}{first}"
 
 
 def _what(report: RunReport) -> str:
