@@ -71,7 +71,7 @@ def _next(one: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
         finding = words.visible(shlex.quote(waiting[0]), 40)
         yield (
             Span("Look: "),
-            Span(f"reconcile show {finding}", "code"),
+            Span(f"reconcile plan --finding {finding}", "code"),
             Span(" · do it: "),
             Span(f"reconcile approve {finding}", "code"),
             Span(" · do not: "),

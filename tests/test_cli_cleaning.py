@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,22 @@ def test_a_plan_that_is_not_the_one_that_was_seen_is_refused(world: World) -> No
     assert code == exits.REFUSED
     assert "reconcile plan" in str(said.exception)
     assert world.rows() == list(TWO)
+
+
+def test_a_command_that_a_refusal_names_can_be_typed_as_it_stands(world: World) -> None:
+    world.run()
+    finding = world.only()
+    _, changed = _say("approve", finding, "--plan", "00000000")
+    _say("approve", finding)
+    _, over = _say("approve", finding)
+    _say("undo", finding)
+    _, settled = _say("reject", finding)
+
+    for refused, named in ((changed, "plan --finding"), (settled, "reopen"), (over, "undo")):
+        command = next(part for part in re.split(r"[`()]", str(refused.exception)) if part.startswith("reconcile "))
+        assert command == f"reconcile {named} {finding}"
+    assert _say("reopen", finding)[0] == 0
+    assert _say("plan", "--finding", finding)[0] == 0
 
 
 def test_a_run_that_limits_stopped_ends_with_4(world: World) -> None:
