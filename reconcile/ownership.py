@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from connectors.errors import Reaction
 from connectors.target import Target
 from reconcile import audit
+from reconcile.config.settings import Project
 from reconcile.store import Store, Transaction
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import targets
@@ -75,6 +76,12 @@ class Seen:
     source: str
     identity: str
     owner: Owner | None
+
+
+def cleaned(project: Project) -> list[str]:
+    """The sources that rules with `clean` change."""
+    rules = (one for one in project.rules.values() if one.clean is not None)
+    return sorted({project.datasets[one.dataset].source for one in rules})
 
 
 def look(target: Target) -> Seen:

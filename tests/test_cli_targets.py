@@ -58,6 +58,9 @@ def test_a_second_state_cleans_nothing_until_it_adopts_the_database(tmp_path: Pa
     assert refused.code == 4
     assert "another state" in refused.out
     assert "target adopt shop" in refused.out
+    look = {one["subject"]: one["sentence"] for one in theirs("doctor", "--json").json["checks"]}
+    assert "is cleaned by another state" in look["cleaning of source shop"]
+    assert "cleaning of source shop" not in ours("doctor").out
     assert active(database) == 3
     [seen] = theirs("target", "list", "--json").json
     assert seen["source"] == "shop"

@@ -361,4 +361,14 @@ def test_warnings_of_the_configuration_are_told(place: Place) -> None:
 def test_everything_the_page_names_is_looked_at() -> None:
     named = {row[0] for row in rows(ROOT / "docs" / "operations.md", "## Doctor")}
 
-    assert named == {"installation", "time zones", "configuration", "sources", "state", "disk", "clock", "work"}
+    assert named == {
+        "installation",
+        "time zones",
+        "configuration",
+        "sources",
+        "state",
+        "disk",
+        "clock",
+        "work",
+        "cleaning",
+    }

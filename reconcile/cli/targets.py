@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from reconcile.cli import people
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
-
-if TYPE_CHECKING:
-    from reconcile.app import Application
 
 Source = Annotated[str, typer.Argument(help="The source.", metavar="SOURCE")]
 
@@ -32,7 +29,7 @@ def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
     out = Output(json, quiet, no_color)
     found = []
     with load(config) as application:
-        for name in _cleaned(application):
+        for name in ownership.cleaned(application.project):
             said: dict[str, str | None] = {"source": name, "target": None, "owner": None, "problem": None}
             found.append(said)
             try:
@@ -69,10 +66,3 @@ def adopt(
         return
     instead = f", and no more from {was}" if was else ""
     out.say(f"Source {source!r} is cleaned from here{instead}. `reconcile plan` shows what would be done.")
-
-
-def _cleaned(application: Application) -> list[str]:
-    """The sources that rules with `clean` change."""
-    project = application.project
-    cleaning = (one for one in project.rules.values() if one.clean is not None)
-    return sorted({project.datasets[one.dataset].source for one in cleaning})

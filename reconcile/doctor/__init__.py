@@ -5,12 +5,13 @@ Every check is a function in one of the lists below. One that fails says so, and
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from connectors.errors import ConnectorError
-from reconcile import checking, config
+from reconcile import checking, config, ownership
 from reconcile.app import Application
 from reconcile.doctor import host, keeping, plans, work
 from reconcile.doctor.diagnosis import Check, Diagnosis, StateCheck
@@ -70,6 +71,19 @@ def _state(application: Application) -> Iterator[Diagnosis]:
     else:
         for check in IN_THE_STATE:
             yield from _answers(check.__name__, partial(_in_the_state, application, check))
+        for name in ownership.cleaned(project):
+            yield from _answers(f"cleaning of source {name}", partial(_owner, application, name))
+
+
+def _owner(application: Application, source: str) -> Iterator[Diagnosis]:
+    """Whether it may be cleaned from here. The database is asked while no transaction of the state is open."""
+    with contextlib.suppress(ConnectorError):  # told where the source was looked at
+        seen = ownership.look(application.target(source))
+        try:
+            with application.store.read() as tx:
+                ownership.check(tx, seen)
+        except ownership.OwnershipRefused as error:
+            yield Diagnosis(f"cleaning of source {source}", "look", str(error))
 
 
 def _in_the_state(application: Application, check: StateCheck) -> Iterator[Diagnosis]:
