@@ -236,6 +236,20 @@ def test_a_plan_that_waited_for_more_than_a_day_is_counted_once_in_its_run(tmp_p
         world.approve(last)
 
 
+def test_what_a_person_let_go_beyond_limits_goes_though_it_is_carried_out_a_day_later(tmp_path: Path) -> None:
+    rule = DELETE | {"limits": {"records": 1, "share": "100%", "group": 5}, "approval_expires": "30d"}
+    world = World.at(tmp_path / "w", *TWO, (4, "a@x", "Anne"), twins=rule)
+    world.clock = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    world.run()
+    world.approve(world.only(), over_limit=True, later=True)
+    world.clock += dt.timedelta(hours=30)
+
+    with world.open() as application:
+        application.clean_due()
+
+    assert (world.ids(), world.findings(), world.intact()) == ([1, 3], {world.only(): "cleaned"}, True)
+
+
 # What waits for a person
 
 

@@ -409,18 +409,18 @@ class _Carrier:
     def _within_limits(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
         """Those that limits allow now, counted; the others wait, approved as they are."""
         fit = [one for one in claimed if one.undoes]
-        groups: dict[tuple[str, str | None], list[Claimed]] = {}
+        groups: dict[tuple[str, str | None, bool], list[Claimed]] = {}
         for one in claimed:
             if not one.undoes:
-                groups.setdefault((one.rule, one.run), []).append(one)
+                groups.setdefault((one.rule, one.run, one.is_beyond_limits), []).append(one)
         caps_of_source = self.tools.terms.project.caps_of(self.source)
-        for (rule, run), some in groups.items():
+        for (rule, run, beyond), some in groups.items():
             uses = [budgets.Use.of(one.id, one.bundle) for one in some]
             if rule not in self._caps:
                 self._caps[rule] = self.tools.terms.caps(tx, rule)
             caps = self._caps[rule]
             try:
-                both = budgets.Both(caps, caps_of_source)
+                both = None if beyond else budgets.Both(caps, caps_of_source)
                 budgets.reserve_many(tx, uses, rule=rule, target=self._carried.identity, run=run, caps=both)
             except budgets.OverLimit as error:
                 effects.released(tx, some, str(error), next_at=tx.now + STAND_BACK)

@@ -13,7 +13,7 @@ from typing import Any
 
 from connectors.errors import Reaction
 from connectors.target import Target
-from reconcile import audit, breaker, budgets, decide, effects, progress, releases
+from reconcile import breaker, budgets, decide, effects, progress, releases
 from reconcile.clean import carrier, cleaning, shape, undo
 from reconcile.clean.carried import Tally
 from reconcile.clean.plan import make
@@ -252,14 +252,13 @@ class Desk:
     def _reserve(self, tx: Transaction, one: Stored, *, over_limit: bool) -> None:
         caps = budgets.Both(self.terms.caps(tx, one.rule), self.terms.project.caps_of(one.source))
         use = budgets.Use.of(one.id, one.bundle)
-        both = None if over_limit else caps
+        both = None if over_limit or one.is_beyond_limits else caps
         try:
             budgets.reserve_many(tx, [use], rule=one.rule, target=one.target, run=one.run, caps=both)
         except budgets.OverLimit as error:
             raise BeyondLimits(one.finding, one.rule, error) from error
         if over_limit:
-            body = {"bundle": one.id, "finding": one.finding, "records": use.records}
-            audit.append(tx, self.actor, "limits.exceeded", one.finding, body)
+            effects.beyond_limits(tx, one.id, use.records, by=self.actor)
 
     def _carried(self, name: str, tally: Tally) -> Answer:
         with self.store.read() as tx:

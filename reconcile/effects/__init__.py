@@ -36,6 +36,7 @@ from reconcile.effects.outcomes import (
 from reconcile.effects.proposing import (
     PlanInHand,
     approved,
+    beyond_limits,
     expire,
     homeless,
     lock_plans,
@@ -64,6 +65,7 @@ __all__ = [
     "ambiguous",
     "approved",
     "ask_later",
+    "beyond_limits",
     "claim",
     "claim_doubtful",
     "claim_due",

@@ -111,6 +111,15 @@ def approved(tx: Transaction, ids: Collection[str], by: str) -> list[Claimed]:
     return move(tx, waiting, BundleState.APPROVED, event="bundle.approved", actor=by, values=values)
 
 
+def beyond_limits(tx: Transaction, plan: str, records: int, by: str) -> None:
+    """A person lets this plan, which takes so many rows of them, go beyond limits, whenever it is carried out."""
+    waiting = locked(tx, [plan], (BundleState.AWAITING,))
+    for one in waiting:
+        body = {"bundle": one.id, "finding": one.finding, "records": records}
+        audit.append(tx, by, "limits.exceeded", one.finding, body)
+        written(tx, [one], {"summary": {**one.summary, plans.BEYOND_LIMITS: True}})
+
+
 def to_people(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
     """Plans that asked nobody wait for a person after all."""
     waiting = [one for one in locked(tx, ids, (BundleState.AWAITING,)) if one.policy == "none"]

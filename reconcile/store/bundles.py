@@ -24,6 +24,8 @@ PAGE = 500
 """Rows read from the database at once."""
 LIVE = tuple(state for state in BundleState if state not in OVER and state is not BundleState.COMPENSATING)
 """States of a plan that is still to come, or under way. What is being undone was done: its undo is what is live."""
+BEYOND_LIMITS = "beyond_limits"
+"""What the summary of a plan says that a person lets go beyond its limits."""
 _DUE = (BundleState.APPROVED.value, BundleState.RETRY_WAIT.value)
 
 
@@ -96,6 +98,10 @@ class Stored:
     sent_at: dt.datetime | None
     ended_at: dt.datetime | None
     seals: Seals = field(repr=False)
+
+    @property
+    def is_beyond_limits(self) -> bool:
+        return bool(self.summary.get(BEYOND_LIMITS))
 
     @cached_property
     def bundle(self) -> Bundle:
