@@ -147,6 +147,24 @@ def test_erasing_asks_for_one_record_or_one_value_of_a_known_dataset(words: tupl
     assert project("erase", *words).code == 2
 
 
+def test_a_column_that_is_misspelt_is_not_taken_for_nothing_to_erase(project: Project) -> None:
+    before = project("audit", "--json").out
+
+    wrong = project("erase", "orders", "--column", "emial", "--value", "ann@example.org")
+    right = project("erase", "orders", "--column", "email", "--value", "nobody@example.org", "--dry-run")
+
+    assert wrong.code == 2
+    assert "dataset orders has no column `emial`, and nothing of it is kept; did you mean `email`?" in wrong.err
+    assert (right.code, right.out) == (0, "nothing of it is in the state\n")
+    assert project("audit", "--json").out == before
+
+
+def test_a_filter_that_no_entry_passes_is_said(project: Project) -> None:
+    answer = project("audit", "--event", "nope")
+
+    assert (answer.code, answer.out, answer.err) == (0, "", "No entry of the log is about that.\n")
+
+
 def test_nothing_to_erase_is_said(project: Project) -> None:
     answer = project("erase", "orders", "--id", "P-9")
 

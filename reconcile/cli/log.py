@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -53,10 +54,13 @@ def listing(
         if json:
             out.stream(map(_to_json, found))
             return
+        one = None
         for one in found:
             said = {"erased": "yes"} if one.body is None else one.body
             body = " ".join(f"{name}={value}" for name, value in said.items())
             out.say(f"{one.seq}  {one.at:%Y-%m-%d %H:%M:%S}  {one.actor}  {one.event}  {body}".rstrip())
+        if one is None:
+            out.note("No entry of the log is about that.")
 
 
 def _to_json(one: Entry) -> dict[str, Any]:
@@ -169,6 +173,8 @@ def erase(
     out = Output(json, quiet, no_color)
     with load(config) as application:
         wanted, texts = _wanted(application, dataset, record, column, value)
+        if column is not None and not erasure.erase(application.memory, wanted, texts=texts, dry_run=True).anything:
+            _known_there(application, dataset, column)
         done = erasure.erase(application.memory, wanted, texts=texts, actor=person(), dry_run=dry_run)
         if not dry_run:
             application.anchor()
@@ -193,6 +199,21 @@ def _wanted(
     with store.read() as tx:
         name = erasure.named(tx, dataset, record)
     return erasure.of_record(store, dataset, name, chosen.pii), ()
+
+
+def _known_there(application: Application, dataset: str, column: str) -> None:
+    """Nothing was found: a misspelt column must not read as nothing to erase. Columns that are gone may be named."""
+    from connectors.errors import ConnectorError
+    from rules.mistakes import suggestion
+
+    with contextlib.suppress(ConnectorError):
+        seen = application.subject(dataset).relation
+        known = (*seen.schema.names, *seen.derived)
+        if column not in known:
+            wrong = (
+                f"dataset {dataset} has no column `{column}`, and nothing of it is kept; {suggestion(column, known)}"
+            )
+            raise typer.BadParameter(wrong, param_hint="--column")
 
 
 def _tell_erased(out: Output, done: Erased, *, dry_run: bool) -> None:
