@@ -172,6 +172,25 @@ def test_a_constraint_of_the_target_stops_one_bundle_of_a_batch(shop: Customers)
     assert shop.target.receipts([r.key for r in unguarded.receipts]) == {}
 
 
+def test_a_bundle_alone_is_told_as_one_of_a_batch_whatever_becomes_of_it(shop: Customers) -> None:
+    """It has no savepoint until something is not as planned, and then its receipts and rows are still looked at."""
+    shop.add(1, 2, 3, 4, 5, 6)
+    shop.order(7, 4)
+    ok, forbidden = job(shop.marking(1, 2, status="twin"), "ok"), job(shop.deletion(3, 4, guarded=False), "forbidden")
+    changed = job(shop.deletion(5, 6), "changed")
+    shop.do("update customers set status = 'other' where id = 6")
+    left = [row[0] for row in shop.customers()]
+
+    first, second = _do(shop, ok), _do(shop, ok)
+    others = _do(shop, forbidden) | _do(shop, changed)
+
+    assert (first["ok"].how, second["ok"].how) == (How.DONE, How.DONE_BEFORE)
+    assert second["ok"].images == first["ok"].images
+    assert _how(others) == {"forbidden": How.CONFLICT, "changed": How.DRIFTED}
+    assert [row[0] for row in shop.customers()] == left
+    assert shop.target.receipts([one.key for one in (*forbidden.receipts, *changed.receipts)]) == {}
+
+
 def test_bundles_that_touch_one_another_are_done_in_turn_and_the_second_sees_what_the_first_did(
     shop: Customers,
 ) -> None:

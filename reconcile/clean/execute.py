@@ -123,7 +123,7 @@ def perform(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]
     its own; after an error of the target each in a transaction of its own.
     """
     results: list[Result] = []
-    together, apart = ([], list(jobs)) if len(jobs) == 1 or _touch_one_another(jobs) else (list(jobs), [])
+    together, apart = ([], list(jobs)) if len(jobs) > 1 and _touch_one_another(jobs) else (list(jobs), [])
     for some, way in ((together, _at_once), (apart, _in_turn)):
         while some:
             try:
