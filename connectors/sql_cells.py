@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from connectors.target import Cell
@@ -53,11 +54,11 @@ class Shape:
     fixed: str | None = None
     """Why its rows can only be read, if so."""
 
-    @property
+    @cached_property
     def by_name(self) -> Mapping[str, Column]:
         return {one.name: one for one in self.columns}
 
-    @property
+    @cached_property
     def keyed(self) -> tuple[Column, ...]:
         return tuple(self.by_name[name] for name in self.key)
 

@@ -11,6 +11,8 @@ from typing import Any
 from connectors.target import Cell, Cells, Change, Row, RowName
 from reconcile.findings.bundle import Bundle
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
 
 @dataclass(frozen=True)
 class Image:
@@ -42,6 +44,8 @@ def drift(bundle: Bundle, rows: Mapping[RowName, Row]) -> str | None:
 def differing(bundle: Bundle, change: Change, cells: Cells) -> list[str]:
     """The columns in which a row is not as it was planned, those aside that may change meanwhile."""
     before = change.before or {}
+    if before == cells:
+        return []
     ignored = bundle.ignore_drift if change.row.table == bundle.table else ()
     missing = object()
     names = dict.fromkeys((*before, *cells))
@@ -50,8 +54,8 @@ def differing(bundle: Bundle, change: Change, cells: Cells) -> list[str]:
 
 def name_after(change: Change) -> RowName:
     """How the row is called once the change was done: a change can set columns of its key."""
-    set_ = change.after or {}
-    if not any(column in set_ for column, _ in change.row.key):
+    set_ = change.after
+    if not set_ or not any(column in set_ for column, _ in change.row.key):
         return change.row
     return RowName(change.row.table, tuple((column, set_.get(column, cell)) for column, cell in change.row.key))
 
@@ -99,7 +103,7 @@ def digest(images: Images) -> str:
         [one.change.row.table, one.change.row.key, *(None if c is None else dict(c) for c in (one.before, one.after))]
         for one in images
     ]
-    return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(_ENCODER.encode(said).encode()).hexdigest()
 
 
 def to_json(images: Images) -> list[Any]:
