@@ -226,6 +226,26 @@ def a_receipt_is_written_once(kit: TargetKit) -> None:
         _same("receipts beside one that stood", stored.target.receipts(["c"]), {})
 
 
+def receipts_of_a_batch_are_told_apart(kit: TargetKit) -> None:
+    """Each of many gets its own `after`, texts come back as they are, and one that stands is the only one told."""
+    with _stored(kit) as stored:
+        _is("room for receipts", stored.target.remembers(), "yes")
+        many = [replace(_receipt(f"key-{n:03}"), bundle=f'"{n}" {{%s}} \\ ü', fence=2**40 + n) for n in range(230)]
+        sealed = {one.key: replace(one, after=f"image of {one.key}") for one in many}
+        with stored.target.work(SECONDS) as work:
+            work.receive(many[::-1])
+            work.seal(list(sealed.values()))
+            work.commit()
+        _same("receipts of a batch", stored.target.receipts(list(sealed)), sealed)
+        again = [*(_receipt(f"other-{n:03}") for n in range(120)), many[200]]
+        with stored.target.work(SECONDS) as work:
+            stands = _raised("a receipt that stands among many", ReceiptStands, lambda: _received(work, again))
+            _same("what it says of them", dict(stands.found), {many[200].key: sealed[many[200].key]})
+            error = _raised("sealing what is not there", TargetError, lambda: work.seal([*many, _receipt("none")]))
+            _same("its outcome", error.outcome, Outcome.NOT_DONE)
+        _same("receipts beside one that stood", stored.target.receipts([one.key for one in again[:-1]]), {})
+
+
 def two_at_once_make_one_effect(kit: TargetKit) -> None:
     """The second waits for the first, and either finds its receipt or is told that nothing was done."""
     with _stored(kit) as stored:
@@ -315,6 +335,7 @@ CHECKS: Sequence[Callable[[TargetKit], None]] = (
     many_changes_at_once_are_the_same_as_each,
     what_refers_to_a_row_is_found_and_keeps_it,
     a_receipt_is_written_once,
+    receipts_of_a_batch_are_told_apart,
     two_at_once_make_one_effect,
     a_locked_row_is_waited_for_no_longer_than_it_was_given,
     a_transaction_that_failed_is_over,

@@ -13,30 +13,24 @@ has locked rows of: there the rows have to be locked first.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from connectors.sql_catalogue_facts import Ident
 
 Run = Callable[[str, Sequence[Any]], Sequence[Sequence[Any]]]
 """One statement of the driver's own words, and its rows."""
-
-_POSTGRESQL = """
-    with t(oids) as materialized (
-        select array_agg(c.oid order by w.place)
-        from unnest(%s::text[], %s::text[]) with ordinality w(schema, name, place)
-        left join pg_namespace n on n.nspname = w.schema
-        left join pg_class c on c.relnamespace = n.oid and c.relname = w.name
-    )
-    select array_position(t.oids, g.tgrelid), g.oid, g.xmin::text
-    from t, pg_trigger g where g.tgrelid = any (t.oids)
-    union all
-    select array_position(t.oids, r.ev_class), r.oid, r.xmin::text
-    from t, pg_rewrite r where r.ev_class = any (t.oids)
-    union all
-    select array_position(t.oids, i.inhparent), g.oid, g.xmin::text
-    from t, pg_inherits i, pg_trigger g where i.inhparent = any (t.oids) and g.tgrelid = i.inhrelid
-"""
+Ask = Callable[[str], Sequence[Sequence[Any]]]
+"""Several statements without parameters, sent at once, and the rows of all of them."""
+_POSTGRESQL = (
+    "select {place}, g.oid, g.xmin::text from pg_trigger g where g.tgrelid = {table}",
+    "select {place}, r.oid, r.xmin::text from pg_rewrite r where r.ev_class = {table}",
+    (
+        "select {place}, g.oid, g.xmin::text from pg_trigger g"
+        " where g.tgrelid = any (array(select i.inhrelid from pg_inherits i where i.inhparent = {table}))"
+    ),
+)
+"""Of one table each: together they are planned in a fifth of the time that one statement of all tables takes."""
 _MYSQL_LINKS = """
     select k.referenced_table_schema, k.referenced_table_name, k.table_schema, k.table_name, k.constraint_name,
            k.column_name, k.referenced_column_name, r.delete_rule, r.update_rule
@@ -58,26 +52,33 @@ def stamps(run: Run, dialect: str, tables: Mapping[str, Ident]) -> dict[str, str
     if not tables:
         return {}
     if dialect == "postgresql":
-        return _postgresql(run, tables)
+        asked = " union all ".join(_asked(map(_looked_up, tables.values())))
+        return _told(tables, run(asked.replace("%", "%%"), ()))
     if dialect == "mysql":
         return _mysql(run, tables)
     [[version]] = run("PRAGMA schema_version", ())
     return dict.fromkeys(tables, str(version))
 
 
-def held(run: Run, dialect: str, tables: Mapping[str, Ident]) -> dict[str, str]:
+def held(run: Run, ask: Ask, dialect: str, tables: Mapping[str, Ident]) -> dict[str, str]:
     """The same, in a transaction during which they cannot become other ones any more."""
     if dialect == "postgresql" and tables:
-        named = ", ".join(sorted(map(_quoted, tables.values()))).replace("%", "%%")
-        run(f"LOCK TABLE {named} IN ROW EXCLUSIVE MODE", ())
+        named = [_quoted(one) for one in tables.values()]
+        locks = f"LOCK TABLE {', '.join(sorted(named))} IN ROW EXCLUSIVE MODE"
+        # Each statement has a snapshot of its own: those after LOCK see what the lock waited for.
+        return _told(tables, ask("; ".join([locks, *_asked(f"{_literal(one)}::regclass" for one in named)])))
     return stamps(run, dialect, tables)
 
 
-def _postgresql(run: Run, tables: Mapping[str, Ident]) -> dict[str, str]:
-    schemas, names = [one.schema for one in tables.values()], [one.name for one in tables.values()]
+def _asked(tables: Iterable[str]) -> list[str]:
+    """Statements about tables, each said as an expression of its oid."""
+    return [one.format(place=place, table=table) for place, table in enumerate(tables) for one in _POSTGRESQL]
+
+
+def _told(tables: Mapping[str, Ident], rows: Sequence[Sequence[Any]]) -> dict[str, str]:
     said: list[list[str]] = [[] for _ in tables]
-    for place, oid, changed in run(_POSTGRESQL, (schemas, names)):
-        said[place - 1].append(f"{oid}:{changed}")
+    for place, oid, changed in rows:
+        said[place].append(f"{oid}:{changed}")
     return {name: " ".join(sorted(one)) for name, one in zip(tables, said, strict=True)}
 
 
@@ -95,3 +96,15 @@ def _mysql(run: Run, tables: Mapping[str, Ident]) -> dict[str, str]:
 def _quoted(table: Ident) -> str:
     parts = (table.schema, table.name) if table.schema else (table.name,)
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def _looked_up(table: Ident) -> str:
+    """Not by `regclass`, which refuses to name a table in a schema that this user may not use."""
+    schema = f"select n.oid from pg_namespace n where n.nspname = {_literal(table.schema)}"
+    return f"(select c.oid from pg_class c where c.relname = {_literal(table.name)} and c.relnamespace = ({schema}))"
+
+
+def _literal(told: str) -> str:
+    """A text in a statement, whatever the server takes a backslash for."""
+    escaped = told.replace("'", "''")
+    return " E'" + escaped.replace("\\", "\\\\") + "'" if "\\" in told else f"'{escaped}'"

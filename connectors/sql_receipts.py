@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
-from connectors.sql_cells import chunks
+from connectors.sql_cells import Fragment, chunks
 from connectors.sql_target_dialect import Dialect
 from connectors.sql_target_session import Session
 from connectors.target import Receipt
@@ -18,6 +19,8 @@ _COLUMNS = ("key", "fingerprint", "store", "epoch", "fence", "bundle", "after")
 _NUMBERS = {"epoch", "fence"}
 _AT_ONCE = 100
 _UPDATES_AT_ONCE = 50
+_FEW = 8
+"""Up to so many it costs less to send each value by itself, where they could go as JSON."""
 
 
 class OurTables:
@@ -26,6 +29,7 @@ class OurTables:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._names = {one: dialect.quoted(one) for one in (*_COLUMNS, "id", "at", "ratchet", "identity")}
+        self._all = self._list(_COLUMNS)
 
     def made(self) -> Sequence[str]:
         """What creates them where they are not there yet."""
@@ -49,15 +53,20 @@ class OurTables:
         Waits for a transaction that is inserting the same ones, as long as the database lets it.
         """
         for some in chunks(sorted(receipts, key=lambda one: one.key), _AT_ONCE):
-            marks = ", ".join([f"({', '.join([self._dialect.mark] * len(_COLUMNS))})"] * len(some))
-            sql = f"INSERT INTO {self._dialect.quoted(RECEIPTS)} ({self._list(_COLUMNS)}) VALUES {marks}"
-            bound = [value for one in some for value in _values(one)]
+            sql, bound = self._new(some)
             if self._dialect.insert_new:
                 if len(session.run(sql + self._dialect.insert_new, bound).rows) < len(some):
                     return False
             elif not self._inserted(session, sql, bound):
                 return False
         return True
+
+    def _new(self, receipts: Sequence[Receipt]) -> Fragment:
+        into = f"INSERT INTO {self._dialect.quoted(RECEIPTS)} ({self._all}) "
+        if self._are_many(receipts):
+            return f"{into}SELECT {self._all} FROM {self._dialect.receipts_given}", (_json(receipts, _COLUMNS),)
+        marks = ", ".join([f"({self._marks(_COLUMNS)})"] * len(receipts))
+        return f"{into}VALUES {marks}", tuple(value for one in receipts for value in _values(one))
 
     def _inserted(self, session: Session, sql: str, bound: Sequence[object]) -> bool:
         try:
@@ -70,21 +79,29 @@ class OurTables:
 
     def seal(self, session: Session, receipts: Sequence[Receipt]) -> int:
         """How many of these rows got their `after`."""
+        size = _AT_ONCE if self._dialect.receipts_given else _UPDATES_AT_ONCE
+        some = chunks(sorted(receipts, key=lambda one: one.key), size)
+        return sum(session.run(*self._sealed(one)).count for one in some)
+
+    def _sealed(self, receipts: Sequence[Receipt]) -> Fragment:
         mark, table = self._dialect.mark, self._dialect.quoted(RECEIPTS)
         key, after = self._names["key"], self._names["after"]
-        count = 0
-        for some in chunks(sorted(receipts, key=lambda one: one.key), _UPDATES_AT_ONCE):
-            cases = " ".join([f"WHEN {mark} THEN {mark}"] * len(some))
-            sql = f"UPDATE {table} SET {after} = CASE {key} {cases} END WHERE {key} IN ({self._marks(some)})"
-            bound = [value for one in some for value in (one.key, one.after)]
-            count += session.run(sql, [*bound, *(one.key for one in some)]).count
-        return count
+        if self._are_many(receipts):
+            sets = f"UPDATE {table} SET {after} = given.{after} FROM {self._dialect.receipts_given}"
+            return f"{sets} WHERE {table}.{key} = given.{key}", (_json(receipts, ("key", "after")),)
+        cases = " ".join([f"WHEN {mark} THEN {mark}"] * len(receipts))
+        sql = f"UPDATE {table} SET {after} = CASE {key} {cases} END WHERE {key} IN ({self._marks(receipts)})"
+        bound = [value for one in receipts for value in (one.key, one.after)]
+        return sql, (*bound, *(one.key for one in receipts))
+
+    def _are_many(self, receipts: Sequence[Receipt]) -> bool:
+        return bool(self._dialect.receipts_given) and len(receipts) > _FEW
 
     def find(self, session: Session, keys: Iterable[str]) -> dict[str, Receipt]:
         found: dict[str, Receipt] = {}
         for some in chunks(sorted(set(keys)), _AT_ONCE):
             sql = (
-                f"SELECT {self._list(_COLUMNS)} FROM {self._dialect.quoted(RECEIPTS)} "
+                f"SELECT {self._all} FROM {self._dialect.quoted(RECEIPTS)} "
                 f"WHERE {self._names['key']} IN ({self._marks(some)})"
             )
             for row in session.run(sql, some).rows:
@@ -135,3 +152,7 @@ class OurTables:
 
 def _values(receipt: Receipt) -> tuple[str | int, ...]:
     return tuple(getattr(receipt, one) for one in _COLUMNS)
+
+
+def _json(receipts: Sequence[Receipt], names: Sequence[str]) -> str:
+    return json.dumps([{name: getattr(one, name) for name in names} for one in receipts])

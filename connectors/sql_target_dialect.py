@@ -23,6 +23,8 @@ class Dialect(Protocol):
     for_update: ClassVar[str]
     receipt_types: ClassVar[Mapping[str, str]]
     """The types of the columns of our own tables: `key`, `word`, `number`, `time`, and what follows the columns."""
+    receipts_given: ClassVar[str]
+    """The relation `given` of many receipts, read from one parameter, a JSON list of objects; empty where none can."""
     insert_new: ClassVar[str]
     """What follows an INSERT so that it skips keys that are there; empty where the error has to be caught."""
     lost: ClassVar[Collection[str]]
@@ -71,6 +73,10 @@ class Dialect(Protocol):
 
     def sought(self, column: Column, cell: Cell) -> Fragment:
         """What the column is compared with to find this cell, and maybe more, by an index. Raises Unwritable."""
+
+    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+        """The condition that the column holds one of these cells, byte for byte, of which an index can find the rows,
+        in few parameters; None where it has to be said of each."""
 
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
         """The condition that a row of the referring table refers to any of these, as the database itself sees it."""

@@ -67,6 +67,7 @@ class MySql:
     name: ClassVar[str] = "mysql"
     mark: ClassVar[str] = "%s"
     for_update: ClassVar[str] = " FOR UPDATE"
+    receipts_given: ClassVar[str] = ""
     insert_new: ClassVar[str] = ""
     lost: ClassVar[Collection[str]] = (GONE, "2006", "2013", "2055", "1927", "4031")
     no_rights: ClassVar[Collection[str]] = ("1044", "1142", "1143", "1227", "1046")
@@ -194,6 +195,10 @@ class MySql:
 
     def written(self, column: Column, cell: Cell) -> Fragment:
         return "%s", (_value(column, cell),)
+
+    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+        del column, cells
+        return None
 
     def sought(self, column: Column, cell: Cell) -> Fragment:
         return self.written(column, cell)

@@ -65,6 +65,8 @@ _SAME = """
     ORDER BY a.attnum
 """
 """The last columns of _SHAPE: a tenth of its time, and other ones after any change of the table's columns."""
+_IN_ARRAYS = {"smallint", "integer", "bigint", "text", "character varying", "uuid"}
+"""Types of which PostgreSQL takes an array, sent as a text that names no type, for an array of the column's type."""
 _KINDS = {"v": "a view", "m": "a materialised view", "f": "a foreign table", "S": "a sequence"}
 _WHICH = "SELECT pg_walfile_name(pg_current_wal_lsn())"
 
@@ -87,6 +89,10 @@ class PostgreSql:
         "time": "timestamptz NOT NULL DEFAULT now()",
         "end": "",
     }
+    receipts_given: ClassVar[str] = (
+        "json_to_recordset(%s) AS given"
+        '("key" text, "fingerprint" text, "store" text, "epoch" bigint, "fence" bigint, "bundle" text, "after" text)'
+    )
 
     def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
         del source, root
@@ -201,6 +207,13 @@ class PostgreSql:
         mark, bound = self.written(column, cell)
         return f'({name} = {mark} AND {name}::text COLLATE "C" = {mark})', (*bound, *bound)
 
+    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+        if column.type.partition("(")[0] not in _IN_ARRAYS or column.type.endswith("[]") or None in cells:
+            return None
+        bound = [text for one in cells for text in self.written(column, one)[1]]
+        name, array = self.quoted(column.name), "{" + ",".join(map(_element, bound)) + "}"
+        return f'({name} = ANY (%s) AND {name}::text COLLATE "C" = ANY (%s))', (array, array)
+
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
         each = []
         for cells in to:
@@ -256,6 +269,10 @@ class PostgreSql:
             return state
         lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError))
         return GONE if lost else "22021"  # the driver could not even send it
+
+
+def _element(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _key(names: Mapping[int, str], columns: Sequence[Column], keys: Sequence[str]) -> tuple[str, ...]:

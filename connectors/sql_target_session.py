@@ -38,6 +38,8 @@ class Session:
         self.until = time.monotonic() + seconds
         pooled: Any = connection.connection
         self.raw: Any = pooled.dbapi_connection
+        self._cursor: Any = self.raw.cursor()
+        self._describes = connection.dialect.name != "postgresql"
         module: Any = connection.dialect.loaded_dbapi
         self.errors: type[Exception] = module.Error
         if connection.dialect.name == "sqlite":
@@ -73,34 +75,39 @@ class Session:
 
     def run(self, sql: str, bound: Sequence[Any] = ()) -> Answer:
         """One statement. Raises the driver's errors."""
-        cursor = self.raw.cursor()
-        try:
-            cursor.execute(sql, tuple(bound))
-            if not cursor.description:
-                return Answer((), cursor.rowcount)
-            rows = cursor.fetchall()
-            return Answer(rows, len(rows))
-        finally:
-            cursor.close()
+        cursor = self._cursor
+        cursor.execute(sql, tuple(bound))
+        if not self._has_rows:
+            return Answer((), cursor.rowcount)
+        rows = cursor.fetchall()
+        return Answer(rows, len(rows))
 
     def run_many(self, sql: str, bound: Sequence[Sequence[Any]]) -> int:
         """The same statement for each of these parameters; how many rows it touched in all."""
         if sql.startswith("SELECT"):
             return sum(self.run(sql, one).count for one in bound)
-        cursor = self.raw.cursor()
-        try:
-            cursor.executemany(sql, [tuple(one) for one in bound])
-            return int(cursor.rowcount)
-        finally:
-            cursor.close()
+        self._cursor.executemany(sql, [tuple(one) for one in bound])
+        return int(self._cursor.rowcount)
 
     def say(self, sql: str) -> None:
         """Statements without parameters, several at once where the driver takes that."""
-        cursor = self.raw.cursor()
-        try:
-            cursor.execute(sql)
-        finally:
-            cursor.close()
+        self._cursor.execute(sql)
+
+    def ask(self, sql: str) -> Sequence[Sequence[Any]]:
+        """The same, and the rows of all of them."""
+        self._cursor.execute(sql)
+        rows: list[Sequence[Any]] = []
+        while True:
+            if self._has_rows:
+                rows += self._cursor.fetchall()
+            if not self._cursor.nextset():
+                return rows
+
+    @property
+    def _has_rows(self) -> bool:
+        if self._describes:
+            return bool(self._cursor.description)
+        return bool(self._cursor.pgresult.nfields)  # psycopg makes objects of all columns when it is asked for them
 
     def say_once(self, sql: str) -> None:
         """The settings of the session, where they are not these already."""

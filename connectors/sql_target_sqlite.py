@@ -40,6 +40,7 @@ class Sqlite:
     name: ClassVar[str] = "sqlite"
     mark: ClassVar[str] = "?"
     for_update: ClassVar[str] = ""
+    receipts_given: ClassVar[str] = ""
     insert_new: ClassVar[str] = " ON CONFLICT DO NOTHING RETURNING 1"
     lost: ClassVar[Collection[str]] = ()
     no_rights: ClassVar[Collection[str]] = ()
@@ -72,7 +73,8 @@ class Sqlite:
         return made
 
     def stamp(self, session: Session) -> object:
-        path = self._file(session)
+        known = session.stamp  # the file that a connection is of stays the same; what its name means may not
+        path = known[0] if isinstance(known, tuple) else self._file(session)
         try:
             found = path.stat()
         except OSError:
@@ -175,6 +177,10 @@ class Sqlite:
         stored = {TEXT: "text", BAD_TEXT: "text", INTEGER: "integer", REAL: "real", BYTES: "blob"}[cell[0]]
         alike, same = f"{name} = {mark}", f"+{name} = {mark} COLLATE BINARY"
         return f"({alike} AND {same} AND typeof({name}) = '{stored}')", (*bound, *bound)
+
+    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+        del column, cells
+        return None
 
     def sought(self, column: Column, cell: Cell) -> Fragment:
         return self.written(column, cell)

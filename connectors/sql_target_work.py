@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from typing import Any
 
 from connectors.sql_catalogue_facts import Ident
 from connectors.sql_catalogue_stamp import held
@@ -67,13 +68,16 @@ class SqlWork:
         with self._telling():
             shapes = {name: self._tables.named(name) for name in tables}
             idents = {name: Ident(one.schema or "", one.table) for name, one in shapes.items()}
-            return held(lambda sql, bound: self._session.run(sql, bound).rows, self._dialect.name, idents)
+            return held(self._rows, self._session.ask, self._dialect.name, idents)
+
+    def _rows(self, sql: str, bound: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        return self._session.run(sql, bound).rows
 
     def lock(self, rows: Sequence[RowName]) -> dict[RowName, Row]:
         found: dict[RowName, Row] = {}
         with self._telling():
-            ordered = sorted(set(rows), key=lambda one: (one.table, [name for name, _ in one.key], row_order(one.key)))
-            for (table, columns), names in groupby(ordered, key=lambda one: (one.table, [name for name, _ in one.key])):
+            ordered = sorted(set(rows), key=lambda one: (*_kind(one), row_order(one.key)))
+            for (table, columns), names in groupby(ordered, key=_kind):
                 shape = self._tables.named(table)
                 size = ROWS_AT_ONCE if len(columns) == 1 else CONDITIONS_AT_ONCE
                 for some in chunks(list(names), size):
@@ -225,7 +229,7 @@ class SqlWork:
             sql, bound = joined([(f"({values})", given) for values, given in each], ", ")
             return self._session.run(self._insert(shape, columns) + sql, bound).count
         if first.after is None:
-            where, key = joined([self._this_row(shape, one.row) for one in changes], " OR ")
+            where, key = self._any_exactly(shape, [one.row for one in changes])
             return self._session.run(f"DELETE FROM {table} WHERE {where}", key).count
         statements: dict[str, list[tuple[object, ...]]] = {}
         for one in changes:
@@ -264,12 +268,31 @@ class SqlWork:
         sql, bound = joined(parts, " AND ")
         return f"({sql})", bound
 
+    def _any_exactly(self, shape: Shape, rows: Sequence[RowName]) -> Fragment:
+        key = self._tables.columns(shape, [name for name, _ in rows[0].key])
+        return self._few(key, [[cell for _, cell in one.key] for one in rows]) or joined(
+            [self._this_row(shape, one) for one in rows], " OR "
+        )
+
+    def _few(self, key: Sequence[Column], cells: Sequence[Sequence[Cell]]) -> Fragment | None:
+        """The condition of many rows in few parameters, where there is one."""
+        alone = len(key) == 1 and len(cells) > 1
+        return self._dialect.is_any(key[0], [cell for (cell,) in cells]) if alone else None
+
     def _any_of(self, key: Sequence[Column], cells: Sequence[Sequence[Cell]]) -> Fragment:
+        """The condition of these rows and maybe more."""
+        if few := self._few(key, cells):
+            return few
         if len(key) == 1 and all(cell is not None for (cell,) in cells):
             sql, bound = joined([self._dialect.sought(key[0], cell) for (cell,) in cells], ", ")
             return f"{self._dialect.quoted(key[0].name)} IN ({sql})", bound
         each = [joined(list(map(self._dialect.is_exactly, key, one)), " AND ") for one in cells]
         return joined([(f"({sql})", bound) for sql, bound in each], " OR ")
+
+
+def _kind(row: RowName) -> tuple[str, list[str]]:
+    """Rows that are alike in this are read by one statement."""
+    return row.table, [name for name, _ in row.key]
 
 
 def _alike(change: Change) -> tuple[object, ...]:

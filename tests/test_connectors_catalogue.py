@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -847,6 +848,89 @@ def test_a_foreign_key_to_a_partition_alone_shows_in_the_stamp_of_the_whole(post
 
     with postgres.source.work(30) as work:
         assert work.hold(["whole"]) != stamps
+
+
+_ALTERED = {
+    "a rule": ["create rule late as on delete to customers do also notify gone"],
+    "a rule that goes": ["drop rule early on customers"],
+    "a trigger that is switched off": ["alter table customers disable trigger seen"],
+    "a trigger that goes": ["drop trigger seen on customers"],
+    "a foreign key that goes": ["alter table notes drop constraint known"],
+    "another action of a foreign key": [
+        "alter table notes drop constraint known",
+        "alter table notes add constraint known foreign key (customer) references customers on delete cascade",
+    ],
+    "a foreign key from another schema": ["create table aside.x (c int references customers on delete set null)"],
+}
+_ALTERABLE = (
+    "create schema if not exists aside",
+    "drop table if exists aside.x",
+    "create function f() returns trigger language plpgsql as 'begin return null; end'",
+    "create trigger seen after delete on customers for each row execute function f()",
+    "create rule early as on update to customers do also notify changed",
+    "alter table notes add constraint known foreign key (customer) references customers",
+)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("altered", list(_ALTERED))
+def test_every_change_of_what_acts_on_a_table_shows_in_its_stamp(postgres: Shop, altered: str) -> None:
+    _open_to_changes(postgres)
+    postgres.execute(*_ALTERABLE)
+    stamps = postgres.catalogue().stamps
+    with postgres.source.work(30) as work:
+        assert work.hold(["customers"]) == {"customers": stamps["customers"]}
+
+    postgres.execute(*_ALTERED[altered])
+
+    with postgres.source.work(30) as work:
+        assert work.hold(["customers"]) != {"customers": stamps["customers"]}
+
+
+@pytest.mark.server
+def test_a_trigger_of_a_partition_alone_shows_in_the_stamp_of_the_whole(postgres: Shop) -> None:
+    postgres.execute(*[one for one in _PARTITIONED.split("; ") if one])
+    postgres.execute("create function f() returns trigger language plpgsql as 'begin return null; end'")
+    stamps = postgres.catalogue("whole").stamps
+
+    postgres.execute("create trigger late after delete on low for each row execute function f()")
+
+    with postgres.source.work(30) as work:
+        assert work.hold(["whole"]) != {"whole": stamps["whole"]}
+
+
+@pytest.mark.server
+def test_what_the_lock_of_a_table_had_to_wait_for_shows_in_its_stamp(postgres: Shop) -> None:
+    """The trigger is there before the lock is, and was not before the transaction asked for it."""
+    _open_to_changes(postgres)
+    postgres.execute("create function f() returns trigger language plpgsql as 'begin return null; end'")
+    stamps = postgres.catalogue().stamps
+    waiting = "select count(*) from pg_locks where not granted and relation = 'customers'::regclass"
+    late = threading.Event()
+
+    def make_a_trigger(connection: sa.Connection) -> None:
+        while not connection.exec_driver_sql(waiting).scalar_one():
+            late.wait(0.01)
+        connection.commit()
+
+    with postgres.engine.connect() as connection, postgres.source.work(30) as work:
+        connection.exec_driver_sql("create trigger late after delete on customers for each row execute function f()")
+        maker = threading.Thread(target=make_a_trigger, args=(connection,))
+        maker.start()
+        held = work.hold(["customers"])
+        maker.join()
+
+    assert held != {"customers": stamps["customers"]}
+
+
+@pytest.mark.parametrize("name", ["Ku%nden x:y", "it's", "back\\slash", 'a "b" {0}', "%s"])
+def test_a_table_of_any_name_is_held(shop: Shop, name: str) -> None:
+    quoted = f"`{name}`" if shop.dialect == "mysql" else '"' + name.replace('"', '""') + '"'
+    shop.execute(f"create table {quoted} (id integer primary key)", f"create table x (c int references {quoted} (id))")
+    stamps = shop.catalogue(name).stamps
+
+    with shop.source.work(30) as work:
+        assert work.hold([name, "x"]) == stamps
 
 
 def test_a_table_that_went_is_planned_anew(shop: Shop) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from target_support import Shop, record, shop_of
 
 from connectors.sql import SqlSource
-from connectors.target import Change, Outcome, TargetError, TargetRefused
+from connectors.target import Change, Outcome, RowName, RowsDiffer, TargetError, TargetRefused
 
 Texts = st.SearchStrategy[Any]
 LETTERS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
@@ -320,3 +320,60 @@ def test_a_text_that_does_not_fit_is_refused_and_never_cut(name: str, request: p
 
     assert refused.value.outcome is Outcome.TERMINAL
     assert "duplicate" not in str(refused.value)
+
+
+KEYS = {
+    "text": ["", " ", "a", "A", "NULL", "null", '"', "\\", '\\"', "{a,b}", "a,b", "{}", "it's", "%s", "ü", "\n"],
+    "varchar(30)": ["", "a", "a ", "A", "ä", "NULL", "{", "}", '","', "'", "1", "01"],
+    "integer": ["0", "-1", "1", "2147483647"],
+    "bigint": ["-9223372036854775808", "0", "9223372036854775807"],
+    "uuid": ["00000000-0000-0000-0000-000000000000", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
+    "numeric": ["1", "1.0001", "-2", "12345678901234567890"],
+    "char(3)": ["a", "b", ""],
+    "bytea": ["\\x", "\\x00", "\\xff5c22"],
+    "date": ["2024-02-29", "infinity", "0001-01-01 BC"],
+    "varchar(9)[]": ["{}", '{a,"b c"}'],
+    "int[]": ["{}", "{1,2}", "{NULL}"],
+    "mood": ["sad", "o'k", "%"],
+    "positive": ["1", "2", "3"],
+}
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("kind", list(KEYS))
+def test_many_rows_at_once_are_those_whose_keys_were_named(kind: str, postgresql: Shop) -> None:
+    postgresql.run("drop table if exists named", f"create table named (k {kind} primary key)")
+    with postgresql.engine.connect() as connection:
+        insert = sa.text(f"insert into named values (cast(:key as {kind}))")
+        connection.execute(insert, [{"key": one} for one in KEYS[kind]])
+    names = [RowName("named", (("k", ("t", one)),)) for one in KEYS[kind]]
+    going, staying = names[::2], names[1::2]
+
+    with postgresql.source().work(8) as work:
+        before = work.lock(names)
+        work.apply_all([Change(one, before[one].cells, None, "surplus") for one in going])
+        after = work.lock(names)
+        work.commit()
+    postgresql.close()
+
+    assert (list(before), list(after)) == (names, staying)
+
+
+@pytest.mark.server
+def test_a_key_that_only_compares_equal_is_another_row_also_among_many(postgresql: Shop) -> None:
+    """A collation without letters' cases, and a number that is written in another way."""
+    postgresql.run(
+        "drop table if exists named",
+        "create collation if not exists caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        "create table named (k varchar(9) collate caseless primary key)",
+        "insert into named values ('a'), ('b')",
+    )
+    names = [RowName("named", (("k", ("t", one)),)) for one in ("A", "b")]
+
+    with postgresql.source().work(8) as work:
+        found = work.lock(names)
+        with pytest.raises(RowsDiffer):
+            work.apply_all([Change(one, {}, None, "surplus") for one in names])
+    postgresql.close()
+
+    assert list(found) == names[1:]
