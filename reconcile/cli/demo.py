@@ -6,6 +6,7 @@ import datetime as dt
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ def play(folder: Path | None, out: Output) -> None:
         silent = Output(quiet=True, no_color=out.no_color)  # its hints are for after a run of one's own
         _heading(out, "The nightly job, first run: everything that is wrong already")
         show(application.run("nightly", slot=now - dt.timedelta(hours=2)), silent)
-        _largest(application, out)
+        _largest(application, application.job("nightly").rules, out)
         _heading(out, "What the team would read in Slack")
         out.say(_slack(application))
         _heading(out, "The same job again, an hour later: nothing is counted twice, nobody is told twice")
@@ -94,12 +95,12 @@ def _heading(out: Output, text: str) -> None:
     out.heading(f"\n── {text}")
 
 
-def _largest(application: Application, out: Output) -> None:
+def _largest(application: Application, rules: Sequence[str], out: Output) -> None:
     from reconcile.store.findings import Filter, find
 
     with application.store.read() as tx:
-        for name, rule in application.project.rules.items():
-            found = find(tx, Filter(rules=(name,)))
+        for name in rules:
+            rule, found = application.project.rules[name], find(tx, Filter(rules=(name,)))
             out.say(f"\n{name}: {_sum(found)}; the largest:")
             for one in sorted(found, key=lambda f: (-max(f.money.values(), default=0), f.id))[:LARGEST]:
                 out.say(f"  {_line(one, getattr(rule, 'span', None))}")
@@ -128,7 +129,7 @@ def _line(one: Finding, span: object) -> str:
     first, last = one.span or (None, None)
     if span is not None and isinstance(first, dt.datetime) and isinstance(last, dt.datetime):
         apart = f", {(last - first).total_seconds():.1f} s apart"
-    return f"{one.id}  {ids}  {money(one.money)}{apart}"
+    return f"{one.id}  {ids}  {money(one.money)}{apart}".rstrip()
 
 
 def _slack(application: Application) -> str:
