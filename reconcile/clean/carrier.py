@@ -337,8 +337,11 @@ class _Carrier:
         return [self._job(one) for one in sent.sent], True
 
     def _tell_damaged(self, tx: Transaction, left_out: Collection[str]) -> None:
-        """Their findings follow the plans that were not claimed because they are not what was planned."""
+        """Their findings follow the plans that were not claimed because they are not what was planned; others wait."""
         found = [stored.get(tx, name) for name in sorted(left_out)]
+        for one in found:
+            if one.state in (BundleState.APPROVED, BundleState.RETRY_WAIT) and one.reason is not None:
+                self.tally.because(one.reason, held_up=True)
         damaged = [(one, one.reason or "") for one in found if one.state is BundleState.QUARANTINED]
         progress.move(tx, moves(damaged, Event.STARTED), by=ACTOR)
         progress.move(tx, moves(damaged, Event.QUARANTINED), by=ACTOR)

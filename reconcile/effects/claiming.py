@@ -10,13 +10,17 @@ import sqlalchemy as sa
 
 from reconcile import audit, holds, lease
 from reconcile.effects.moving import CHUNK, RECONCILE, Claimed, ClaimLost, keys_of, move
+from reconcile.effects.outcomes import released
 from reconcile.findings.operations import BundleState, moved
+from reconcile.sealing import SealBroken, SealedUnreadable
 from reconcile.store import Transaction
 from reconcile.store import bundles as plans
 from reconcile.store.bulk import one_of
 from reconcile.store.bundles import BundleError
 from reconcile.store.tables import bundles, effects
 
+WAIT_FOR_KEY = dt.timedelta(minutes=5)
+"""When a plan is looked at again whose seal has no key here."""
 _CLAIMABLE = (BundleState.APPROVED, BundleState.RETRY_WAIT)
 
 
@@ -30,7 +34,7 @@ def claim(
     """Those of these plans that are approved, or due again, in our hand until `ttl` is over; the others are left out.
 
     Race-safe: what another transaction is claiming is left out too. A plan that is not the one its hash names is
-    quarantined and left out.
+    quarantined and left out; one whose seal has no key here is left out and waits for it.
     """
     mine = _taken(tx, ids, owner or lease.Owner.this_process(ttl), ttl)
     for one in mine:
@@ -97,14 +101,18 @@ def _taken(tx: Transaction, ids: Collection[str], owner: lease.Owner, ttl: dt.ti
 
 
 def _whole(tx: Transaction, mine: Sequence[Claimed]) -> list[Claimed]:
-    whole, damaged = [], []
+    whole, damaged, sealed = [], [], []
     for one in mine:
         try:
             whole.append(one.but(keys=keys_of(tx.store, one.target, one.bundle)))
-        except BundleError as error:
+        except (BundleError, SealBroken) as error:
             damaged.append((one, str(error)))
+        except SealedUnreadable as error:
+            sealed.append((one, str(error)))
     for one, sentence in damaged:
         move(tx, [one], BundleState.QUARANTINED, reason=sentence)
+    for one, sentence in sealed:
+        released(tx, [one], sentence, next_at=tx.now + WAIT_FOR_KEY)
     return whole
 
 

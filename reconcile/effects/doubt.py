@@ -11,8 +11,10 @@ import sqlalchemy as sa
 
 from connectors.errors import Reaction
 from reconcile import audit, lease
+from reconcile.effects.claiming import WAIT_FOR_KEY
 from reconcile.effects.moving import RECONCILE, Claimed, keys_of, locked, move, note
 from reconcile.findings.operations import BundleState
+from reconcile.sealing import SealBroken, SealedUnreadable, SealKeyMissing, SealUnknown
 from reconcile.store import Transaction
 from reconcile.store.bundles import COLUMNS, BundleError, get, stored
 from reconcile.store.tables import bundles
@@ -100,7 +102,10 @@ def _taken(tx: Transaction, dead: Sequence[Claimed], why: str) -> list[Claimed]:
 def claim_doubtful(
     tx: Transaction, source: str, limit: int, *, owner: lease.Owner | None = None, ttl: dt.timedelta
 ) -> list[Claimed]:
-    """Plans in doubt that nobody alive has in hand and whose time has come, in ours now; they stay in doubt."""
+    """Plans in doubt that nobody alive has in hand and whose time has come, in ours now; they stay in doubt.
+
+    Those whose seal has no key here wait for it.
+    """
     query = sa.select(*COLUMNS).where(bundles.c.state == BundleState.AMBIGUOUS.value, bundles.c.source == source)
     query = query.where(bundles.c.next_at <= tx.now).order_by(bundles.c.next_at, bundles.c.id)
     mine = (owner or lease.Owner.this_process(ttl)).to_json()
@@ -108,10 +113,16 @@ def claim_doubtful(
     for row in tx.connection.execute(query.with_for_update(skip_locked=True)):
         one = Claimed.of(stored(tx, row))
         if len(taken) < limit and (one.owner is None or _is_left(tx, one)):
+            try:
+                keys = keys_of(tx.store, one.target, one.bundle)
+            except SealedUnreadable as error:
+                later = {"owner": None, "next_at": tx.now + WAIT_FOR_KEY, "reason": str(error)}
+                note(tx, [one], later | {"fence": one.fence + 1})
+                continue
             values = {"fence": one.fence + 1, "owner": mine, "lease_until": tx.now + ttl}
             [one] = note(tx, [one], values)
             _log_taken(tx, one)
-            taken.append(one.but(keys=keys_of(tx.store, one.target, one.bundle)))
+            taken.append(one.but(keys=keys))
     return taken
 
 
@@ -124,7 +135,9 @@ def set_damaged_aside(tx: Transaction, source: str) -> list[tuple[Claimed, str]]
         one = Claimed.of(stored(tx, row))
         try:
             _ = one.bundle
-        except BundleError as error:
+        except (SealKeyMissing, SealUnknown):
+            continue  # it opens again once its key is there
+        except (BundleError, SealBroken) as error:
             if one.owner is None or _is_left(tx, one):
                 damaged += [(done, str(error)) for done in move(tx, [one], BundleState.QUARANTINED, reason=str(error))]
     return damaged

@@ -12,6 +12,7 @@ from reconcile import keys
 from reconcile.effects.moving import CHUNK, keys_of
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.operations import BundleState
+from reconcile.sealing import SealedUnreadable
 from reconcile.store import Transaction
 from reconcile.store.bulk import one_of
 from reconcile.store.bundles import COLUMNS, BundleError, stored
@@ -52,7 +53,8 @@ def known(tx: Transaction, target: str, names: Sequence[str]) -> set[str]:
 
 def restored(tx: Transaction, bundle: Bundle) -> bool:
     """Whether a row that this plan would do away with was done away with before and is there again as it was then:
-    somebody restored it, and a person decides. So it is when what it was then is not kept any more."""
+    somebody restored it, and a person decides. So it is when what it was then is not kept any more, or
+    has no key here."""
     if bundle.undoes is not None or all(one.generation == 1 for one in bundle.operations):
         return False
     before = keys_of(tx.store, bundle.target, bundle, lives_ago=1)
@@ -61,7 +63,7 @@ def restored(tx: Transaction, bundle: Bundle) -> bool:
     for row in tx.connection.execute(query.distinct()):
         try:
             earlier = stored(tx, row).bundle
-        except BundleError:
+        except (BundleError, SealedUnreadable):
             return True
         if any(_is_as_it_was(one.row, one.before, rows, bundle.ignore_drift) for one in earlier.changes):
             return True
