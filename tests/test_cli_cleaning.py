@@ -72,6 +72,18 @@ def test_a_dry_run_says_what_would_be_cleaned(world: World) -> None:
     assert world.rows() == list(TWO)
 
 
+def test_a_run_says_what_it_carried_out_of_the_plans_of_earlier_ones(world: World) -> None:
+    world.run()
+    _say("approve", world.only(), "--later")
+
+    _, ended = _say("run", "-q")
+    _, again = _say("run", "--json")
+
+    assert "twins: 1 cleaned as planned by earlier runs; take one back: reconcile undo ID\n" in ended.stdout
+    assert "of_before" not in json.loads(again.stdout)["rules"][0]["cleaning"]
+    assert len(world.rows()) == 2
+
+
 def test_reject_leaves_everything_as_it_is(world: World) -> None:
     world.run()
 

@@ -67,6 +67,7 @@ class Outcome:
 
     `stopped`: why nothing more was done by itself; `refused`: that was for safety; `held_up`: the target did not take
     it, and what is approved waits. `not_planned` counts, by sentence, the findings nothing is proposed for.
+    `of_before`: so many plans of earlier runs were carried out by this one, as when people said yes in between.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -75,6 +76,7 @@ class Outcome:
     held_up: bool = False
     reasons: tuple[str, ...] = ()
     not_planned: Counter[str] = field(default_factory=Counter)
+    of_before: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, for the run's checkpoint and its report."""
@@ -86,6 +88,7 @@ class Outcome:
             "held_up": self.held_up or None,
             "reasons": list(self.reasons) or None,
             "not_planned": dict(self.not_planned.most_common(_MOST_REASONS)) or None,
+            "of_before": self.of_before or None,
         }
         return said | {name: value for name, value in optional.items() if value is not None}
 
@@ -105,10 +108,13 @@ def clean(rule: DuplicatesRule, detected: Mapping[str, Any], tools: Cleaner) -> 
             _Proposing(rule, dataset, detected, tools, outcome).through()
         except (TargetRefused, ConnectorError) as error:
             outcome.stopped = str(error)
+    with tools.store.read() as tx:
+        before = _of_others(tx, tools.run, rule.name)
     tally = carrier.carry_out(tools.carrying(), source=dataset.source, rules=(rule.name,))
     outcome.reasons, outcome.refused = tuple(tally.reasons), outcome.refused or tally.refused
     with tools.store.read() as tx:
         outcome.counts = _counts(tx, tools.run, rule.name)
+        outcome.of_before = max(0, _of_others(tx, tools.run, rule.name) - before)
         outcome.held_up = tally.held_up and _counts(tx, None, rule.name)["waiting"] > 0
     return outcome
 
@@ -120,6 +126,11 @@ def _wrong_ids(detected: Mapping[str, Any]) -> str | None:
         return None
     records, reason = wrong[0]["records"], wrong[0]["reason"]
     return f"Nothing is cleaned: the id of {records:,} records of {detected['dataset']!r} is {reason}."
+
+
+def _of_others(tx: Transaction, run: str, rule: str) -> int:
+    """How many plans of a rule are done that this run did not make."""
+    return _counts(tx, None, rule)["cleaned"] - _counts(tx, run, rule)["cleaned"]
 
 
 def _counts(tx: Transaction, run: str | None, rule: str) -> Counter[str]:

@@ -102,7 +102,9 @@ def undo(
         str | None, typer.Argument(help="A finding's id, or the beginning of one.", metavar="[ID]")
     ] = None,
     config: Config = FILE,
-    run: Annotated[str | None, typer.Option("--run", help="All that this run cleaned.", metavar="RUN")] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", help="All that was cleaned as this run planned it.", metavar="RUN")
+    ] = None,
     plan: Annotated[str | None, typer.Option("--bundle", help="This one plan.", metavar="PLAN")] = None,
     partial: Annotated[bool, typer.Option("--partial", help="Leave out what somebody changed since.")] = False,
     with_later: Annotated[

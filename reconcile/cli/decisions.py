@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
     app.command(help="Show one finding with its records and its history.")(show)
     app.command(help="Not a duplicate: settle a finding for its records.")(dismiss)
     app.command(help="Not now: say nothing until a time, or until it grows.")(snooze)
-    app.command(help="Take back a dismissal or a snooze.")(reopen)
+    app.command(help="Take back a dismissal or a snooze; open what was undone again.")(reopen)
     app.command(help="Give a finding to somebody.")(assign)
 
 

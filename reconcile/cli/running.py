@@ -163,6 +163,8 @@ def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
         undo = f"; take it back: reconcile undo --run {report.run}" if said.get("cleaned") else ""
         look = "; look: reconcile plan" if said.get("proposed") else ""
         yield f"{rule['rule']}: {', '.join(facts)}{undo}{look}"
+    if done := said.get("of_before"):
+        yield f"{rule['rule']}: {done:,} cleaned as planned by earlier runs; take one back: reconcile undo ID"
     for why, number in said.get("not_planned", {}).items():
         yield f"{rule['rule']}: {number:,} not planned: {why}"
     for why in (*([said["stopped"]] if said.get("stopped") else []), *said.get("reasons", ())):
