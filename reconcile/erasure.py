@@ -21,7 +21,8 @@ from notifications.base import MASK
 from reconcile import audit, outbox
 from reconcile.findings.identity import decode, erased_name, id_of, public, record_of
 from reconcile.findings.operations import OVER, BundleState
-from reconcile.store import Store, Transaction, tables
+from reconcile.store import Store, Transaction, bundles, tables
+from reconcile.store.bundles import BundleError, Stored
 from reconcile.store.columns import json_text
 from reconcile.verifier import ERASED
 
@@ -200,6 +201,16 @@ def _texts(pairs: Any) -> Iterator[tuple[str, str]]:
             yield column, str(shown)
 
 
+def _rows_of(plan: Stored) -> Iterator[list[tuple[str, str]]]:
+    """Column and text of each cell of the dataset's rows in a plan, as they were and as they became."""
+    bundle = plan.bundle
+    cells = [some for one in bundle.changes if one.row.table == bundle.table for some in (one.before, one.after)]
+    for seen in plan.outcome_json() or ():
+        cells += [seen.get("before"), seen.get("after")]
+    for row in cells:
+        yield [(name, cell[1]) for name, cell in (row or {}).items() if cell is not None]
+
+
 # The work
 
 
@@ -217,10 +228,13 @@ class _Work:
         self._needles = {text for text in self.texts if len(text) >= _SHORTEST}
         self._records: dict[str, set[str]] = defaultdict(set)
         self._findings: set[str] = set()
+        self._plans: set[str] = set()
         self._counts: Counter[str] = Counter()
         self._counted = False
         self._look()
         self._escaped = [json.dumps(needle)[1:-1] for needle in self._needles]
+        if self.wanted.values:
+            self._look_into_plans()
 
     def _look(self) -> None:
         """Which records of which findings these are, and what their personal data reads like."""
@@ -238,6 +252,18 @@ class _Work:
             if finding in self._records or self._is_wanted("", list(_texts(key))):
                 self._findings.add(finding)
 
+    def _look_into_plans(self) -> None:
+        """Findings hold the columns that their rule names; the rows of their plans hold all of them."""
+        mine = tables.bundles.c
+        query = sa.select(*bundles.COLUMNS).where(mine.dataset == self.wanted.dataset, mine.content.is_not(None))
+        self._plans = {plan.id for row in self._rows(query) if self._holds(plan := bundles.stored(self.tx, row))}
+
+    def _holds(self, plan: Stored) -> bool:
+        try:
+            return any(self._is_wanted("", said) for said in _rows_of(plan))
+        except BundleError:  # nobody can read it any more but as text
+            return self._says(f"{plan.content} {plan.outcome}")
+
     def _is_wanted(self, record: str, said: Sequence[tuple[str, str]]) -> bool:
         store, wanted = self.tx.store, self.wanted
         if wanted.records and record and _of_record(store, wanted.dataset, record) in wanted.records:
@@ -248,11 +274,10 @@ class _Work:
         )
 
     def waiting(self) -> list[str]:
-        """Cleanings of these findings that are not over."""
+        """Cleanings that hold it, or are of these findings, and are not over."""
         mine = tables.bundles.c
         live = mine.state.not_in([state.value for state in OVER if state is not BundleState.COMPENSATING])
-        found = (row for row in self._of_findings(sa.select(mine.id).where(live), mine.finding))
-        return sorted(row.id for row in found)
+        return sorted(row.id for row in self._of_plans(sa.select(mine.id).where(live)))
 
     def reached(self) -> Mapping[str, int]:
         """How much of each there was to erase; it is erased the first time this is asked."""
@@ -327,9 +352,7 @@ class _Work:
         """Before-images and after-images go: what was done cannot be undone any more."""
         mine = tables.bundles
         waiting = set(self.waiting())
-        for row in list(
-            self._of_findings(sa.select(mine.c.id, mine.c.content, mine.c.outcome, mine.c.summary), mine.c.finding)
-        ):
+        for row in self._of_plans(sa.select(mine.c.id, mine.c.content, mine.c.outcome, mine.c.summary)):
             if row.id in waiting:
                 continue
             summary = self._masked(row.summary)
@@ -402,6 +425,15 @@ class _Work:
 
     def _rows(self, query: sa.Select[Any]) -> Iterator[Any]:
         return iter(self.tx.connection.execute(query.execution_options(yield_per=_BATCH)))
+
+    def _of_plans(self, query: sa.Select[Any]) -> list[Any]:
+        """The plans of these findings, and those whose rows hold what is erased."""
+        mine, ids = tables.bundles.c, sorted(self._plans)
+        found = {row.id: row for row in self._of_findings(query, mine.finding)}
+        for at in range(0, len(ids), _BATCH):
+            some = query.where(mine.id.in_(ids[at : at + _BATCH]))
+            found |= {row.id: row for row in self.tx.connection.execute(some)}
+        return list(found.values())
 
     def _of_findings(self, query: sa.Select[Any], column: sa.ColumnElement[str]) -> Iterator[Any]:
         names = sorted(self._findings)

@@ -84,6 +84,25 @@ def test_a_finding_from_before_the_id_was_another_one_is_stale(ids: list[str] | 
         desk.approve(world.only())
 
 
+def test_a_value_is_erased_from_plans_though_their_rule_never_looks_at_its_column(tmp_path: Path) -> None:
+    """The rule compares e-mails; the rows that it deleted had names."""
+    world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
+    world.run()
+    with world.open() as application:
+        wanted = erasure.of_value(application.store, "customers", "name", " ann")
+        with pytest.raises(erasure.ErasureWaits):
+            erasure.erase(application.store, wanted)
+    for name in world.findings():
+        world.approve(name)
+
+    with world.open() as application:
+        done = erasure.erase(application.store, wanted)
+
+    assert done.reached["plans"] == 1
+    held = [one.content for one in world.plans() if one.content is not None]
+    assert (len(held), "Ann" in held[0], world.intact()) == (1, False, True)
+
+
 # Undo beside others
 
 
