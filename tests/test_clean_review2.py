@@ -189,6 +189,26 @@ def test_who_comes_to_refer_while_an_undo_waits_stops_it(tmp_path: Path) -> None
     assert world.findings() == {world.only(): "cleaned"}
 
 
+def test_what_is_to_be_taken_back_is_not_forgotten_because_another_plan_is_turned_down(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins={"clean": {"action": "set", "values": {"name": "twin"}}})
+    world.run()
+    world.approve(world.only())
+    with world.open() as application, application.store.begin() as tx:
+        pauses.pause(tx, pauses.of_rule("twins"), reason="a look", by="anna")
+    world.undo(world.only())
+    world.add((9, "a@x", "Anne"))
+    world.run()
+
+    with world.desk() as desk:
+        desk.reject(world.only())
+    with world.open() as application:
+        with application.store.begin() as tx:
+            pauses.resume(tx, pauses.of_rule("twins"), by="anna")
+        application.clean_due()
+
+    assert world.rows() == [*TWO, (9, "a@x", "Anne")]
+
+
 # Another database under the same name
 
 

@@ -144,12 +144,12 @@ def lock_plans(tx: Transaction, ids: Collection[str]) -> None:
 
 
 def void(tx: Transaction, of_findings: Iterable[str], reason: str, by: str = RECONCILE) -> list[Claimed]:
-    """The plans of these findings that nobody has begun are no longer to be carried out."""
+    """The plans of these findings that nobody has begun are no longer to be carried out; what is to be undone stays."""
     found: list[Claimed] = []
     wanted = sorted(set(of_findings))
     for at in range(0, len(wanted), CHUNK):
-        some = bundles.c.finding.in_(wanted[at : at + CHUNK])
-        query = sa.select(bundles.c.id).where(some, bundles.c.state.in_(_values(STANDING)))
+        some = (bundles.c.finding.in_(wanted[at : at + CHUNK]), bundles.c.undoes.is_(None))
+        query = sa.select(bundles.c.id).where(*some, bundles.c.state.in_(_values(STANDING)))
         found += withdraw(tx, tx.connection.execute(query).scalars().all(), reason, by)
     return found
 
