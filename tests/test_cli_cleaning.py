@@ -84,6 +84,18 @@ def test_a_run_says_what_it_carried_out_of_the_plans_of_earlier_ones(world: Worl
     assert len(world.rows()) == 2
 
 
+def test_a_preview_shows_what_waits_for_a_decision_and_what_could_not_be_checked(world: World) -> None:
+    world.run()
+    _, asked = _say("notify", "preview", "team")
+    world.do("ALTER TABLE customers RENAME TO elsewhere")
+    _say("run", "-q")
+    _, failed = _say("notify", "preview", "team")
+
+    assert "1 cleaning waits for you" in asked.stdout
+    assert f"reconcile approve {world.only()}" in asked.stdout
+    assert failed.stdout.startswith("⚠️ Could not check ")
+
+
 def test_reject_leaves_everything_as_it_is(world: World) -> None:
     world.run()
 

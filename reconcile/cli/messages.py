@@ -54,7 +54,7 @@ def about_open_findings(application: Application, channel: str, name: str | None
     from reconcile import notify
     from reconcile.findings.states import State
     from reconcile.store import runs as stored
-    from reconcile.store.findings import Filter, find
+    from reconcile.store.findings import ASKING, Filter, find
 
     job = application.job(name)
     with application.memory.read() as tx:
@@ -63,6 +63,9 @@ def about_open_findings(application: Application, channel: str, name: str | None
             return None
         last = ended[0]
         opened = find(tx, Filter(rules=job.rules, states=(State.OPEN,)))
+        asking = find(tx, Filter(rules=job.rules, states=ASKING))
+        failing = stored.failing(tx, job.name).items()
+        news = [notify.FailureNews(subject, sentence, since) for subject, (sentence, since) in failing]
         letter = notify.Letter(
             project=application.project,
             job=job.name,
@@ -73,7 +76,7 @@ def about_open_findings(application: Application, channel: str, name: str | None
             created=tx.now,
             show=application.project.channels[channel].settings.show,
         )
-        return notify.digest(letter, last.summary["rules"], opened, ())
+        return notify.digest(letter, last.summary["rules"], opened, news, asking)
 
 
 def test(
