@@ -86,8 +86,9 @@ class AddressRefused(ChannelError):
     """The address is not one we send to; nothing was sent."""
 
     def __init__(self, channel: str, host: str, address: str) -> None:
+        named = address if host == address else f"{host} is {address}, which"
         super().__init__(
-            f"Channel {channel!r}: {host} is {address}, which is not a public address, so nothing was sent. If that is "
+            f"Channel {channel!r}: {named} is not a public address, so nothing was sent. If that is "
             f'meant, write `allow: ["{address}/{128 if ":" in address else 32}"]` in the channel.'
         )
 

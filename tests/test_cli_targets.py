@@ -87,7 +87,7 @@ def test_a_state_from_a_backup_is_noticed_and_repeats_nothing_once_it_goes_on(tm
     state.unlink()
     for beside in state.parent.glob("reconcile.db-*"):
         beside.unlink()
-    assert ours("restore", str(tmp_path / "old.backup")).code == 0
+    in_words(ours("restore", str(tmp_path / "old.backup")), 0, "`reconcile target list` says what waits", lines=2)
 
     behind = ours("approve", other)
 

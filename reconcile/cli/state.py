@@ -78,6 +78,7 @@ def restore(
     no_color: NoColor = False,
 ) -> None:
     from reconcile import backup as backups
+    from reconcile import ownership
     from reconcile import restore as restoring
     from reconcile.cli.opening import load
     from reconcile.cli.people import person
@@ -86,6 +87,7 @@ def restore(
     with load(config) as application:
         backups.refuse_unfit(file)
         done = restoring.restore(application.store, file, other_store=other_store, yes=yes, actor=person())
+        cleaned = ownership.cleaned(application.project)
     if json:
         after = {"slots_missed": done.slots_missed, "messages_in_doubt": done.messages_in_doubt}
         after["erased_again"] = done.erased_again
@@ -102,6 +104,8 @@ def restore(
         out.say(
             f"messages that may have been sent since, so that their channel is asked first: {done.messages_in_doubt:,}"
         )
+    if cleaned:
+        out.note("What was cleaned since the backup is forgotten: `reconcile target list` says what waits for that")
 
 
 def migrate(
