@@ -158,7 +158,6 @@ class SqlWork:
             if self._depth:
                 raise over(self._session.place, "COMMIT was asked for inside a savepoint")
             self._dialect.commit(self._session)
-        self._over = over(self._session.place, "it is committed")
         self.committed = True
 
     @contextmanager
@@ -167,6 +166,8 @@ class SqlWork:
         place = self._session.place
         if self._over is not None:
             raise self._over
+        if self.committed:
+            raise over(place, "it is committed")
         self._must_not_have_failed()
         try:
             self._must_have_time()
