@@ -14,6 +14,8 @@ from connectors.errors import Reaction
 from reconcile import audit
 from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
+from reconcile.store import bundles as plans
+from reconcile.store.bulk import one_of
 from reconcile.store.bundles import Stored
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import approvals, bundles
@@ -139,9 +141,13 @@ def given(tx: Transaction, ids: Collection[str]) -> dict[str, set[str]]:
     return found
 
 
-def rejected(tx: Transaction, plan_hashes: Collection[str]) -> set[str]:
-    """Those of these plans that somebody rejected as they are."""
-    query = sa.select(approvals.c.plan_hash).where(
-        approvals.c.plan_hash.in_(list(plan_hashes)), approvals.c.decision == "rejected"
-    )
-    return set(tx.connection.execute(query).scalars())
+def rejected(tx: Transaction, of_findings: Collection[str]) -> dict[str, list[Stored]]:
+    """The plans of these findings that somebody rejected, by finding."""
+    mine = (approvals.c.bundle == bundles.c.id, approvals.c.plan_hash == bundles.c.plan_hash)
+    said_no = sa.exists().where(*mine, approvals.c.decision == "rejected")
+    query = sa.select(*plans.COLUMNS).where(one_of(bundles.c.finding, "the_findings"), said_no)
+    found: dict[str, list[Stored]] = {}
+    for row in tx.connection.execute(query, {"the_findings": sorted(of_findings)}):
+        one = plans.stored(tx, row)
+        found.setdefault(one.finding, []).append(one)
+    return found

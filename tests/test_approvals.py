@@ -78,7 +78,7 @@ def test_a_no_outweighs_and_is_remembered_by_the_plan(journal: Journal) -> None:
     with journal.store.read() as tx:
         one = bundles.get(tx, name)
         assert not approvals.satisfied(tx, one)
-        assert approvals.rejected(tx, [one.plan_hash, "ff" * 32]) == {one.plan_hash}
+        assert approvals.rejected(tx, [one.finding, "F-OTHER0"]) == {one.finding: [one]}
     assert say(journal, name, "noah")
 
 

@@ -461,3 +461,32 @@ def test_a_sealed_plan_that_was_damaged_goes_into_quarantine(sealed: Sealed) -> 
         application.clean_due()
 
     assert sealed.world.findings() == {sealed.world.only(): "quarantined"}
+
+
+DRIFTING = {"clean": {"action": "delete", "ignore_drift": ["name"]}}
+
+
+def test_an_approval_stands_though_a_column_that_may_drift_changed_meanwhile(tmp_path: Path) -> None:
+    """Else two people would never approve what changes more often than they look."""
+    world = World.at(tmp_path / "w", *TWO, twins=DRIFTING | {"approval": "two_person"})
+    world.run()
+    world.approve(world.only(), actor="anna")
+    world.do("UPDATE customers SET name = 'seen' WHERE id < 3")
+    world.run()
+
+    assert world.approve(world.only(), actor="bob").ok
+    assert world.rows() == [(1, "a@x", "seen"), (3, "b@x", "Bob")]
+    world.undo(world.only())
+    assert world.rows()[1] == (2, "a@x", "seen")
+
+
+def test_a_plan_that_was_turned_down_does_not_come_back_when_a_column_changes_that_may_drift(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DRIFTING)
+    world.run()
+    with world.desk() as desk:
+        desk.reject(world.only())
+    world.do("UPDATE customers SET name = 'seen' WHERE id = 1")
+
+    world.run()
+
+    assert world.findings() == {world.only(): "open"}

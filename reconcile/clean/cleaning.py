@@ -318,9 +318,13 @@ class _Proposing:
         return "required" if any(unusual) else "none"
 
     def _unrejected(self, tx: Transaction, planned: Sequence[tuple[Finding, Bundle]]) -> list[tuple[Finding, Bundle]]:
-        """Without the plans that a person rejected as they are."""
-        rejected = approvals.rejected(tx, [bundle.plan_hash for _, bundle in planned])
-        return [(finding, bundle) for finding, bundle in planned if bundle.plan_hash not in rejected]
+        """Without the plans that a person rejected as they are, but for what may drift."""
+        rejected = approvals.rejected(tx, [finding.id for finding, _ in planned])
+        return [
+            (finding, bundle)
+            for finding, bundle in planned
+            if not any(one.is_for(bundle) for one in rejected.get(finding.id, ()))
+        ]
 
     def _decide(self, ids: Sequence[str], *, approve: bool) -> None:
         """Plans that ask nobody may be carried out; where limits stopped that, all of them ask people."""

@@ -135,7 +135,8 @@ class _Planning:
             stands = self._stands([one for _, one in made if isinstance(one, Bundle)])
             for name, one in made:
                 asks = self.terms.asks(one) if isinstance(one, Bundle) else None
-                yield Planned(found[name], one, asks, stands.get(name))
+                plan, state = stands.get(name, (one, None))
+                yield Planned(found[name], plan, asks, state)
 
     def _findings(self, rule: DuplicatesRule) -> list[str]:
         from reconcile.findings.states import State
@@ -167,17 +168,20 @@ class _Planning:
             now = tx.now
         return Tools.of(source, subject.dataset, subject.relation, rule, now, lives)
 
-    def _stands(self, made: Sequence[Bundle]) -> Mapping[str, str]:
-        """What is known, by finding, of plans for these: their state, or `another` where a different one stands."""
+    def _stands(self, made: Sequence[Bundle]) -> Mapping[str, tuple[Bundle, str]]:
+        """What is known, by finding, of plans for these: the one that stands, which may differ in what may drift, and
+        its state; or the new one, and `another` where a different one stands."""
         from reconcile.store import bundles
 
         with self.application.memory.read() as tx:
             found = [(one, bundles.standing(tx, one.finding)) for one in made]
-        return {
-            one.finding: stored.state.value if stored.plan_hash == one.plan_hash else "another"
-            for one, stored in found
-            if stored is not None
-        }
+        stands = {}
+        for one, stored in found:
+            if stored is not None:
+                shown = one if stored.plan_hash == one.plan_hash or not stored.is_for(one) else stored.bundle
+                state = stored.state.value if shown.plan_hash == stored.plan_hash else "another"
+                stands[one.finding] = (shown, state)
+        return stands
 
     def hidden(self, rule: DuplicatesRule) -> tuple[str, ...]:
         """The columns whose values are not shown."""

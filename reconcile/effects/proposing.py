@@ -49,12 +49,12 @@ def propose(
 ) -> str:
     """A plan that waits to be approved, as the one its finding has; its id.
 
-    The very same plan stays as it is, with its approvals; another one that nobody has begun is superseded. Raises
-    PlanInHand.
+    The same plan, but for what may drift, stays as it is, with its approvals; another one that nobody has begun is
+    superseded. Raises PlanInHand.
     """
     [name] = propose_many(tx, [bundle], run=run, release=release, policy=policy, by=by, expires=expires, note=note)
     stands = plans.get(tx, name)
-    if stands.plan_hash != bundle.plan_hash or stands.state not in STANDING:
+    if not stands.is_for(bundle) or stands.state not in STANDING:
         raise PlanInHand(bundle.finding, name, stands.state)
     return name
 
@@ -87,7 +87,7 @@ def propose_many(
         row = _row(tx, name, one, fixed)
         before = [plan for plan in standing.get(one.finding, ()) if bool(plan.undoes) == bool(one.undoes)]
         busy = [plan for plan in standing.get(one.finding, ()) if plan.state not in STANDING]
-        same = [plan for plan in before if plan.plan_hash == row["plan_hash"] and plan.policy == policy]
+        same = [plan for plan in before if plan.policy == policy and plan.is_for(one)]
         if busy:
             answers.append(busy[0].id)
         elif same:

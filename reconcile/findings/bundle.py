@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from connectors.target import Cell, Cells, Change, Reference, RowName
@@ -103,6 +103,21 @@ def text_of(bundle: Bundle) -> str:
 def hash_of(text: str) -> str:
     """The hash of the plan that `text_of` wrote: 64 hex digits that name exactly this plan."""
     return hashlib.sha256(f'["{FORM}",{text}]'.encode()).hexdigest()
+
+
+def is_alike(one: Bundle, other: Bundle) -> bool:
+    """Whether two plans differ in no more than what columns held that may drift: who decided about one decided about
+    the other."""
+    return text_of(_without_drift(one)) == text_of(_without_drift(other))
+
+
+def _without_drift(bundle: Bundle) -> Bundle:
+    def kept(change: Change) -> Change:
+        if change.before is None or change.row.table != bundle.table:
+            return change
+        return replace(change, before={k: v for k, v in change.before.items() if k not in bundle.ignore_drift})
+
+    return replace(bundle, changes=tuple(map(kept, bundle.changes))) if bundle.ignore_drift else bundle
 
 
 def from_json(said: Mapping[str, Any]) -> Bundle:

@@ -13,9 +13,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from connectors.errors import Reaction
-from reconcile.findings.bundle import Bundle, from_json, hash_of, text_of
+from reconcile.findings.bundle import Bundle, from_json, hash_of, is_alike, text_of
 from reconcile.findings.operations import OVER, BundleState
-from reconcile.sealing import Seals
+from reconcile.sealing import SealedUnreadable, Seals
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
 from reconcile.store.tables import bundles, finding_members
@@ -115,6 +115,15 @@ class Stored:
         if hash_of(text) != self.plan_hash:
             raise BundleDamaged(self.id)
         return from_json(json.loads(text))
+
+    def is_for(self, bundle: Bundle) -> bool:
+        """Whether it is this plan, or differs only in what may drift."""
+        if self.plan_hash == bundle.plan_hash or not bundle.ignore_drift:
+            return self.plan_hash == bundle.plan_hash
+        try:
+            return is_alike(self.bundle, bundle)
+        except (BundleError, SealedUnreadable):
+            return False
 
     def outcome_json(self) -> Any:
         """What `effects.succeeded` was given; None where nothing was, or it is purged. Raises SealedUnreadable."""
