@@ -235,6 +235,8 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "memory without a unit": f"memory: 2000\n{READ}{RULE}",
     "too little memory": f"memory: 1MB\n{READ}{RULE}",
     "a state in another database": f"state: mysql://root:hunter2secret@db/x\n{READ}{RULE}",
+    "a state whose password runs into its host": f"state: postgresql://ada:hunter2@secret@db/x\n{READ}{RULE}",
+    "a state at a port that is none": f"state: postgresql://ada:hunter2secret@db:port/x\n{READ}{RULE}",
     "a state in memory": f"state: 'sqlite://'\n{READ}{RULE}",
     "a job without rules": f"{READ}{RULE}jobs: {{nightly: {{}}, hourly: {{rules: []}}}}\n",
     "misspelt names in a job": f"{READ}{RULE}jobs: {{nightly: {{rules: [twic], notify: [ops], existing: sumary}}}}\n"

@@ -18,6 +18,9 @@ MIN_MEMORY = 64_000_000
 DEFAULT_LISTEN = "127.0.0.1:8321"
 KEY_SIZE = 32
 
+_SERVER = re.compile(r"[\w+]+://(?:[^:/]*(?::[^@]*)?@)?(?:\[[^/?]+\]|[^/:?@]*)(?::\d*)?(?:[/?].*)?", re.DOTALL)
+"""As SQLAlchemy takes an address apart: a password ends at the first @, and a port is a number."""
+
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]i?B|B)", re.IGNORECASE)
 _UNITS = (
     {"b": 1}
@@ -71,6 +74,11 @@ def parse_state(value: Any) -> Any:
         raise ValueError("the state is kept in SQLite or PostgreSQL; write sqlite:///file.db or postgresql://…")
     if scheme == "sqlite" and text.split("?")[0].rstrip("/") in ("sqlite:", "sqlite:///:memory:"):
         raise ValueError("a state in memory would be forgotten after each run; add the path of a file")
+    if scheme == "postgresql" and _SERVER.fullmatch(text) is None:
+        raise ValueError(
+            "this is not a database URL; write postgresql://user:password@host:port/database, with special characters "
+            "of the password %-encoded"
+        )
     return value
 
 
