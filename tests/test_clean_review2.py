@@ -212,9 +212,9 @@ def test_what_is_to_be_taken_back_is_not_forgotten_because_another_plan_is_turne
 # Another database under the same name
 
 
-def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would say that it has no receipt, and what was done elsewhere would count as not done."""
-    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+def in_doubt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A plan was done, and whoever did it died before anybody knew."""
+    world = World.at(folder, *TWO, twins=DELETE)
     world.run()
     world.approve(world.only(), later=True)
 
@@ -230,6 +230,12 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypa
     monkeypatch.setattr(points, "armed", None)
     world.bury()
     assert world.ids() == [1, 3]
+    return world
+
+
+def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would say that it has no receipt, and what was done elsewhere would count as not done."""
+    world = in_doubt(tmp_path / "w", monkeypatch)
     staging = World.at(tmp_path / "staging", *TWO)
     world.config["sources"] = {"shop": {"type": "sql", "url": f"sqlite:///{staging.folder}/shop.db"}}
 
@@ -242,6 +248,27 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypa
     assert world.findings() == {world.only(): "quarantined"}
     with world.desk() as desk:
         assert desk.judge(world.only(), "done").ok
+    assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
+
+
+@pytest.mark.parametrize("how", ["run", "serve"])
+def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = in_doubt(tmp_path / "w", monkeypatch)
+    world.config["sources"] = {"store": {"type": "sql", "url": "sqlite:///shop.db"}}
+    world.config["datasets"] = {"customers": {"source": "store", "table": "customers", "id": "id"}}
+
+    with world.open() as application:
+        if how == "run":
+            application.run("nightly")
+        else:
+            application.clean_due()
+
+    with world.desk() as desk:
+        [one] = desk.quarantined()
+        assert "is not in the configuration any more" in str(one.reason)
+        assert desk.judge(one.id, "done").ok
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 
 

@@ -99,7 +99,7 @@ def carry_out(
     which = Which(source, ids, rules)
     while True:
         ended = tally.counts.total()
-        for name in [source] if source is not None else _sources(tools.store):
+        for name in _sources(tools) if source is None else dict.fromkeys([source, *_adrift(tools)]):
             tally.add(_Carrier(tools, name, which).through())
         wait = _seconds_to_next(tools.store, which)
         if wait is None or wait > left or (wait == 0 and tally.counts.total() == ended):
@@ -119,9 +119,15 @@ def _doubtful(tx: Transaction, source: str | None = None) -> bool:
     return any(one.owner is None and one.next_at <= tx.now for one in stored.find(tx, wanted))
 
 
-def _sources(store: Store) -> list[str]:
-    with store.read() as tx:
+def _sources(tools: Tools) -> list[str]:
+    with tools.store.read() as tx:
         return sorted({*stored.sources_due(tx), *effects.sources_unsettled(tx)})
+
+
+def _adrift(tools: Tools) -> list[str]:
+    """Sources that are not in the configuration any more, with plans of which nobody knows whether they were done."""
+    with tools.store.read() as tx:
+        return [one for one in effects.sources_unsettled(tx) if one not in tools.terms.project.sources]
 
 
 def _seconds_to_next(store: Store, which: Which) -> float | None:
@@ -152,6 +158,8 @@ class _Carrier:
         try:
             if self._has_work():
                 self._take_over()
+                if self.source not in self.tools.terms.project.sources:
+                    self._settle(self._adrift)
                 target = self.tools.target(self.source)
                 self._enter(target)
                 self._settle_doubt(target)
@@ -214,6 +222,9 @@ class _Carrier:
 
     def _settle_doubt(self, target: Target) -> None:
         """Ask the target about every plan of which it is unknown whether it was done."""
+        self._settle(lambda one: self._asked(target, one))
+
+    def _settle(self, answer: Callable[[Claimed], Result]) -> None:
         while True:
             with self.tools.store.begin() as tx:
                 damaged = effects.set_damaged_aside(tx, self.source)
@@ -223,7 +234,7 @@ class _Carrier:
                 return
             points.reach("resolve.begun")
             doubtful = list(self._in_hand.values())
-            answers = [self._asked(target, one) for one in doubtful]
+            answers = [answer(one) for one in doubtful]
             with self.tools.store.begin() as tx:
                 self._record(tx, answers)
             points.reach("resolve.committed")
@@ -235,6 +246,10 @@ class _Carrier:
             why = f"source {self.source!r} is another database now than the one it was sent to, which cannot be asked"
             return Result(self._job(one), How.UNKNOWN, why)
         return ask(target, self._job(one), self._seconds(), one.transaction)
+
+    def _adrift(self, one: Claimed) -> Result:
+        why = f"source {self.source!r}, which it was sent to, is not in the configuration any more and cannot be asked"
+        return Result(self._job(one), How.UNKNOWN, why)
 
     # Batches
 
