@@ -96,6 +96,19 @@ def test_a_preview_shows_what_waits_for_a_decision_and_what_could_not_be_checked
     assert failed.stdout.startswith("⚠️ Could not check ")
 
 
+def test_a_finding_that_waits_for_a_person_says_how_to_answer(world: World) -> None:
+    world.run()
+    finding = world.only()
+
+    _, waits = _say("show", finding)
+    _say("reject", finding)
+    _, rejected = _say("show", finding)
+
+    answers = f"reconcile approve {finding} or reconcile reject {finding}"
+    assert waits.stderr == f"Next: reconcile plan --finding {finding}, then {answers}\n"
+    assert rejected.stderr == ""
+
+
 def test_reject_leaves_everything_as_it_is(world: World) -> None:
     world.run()
 

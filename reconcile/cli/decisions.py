@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from reconcile.findings.shown import Finding, FindingMember
 
 Finding_ = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
+_NEXT = {
+    "awaiting_approval": "reconcile plan --finding {0}, then reconcile approve {0} or reconcile reject {0}",
+    "quarantined": "look at the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
+    "failed": "reconcile plan --finding {0}, then reconcile retry {0}",
+}
+"""What answers a finding whose cleaning waits for a person."""
 
 
 def register(app: typer.Typer) -> None:
@@ -126,6 +132,8 @@ def show(
             out.say(text)
     for event in history:
         out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {event.event}")
+    if one.state.value in _NEXT:
+        out.note(f"Next: {_NEXT[one.state.value].format(one.id)}")
 
 
 def _member(member: FindingMember, columns: list[str], role: str) -> tuple[str, ...]:
