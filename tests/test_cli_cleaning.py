@@ -166,6 +166,14 @@ def test_a_command_that_a_refusal_names_can_be_typed_as_it_stands(world: World) 
     assert _say("plan", "--finding", finding)[0] == 0
 
 
+def test_a_plan_of_one_row_is_told_of_one_row(world: World) -> None:
+    world.run()
+
+    _, planned = _say("plan")
+
+    assert "\ntwins: 1 plan, 1 surplus, 1 row changes\n" in planned.stdout
+
+
 def test_a_run_that_limits_stopped_ends_with_4(world: World) -> None:
     world.rules["twins"] = DELETE | {"approval": "none", "limits": {"records": 1, "share": "100%"}}
     world.add((4, "b@x", "Bo"))

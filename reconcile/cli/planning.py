@@ -255,12 +255,12 @@ class _Telling:
         self.out.say("")
 
     def _sum(self) -> None:
-        from notifications.words import money
+        from notifications.words import money, plural
 
         if self.plans:
             at_risk = f", {money(self.money)} at risk" if self.money else ""
-            plans = "1 plan" if self.plans == 1 else f"{self.plans:,} plans"
-            self.out.heading(f"{self.rule.name}: {plans}, {self.records:,} surplus, {self.rows:,} rows change{at_risk}")
+            plans, rows = plural(self.plans, "plan", "plans"), plural(self.rows, "row changes", "rows change")
+            self.out.heading(f"{self.rule.name}: {plans}, {self.records:,} surplus, {rows}{at_risk}")
             for sentence in (*self._limits(), *self.planning.told):
                 self.out.say(sentence)
             if self.planning.hidden(self.rule):
