@@ -517,3 +517,35 @@ def test_a_plan_that_was_turned_down_does_not_come_back_when_a_column_changes_th
     world.run()
 
     assert world.findings() == {world.only(): "open"}
+
+
+# Effects that are there already
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("server", ["postgres_url", "mariadb_url"])
+@pytest.mark.parametrize("said", ["2026-01-01", "2026-01-01T12:30"])
+def test_a_time_that_a_record_has_already_is_not_set_again(
+    said: str, server: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The database writes it otherwise than the configuration does."""
+    url = request.getfixturevalue(server)
+    engine = sa.create_engine(url)
+    kind = "timestamptz" if server == "postgres_url" else "datetime"
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            f"create table people (id int primary key, email varchar(9), at {kind}, since timestamp null)"
+        )
+        connection.exec_driver_sql("insert into people values (1, 'a@x', null, null), (2, 'a@x', null, null)")
+    sources = {
+        "sources": {"shop": {"type": "sql", "url": url}},
+        "datasets": {"people": {"source": "shop", "table": "people", "id": "id", "timezone": "Europe/Berlin"}},
+    }
+    values = {"at": said, "since": said}
+    rule = {"clean": {"action": "set", "values": values}, "approval": "none", "dataset": "people"}
+    world = World.at(tmp_path / "w", config=sources, twins=rule)
+
+    for _ in range(4):
+        world.run()
+
+    assert [one.state for one in world.plans()] == [BundleState.SUCCEEDED]

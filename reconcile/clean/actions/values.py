@@ -150,7 +150,22 @@ def _has(record: Record, column: str, cell: Cell) -> bool:
     have = record.row.cells.get(column)
     if cell is None or have is None:
         return cell is have
-    return have == cell or (cell[0] == "t" and _means(record.values.get(column, have[1]), cell[1]))
+    value = record.values.get(column, have[1])
+    if have == cell or cell[0] != "t":
+        return have == cell
+    return _means(value, cell[1]) or (isinstance(value, dt.datetime) and _is_moment(have[1], cell[1]))
+
+
+def _is_moment(one: str, other: str) -> bool:
+    """Whether two texts of a column with times say the same: those without an offset are read as UTC, or as they are,
+    which comes to the same for two of them."""
+    try:
+        first, second = dt.datetime.fromisoformat(one), dt.datetime.fromisoformat(other)
+    except ValueError:
+        return False
+    return (first if first.tzinfo else first.replace(tzinfo=dt.UTC)) == (
+        second if second.tzinfo else second.replace(tzinfo=dt.UTC)
+    )
 
 
 def _means(value: Value, text: str) -> bool:
