@@ -549,3 +549,39 @@ def test_a_time_that_a_record_has_already_is_not_set_again(
         world.run()
 
     assert [one.state for one in world.plans()] == [BundleState.SUCCEEDED]
+
+
+# Somebody is left
+
+
+MARK = {"clean": {"action": "set", "values": {"name": "twin"}}, "approval": "none"}
+
+
+def test_nothing_goes_by_itself_in_favour_of_a_record_that_another_rule_set_aside(tmp_path: Path) -> None:
+    """One rule marked the first of two, in favour of the second; the other one would delete that second one."""
+    last = MARK | {"keep": [{"last": "id"}], "where": "name <> 'twin'"}
+    world = World.at(tmp_path / "w", *TWO, first=last, second=ALONE)
+    world.run()
+    world.run()
+
+    assert world.rows() == [(1, "a@x", "twin"), (2, "a@x", "Ann"), (3, "b@x", "Bob")]
+    assert sorted(world.findings().values()) == ["awaiting_approval", "cleaned"]
+
+
+def test_nothing_goes_by_itself_in_favour_of_a_record_that_was_set_aside_unless_that_was_taken_back(
+    tmp_path: Path,
+) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=MARK)
+    world.run()
+    world.run()
+    cleaned = world.only()
+    world.do("DELETE FROM customers WHERE id = 1")
+    world.add((9, "a@x", "Anne"))
+    world.run()
+    assert world.rows() == [(2, "a@x", "twin"), (3, "b@x", "Bob"), (9, "a@x", "Anne")]
+
+    world.undo(cleaned)
+    world.add((8, "a@x", "Anni"))
+    world.run()
+
+    assert [row[2] for row in world.rows()].count("twin") == 2

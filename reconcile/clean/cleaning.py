@@ -178,6 +178,10 @@ class Lives:
             self._known = frozenset(effects.known(tx, self.target, names))
         self._looked = frozenset(names)
 
+    def __contains__(self, name: str) -> bool:
+        """Whether the journal heard of this record, as far as was looked."""
+        return name in self._known or name not in self._looked
+
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
         names = {name for _, name in pairs}
         if names <= self._looked and names.isdisjoint(self._known):
@@ -219,6 +223,7 @@ class _Proposing:
         self.target_caps = tools.terms.project.caps_of(dataset.source)
         self.over: str | None = None
         self.automatic: list[str] = []
+        self.lives: Lives | None = None
 
     def through(self) -> None:
         tools = self.tools
@@ -250,7 +255,8 @@ class _Proposing:
             with self.tools.store.read() as tx:
                 found = {one.id: one for one in stored_findings.some(tx, some)}
             if isinstance(made.generations, Lives):
-                made.generations.look(found.values())
+                self.lives = made.generations
+                self.lives.look(found.values())
             for name, planned in make_many(found.values(), made):
                 if isinstance(planned, Bundle):
                     yield found[name], planned
@@ -314,8 +320,14 @@ class _Proposing:
             bool(finding.settled_pairs),
             finding.state is State.AWAITING,
             effects.restored(tx, bundle),
+            self._knows(bundle) and effects.stays_marked(tx, bundle),
         )
         return "required" if any(unusual) else "none"
+
+    def _knows(self, bundle: Bundle) -> bool:
+        """Whether the journal ever heard of the record that is to stay: of most it never did."""
+        lives = self.lives
+        return lives is None or keys.name_of(bundle.table, bundle.keeper) in lives
 
     def _unrejected(self, tx: Transaction, planned: Sequence[tuple[Finding, Bundle]]) -> list[tuple[Finding, Bundle]]:
         """Without the plans that a person rejected as they are, but for what may drift."""

@@ -20,7 +20,7 @@ from reconcile.effects.doubt import (
     take_all,
     take_over,
 )
-from reconcile.effects.lives import generations, known, restored
+from reconcile.effects.lives import generations, known, restored, stays_marked
 from reconcile.effects.moving import Claimed, ClaimLost, keys_of, receipts_of
 from reconcile.effects.outcomes import (
     Retried,
@@ -92,6 +92,7 @@ __all__ = [
     "set_damaged_aside",
     "skipped",
     "sources_unsettled",
+    "stays_marked",
     "succeeded",
     "take_all",
     "take_over",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from reconcile.store.bulk import one_of
 from reconcile.store.bundles import COLUMNS, BundleError, stored
 from reconcile.store.tables import bundles, effects
 
+_MARKS = re.compile(r"(set:.*|merge)(?<!\.undo)")
+"""Effects after which their record may be there still."""
 _DONE = (BundleState.SUCCEEDED, BundleState.COMPENSATED)
 
 
@@ -49,6 +52,21 @@ def known(tx: Transaction, target: str, names: Sequence[str]) -> set[str]:
         some = {"target": target, "subjects": listed[at : at + CHUNK]}
         found.update(subjects[row.record] for row in tx.connection.execute(_LIVES, some))
     return found
+
+
+def stays_marked(tx: Transaction, bundle: Bundle) -> bool:
+    """Whether the record that is to stay was itself set aside in favour of another one, and nobody took that back: with
+    what this plan would do, nobody would be left."""
+    subject = keys.subject_of(tx.store.key, keys.name_of(bundle.table, bundle.keeper))
+    done = (
+        BundleState(row.state) is BundleState.SUCCEEDED and _MARKS.fullmatch(row.effect)
+        for row in _of(tx, bundle, subject)
+    )
+    return bundle.undoes is None and any(done)
+
+
+def _of(tx: Transaction, bundle: Bundle, subject: str) -> Sequence[Any]:
+    return tx.connection.execute(_LIVES, {"target": bundle.target, "subjects": [subject]}).all()
 
 
 def restored(tx: Transaction, bundle: Bundle) -> bool:
