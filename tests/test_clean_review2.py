@@ -26,6 +26,7 @@ from reconcile.store import Store, tables
 
 DELETE = {"clean": {"action": "delete"}}
 ALONE = DELETE | {"approval": "none"}
+MARK = {"clean": {"action": "set", "values": {"name": "twin"}}, "approval": "none"}
 TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
 
 
@@ -207,6 +208,25 @@ def test_what_is_to_be_taken_back_is_not_forgotten_because_another_plan_is_turne
         application.clean_due()
 
     assert world.rows() == [*TWO, (9, "a@x", "Anne")]
+
+
+@pytest.mark.parametrize("name", ["a", "c", "f", "g"])
+def test_undos_that_had_to_wait_are_carried_out_in_the_order_they_were_planned_in(name: str, tmp_path: Path) -> None:
+    """The second one begins with what the first one leaves; the other way round it would be stale, and forgotten."""
+    world = World.at(tmp_path / "w", *TWO, **{f"{name}-marks": MARK, f"{name}-deletes": ALONE})
+    world.run()
+    world.run()
+    [marked] = [one.finding for one in world.plans() if one.action == "set"]
+    with world.open() as application, application.store.begin() as tx:
+        pauses.pause(tx, pauses.of_source("shop"), reason="a look", by="anna")
+    assert len(world.undo(marked, with_later=True).failed) == 2
+
+    with world.open() as application:
+        with application.store.begin() as tx:
+            pauses.resume(tx, pauses.of_source("shop"), by="anna")
+        application.clean_due()
+
+    assert (world.rows(), world.intact()) == (list(TWO), True)
 
 
 # Another database under the same name
@@ -552,9 +572,6 @@ def test_a_time_that_a_record_has_already_is_not_set_again(
 
 
 # Somebody is left
-
-
-MARK = {"clean": {"action": "set", "values": {"name": "twin"}}, "approval": "none"}
 
 
 def test_nothing_goes_by_itself_in_favour_of_a_record_that_another_rule_set_aside(tmp_path: Path) -> None:

@@ -335,7 +335,8 @@ class _Carrier:
         ids = stored.due_ids(tx, self.source, most, ids=self.which.ids, rules=rules, lock=True)
         if not ids:
             return [], False
-        whole = effects.claim(tx, ids, ttl=CLAIM)
+        place = {name: n for n, name in enumerate(ids)}  # an undo may be planned on what the one before it leaves
+        whole = sorted(effects.claim(tx, ids, ttl=CLAIM), key=lambda one: place[one.id])
         self._tell_damaged(tx, set(ids) - {one.id for one in whole})
         claimed = self._within_retries(tx, self._of_jobs_that_go_on(tx, whole))
         points.reach("store.claimed")
