@@ -342,6 +342,40 @@ def test_what_a_person_let_go_beyond_limits_goes_though_it_is_carried_out_a_day_
     assert (world.ids(), world.findings(), world.intact()) == ([1, 3], {world.only(): "cleaned"}, True)
 
 
+# Rules that are gone
+
+
+@pytest.mark.parametrize("then", ["renamed", "removed"])
+def test_what_a_rule_that_is_gone_left_to_be_tried_again_stands_in_nobodys_way(
+    then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No run is of that rule any more, and while its plan holds the records nobody else's may touch them."""
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.clock = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    world.run()
+    world.approve(world.only(), later=True)
+
+    def fail(reached: str) -> None:
+        if reached == "target.before_commit":
+            raise TargetError("It is away", Outcome.NOT_DONE)
+
+    monkeypatch.setattr(points, "armed", fail)
+    with world.open() as application:
+        application.clean_due()
+    monkeypatch.setattr(points, "armed", None)
+    [plan] = world.plans()
+    assert plan.state is BundleState.RETRY_WAIT
+
+    world.rules = {"pairs": DELETE | ({"was": "twins"} if then == "renamed" else {})}
+    for _ in range(3):
+        world.clock += dt.timedelta(hours=1)
+        world.run()
+    assert [one.state for one in world.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
+    [finding] = [name for name, state in world.findings().items() if state == "awaiting_approval"]
+    assert world.approve(finding).ok
+    assert (world.ids(), world.intact()) == ([1, 3], True)
+
+
 # What waits for a person
 
 
