@@ -22,12 +22,15 @@ FAILURES = 5
 """So many in a row open it."""
 COOL_DOWN = dt.timedelta(seconds=30)
 LONGEST_COOL_DOWN = dt.timedelta(minutes=15)
+PROBES = 3
+"""After so many that failed, some four minutes, people hear of it."""
 LEAST_RETRIES = 3
 SHARE_OF_RETRIES = 10
 """Of so many requests one may be a retry."""
 
 CLOSED, OPEN, HALF_OPEN = "closed", "open", "half_open"
 _RECONCILE = "reconcile"
+_FOR_A_PERSON = "a person has to see to it and then say `reconcile retry` of a finding that waits"
 
 
 @dataclass(frozen=True)
@@ -134,10 +137,18 @@ def reason(tx: Transaction, target: str) -> str | None:
     found = status(tx, target)
     if found is None or found.state == CLOSED:
         return None
-    then = "a person has to see to it and then say `reconcile retry` of a finding that waits"
-    if found.probe_at is not None:
-        then = f"it is tried again at {found.probe_at:%H:%M:%S} UTC"
+    then = _FOR_A_PERSON if found.probe_at is None else f"it is tried again at {found.probe_at:%H:%M:%S} UTC"
     return f"{(found.reason or 'It did not answer').rstrip('.')}; {then}."
+
+
+def lasting(one: Breaker) -> str | None:
+    """The sentence for people who are to hear of it: it waits for one of them, or probe after probe failed."""
+    why = (one.reason or "It did not answer").rstrip(".")
+    if one.probe_at is None:
+        return f"{why}; {_FOR_A_PERSON}."
+    if one.failures < FAILURES + PROBES:
+        return None
+    return f"{why}. It is tried again by itself, every {LONGEST_COOL_DOWN.seconds // 60} minutes at least."
 
 
 def status(tx: Transaction, target: str) -> Breaker | None:

@@ -2,6 +2,7 @@
 
 The first is for when this host is gone: a service that alarms when it was not called in time. Its address is a secret
 and stands in no sentence. The second is for a job whose schedule, cron or source is broken while `serve` still runs.
+Anchors of the audit log that fail, and databases that take no changes, are told here too.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import sqlalchemy as sa
 from pydantic import SecretStr
 
 from notifications import words
 from notifications.errors import AddressRefused, ChannelError, ChannelUnreachable
 from notifications.http import Limits, get
+from reconcile import breaker, pauses, troubles
 from reconcile import clock as clocks
-from reconcile import pauses, troubles
 from reconcile.config.settings import JobConfig, Project
 from reconcile.store import Store, Transaction
 from reconcile.store import successes as stored
 from reconcile.store.successes import Expectation
+from reconcile.store.tables import targets as stored_targets
 
 DEADLINE = 10.0
 TRIES = 3
@@ -153,15 +156,40 @@ def _span(length: dt.timedelta) -> str:
     return f"{seconds // size}{unit}"
 
 
-# Of the audit log
+# Of the audit log, and of what is cleaned
 
 
 def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> None:
     """Tell people of the anchors that have failed for long (by name, why), and that others work again."""
-    subjects = {f"{_ANCHOR}{name}": why for name, why in failing.items()}
     with store.read() as tx:
-        known = {one.subject: one.sentence for one in troubles.going_on(tx) if one.subject.startswith(_ANCHOR)}
-    sentences = {subject: f"The audit log is not anchored: {why}" for subject, why in subjects.items()}
+        known = _known(tx, _ANCHOR)
+    _tell(
+        store, project, known, {f"{_ANCHOR}{n}": f"The audit log is not anchored: {why}" for n, why in failing.items()}
+    )
+
+
+def targets(store: Store, project: Project) -> None:
+    """Tell people of the databases that have taken no changes for long, or wait for a person, and that others do again.
+
+    A source that is not in the configuration any more waits for nobody.
+    """
+    with store.read() as tx:
+        known = _known(tx, _TARGET)
+        waiting = {one.target: why for one in breaker.all_open(tx) if (why := breaker.lasting(one)) is not None}
+        sources = dict(tx.connection.execute(_SOURCES).all()) if waiting else {}
+    named = {target: sources[target] for target in waiting if sources.get(target) in project.sources}
+    sentences = {
+        f"{_TARGET}{target}": f"Nothing is cleaned in source {name!r} for now\n{waiting[target]}"
+        for target, name in named.items()
+    }
+    _tell(store, project, known, sentences)
+
+
+def _known(tx: Transaction, kind: str) -> dict[str, str]:
+    return {one.subject: one.sentence for one in troubles.going_on(tx) if one.subject.startswith(kind)}
+
+
+def _tell(store: Store, project: Project, known: Mapping[str, str], sentences: Mapping[str, str]) -> None:
     if known == sentences:
         return
     with store.begin() as tx:
@@ -171,4 +199,5 @@ def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> None:
             troubles.end(tx, project, subject)
 
 
-_ANCHOR = "anchor:"
+_ANCHOR, _TARGET = "anchor:", "target:"
+_SOURCES = sa.select(stored_targets.c.identity, stored_targets.c.source)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconcile import breaker
-from reconcile.breaker import COOL_DOWN, FAILURES, LONGEST_COOL_DOWN, Probe
+from reconcile.breaker import COOL_DOWN, FAILURES, LONGEST_COOL_DOWN, PROBES, Probe
 
 __all__ = ["effects_postgres", "journal", "local"]
 
@@ -82,6 +82,27 @@ def test_a_probe_that_fails_doubles_the_wait_up_to_a_quarter_of_an_hour(journal:
 
     assert waits[:3] == [COOL_DOWN, COOL_DOWN * 2, COOL_DOWN * 4]
     assert waits[-1] == LONGEST_COOL_DOWN
+
+
+def test_people_hear_of_it_when_probe_after_probe_failed_or_a_person_has_to_mend_it(journal: Journal) -> None:
+    def lasting() -> list[str | None]:
+        with journal.store.read() as tx:
+            return [breaker.lasting(one) for one in breaker.all_open(tx)]
+
+    fail(journal, FAILURES)
+    told = [lasting()]
+    for times in range(PROBES):
+        journal.tick(seconds=breaker.cool_down(FAILURES + times).total_seconds())
+        probe = allowed(journal)
+        assert isinstance(probe, Probe)
+        fail(journal, probe=probe)
+        told.append(lasting())
+    assert told == [[None]] * PROBES + [["It did not answer. It is tried again by itself, every 15 minutes at least."]]
+
+    with journal.begin() as tx:
+        breaker.opened_for_person(tx, TARGET, "The disk is full.")
+    [waits] = lasting()
+    assert str(waits).startswith("The disk is full; a person has to see to it")
 
 
 def test_a_probe_whose_sender_died_is_followed_by_another_after_a_cool_down(journal: Journal) -> None:

@@ -522,11 +522,14 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     assert (denied.failed, waits.failed) == (True, True)
     [plan] = alone.plans()
     assert (plan.state, plan.attempts, alone.ids()) == (BundleState.RETRY_WAIT, 0, [1, 2, 3])
+    headline = "Reconcile: Nothing is cleaned in source 'shop' for now"
+    assert (alone.messages().count(headline), alone.messages().count("the user may not write; a person")) == (1, 1)
 
     with alone.desk() as desk:
         assert desk.retry(alone.only()).ok
     assert alone.ids() == [1, 3]
     assert not alone.run().failed
+    assert alone.messages().count("Over: Nothing is cleaned in source 'shop' for now") == 1
 
 
 def test_a_plan_that_waited_too_long_is_planned_anew_by_the_next_run(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from connectors.errors import ConnectorError, Reaction
 from connectors.target import Target, TargetError, TargetRefused
-from reconcile import approvals, breaker, budgets, clock, effects, lease, ownership, pauses, points, progress
+from reconcile import approvals, breaker, budgets, clock, effects, lease, ownership, pauses, points, progress, watchdog
 from reconcile.clean import zombies
 from reconcile.clean.carried import ACTOR, ASK_AGAIN, Carried, Tally, moves
 from reconcile.clean.execute import How, Job, Limits, Result, perform
@@ -103,6 +103,7 @@ def carry_out(
             tally.add(_Carrier(tools, name, which).through())
         wait = _seconds_to_next(tools.store, which)
         if wait is None or wait > left or (wait == 0 and tally.counts.total() == ended):
+            watchdog.targets(tools.store, tools.terms.project)
             return tally  # what is due and was not carried out is held up by something that lasts
         tools.sleep(wait)
         left -= wait
