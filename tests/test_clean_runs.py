@@ -526,6 +526,10 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     assert (alone.messages().count(headline), alone.messages().count("the user may not write; a person")) == (1, 1)
 
     with alone.desk() as desk:
+        monkeypatch.setattr(SqlSource, "work", deny)
+        answer = desk.retry(alone.only())
+        monkeypatch.undo()
+        assert answer.sentence.endswith(f"the user may not write. Then say `reconcile retry {alone.only()}`")
         assert desk.retry(alone.only()).ok
     assert alone.ids() == [1, 3]
     assert not alone.run().failed

@@ -263,11 +263,13 @@ class Desk:
     def _carried(self, name: str, tally: Tally) -> Answer:
         with self.store.read() as tx:
             one = stored.get(tx, name)
-        sentence, ok = _in_words(one, tally)
+            target = breaker.status(tx, one.target)
+        for_a_person = target is not None and target.state != breaker.CLOSED and target.probe_at is None
+        sentence, ok = _in_words(one, tally, for_a_person=for_a_person)
         return Answer(sentence, one.finding, one.id, one.state, ok)
 
 
-def _in_words(one: Stored, tally: Tally) -> tuple[str, bool]:
+def _in_words(one: Stored, tally: Tally, *, for_a_person: bool) -> tuple[str, bool]:
     why = one.reason or "; ".join(tally.reasons)
     match one.state:
         case BundleState.SUCCEEDED:
@@ -278,7 +280,10 @@ def _in_words(one: Stored, tally: Tally) -> tuple[str, bool]:
             left = f"{one.finding} was left as it is: {why.rstrip('.')}. The next run plans it anew"
             return f"{left}; `reconcile plan --finding {one.finding}` shows that plan now", False
         case BundleState.RETRY_WAIT:
-            return f"{one.finding} could not be cleaned now: {why}. It is tried again at {_time(one.next_at)}", False
+            then = f"Then say `reconcile retry {one.finding}`"
+            if not for_a_person:
+                then = f"It is tried again at {_time(one.next_at)}"
+            return f"{one.finding} could not be cleaned now: {why.rstrip('.')}. {then}", False
         case BundleState.FAILED:
             return f"{one.finding} could not be cleaned, and nothing of it was done: {why}", False
         case BundleState.QUARANTINED | BundleState.AMBIGUOUS:
