@@ -66,7 +66,10 @@ class Binder:
 
     def name(self, node: Name) -> Typed:
         if node.name not in self.schema:
-            raise self.wrong(node, f"There is no column `{node.name}`", suggestion(node.name, self.schema.names))
+            advice = suggestion(node.name, self.schema.names)
+            if self.text[node.at] == '"':
+                advice = f"a text stands in single quotes, a column in double ones; {advice}"
+            raise self.wrong(node, f"There is no column `{node.name}`", advice)
         return _column(self.schema[node.name])
 
     def condition(self, node: Node) -> Typed:

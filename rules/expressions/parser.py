@@ -16,6 +16,7 @@ MAX_OPERANDS = 500
 MAX_DIGITS = 38
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 _BIGGEST = "split it into derived columns"
+_ADVICE = {"null": "write x is null, for nothing equals null", "=": "one = is equal, <> not equal"}
 
 _Made = TypeVar("_Made", bound=Node)
 
@@ -182,7 +183,7 @@ class _Parser:
                 return self.call(token) if self.take("(") else self.made(Name(token.at, token.text))
             case "keyword" if token.text in ("true", "false"):
                 return self.made(Constant(token.at, token.text == "true"))
-        advice = "write x is null, for nothing equals null" if token.text == "null" else ""
+        advice = _ADVICE.get(token.text, "") if token.kind in ("keyword", "sign") else ""
         raise self.wrong(f"Expected a value but found {_shown(token)}", advice, token.at)
 
     def call(self, name: Token) -> Node:

@@ -27,6 +27,7 @@ _TOKEN = re.compile(
 _ADVICE = {
     "'": "a text ends with a quote; a quote inside a text is written twice",
     '"': "a column in double quotes ends with one",
+    **dict.fromkeys("‘’‚“”„«»", "a text stands in straight single quotes"),
     "!": "write <> for not equal",
     ";": "one expression holds no semicolon",
     "`": 'a column with blanks in its name is written in double quotes, like "Order No"',
