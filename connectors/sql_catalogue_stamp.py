@@ -27,7 +27,7 @@ _POSTGRESQL = (
     "select {place}, r.oid, r.xmin::text from pg_rewrite r where r.ev_class = {table}",
     (
         "select {place}, g.oid, g.xmin::text from pg_trigger g"
-        " where g.tgrelid = any (array(select i.inhrelid from pg_inherits i where i.inhparent = {table}))"
+        " where g.tgrelid = any (array(select relid::oid from pg_partition_tree({table})))"
     ),
 )
 """Of one table each: together they are planned in a fifth of the time that one statement of all tables takes."""

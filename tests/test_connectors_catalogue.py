@@ -888,12 +888,17 @@ def test_every_change_of_what_acts_on_a_table_shows_in_its_stamp(postgres: Shop,
 
 
 @pytest.mark.server
-def test_a_trigger_of_a_partition_alone_shows_in_the_stamp_of_the_whole(postgres: Shop) -> None:
+@pytest.mark.parametrize("table", ["low", "higher"])
+def test_a_trigger_of_a_partition_alone_shows_in_the_stamp_of_the_whole(postgres: Shop, table: str) -> None:
     postgres.execute(*[one for one in _PARTITIONED.split("; ") if one])
+    postgres.execute(
+        "create table high partition of whole for values from (1000) to (1020) partition by range (id)",
+        "create table higher partition of high for values from (1010) to (1015)",
+    )
     postgres.execute("create function f() returns trigger language plpgsql as 'begin return null; end'")
     stamps = postgres.catalogue("whole").stamps
 
-    postgres.execute("create trigger late after delete on low for each row execute function f()")
+    postgres.execute(f"create trigger late after delete on {table} for each row execute function f()")
 
     with postgres.source.work(30) as work:
         assert work.hold(["whole"]) != {"whole": stamps["whole"]}
