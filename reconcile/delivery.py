@@ -31,6 +31,10 @@ LOOKS = (0.0, 4.0, 6.0)
 """Seconds before each look for a message that may have arrived, where the channel does not say (`looks`)."""
 
 
+_in_hand: set[tuple[str, str]] = set()
+"""What deliveries of this process are at: store and message."""
+
+
 class Deliverer(Protocol):
     """What the outbox needs of a channel; every `notifications.base.Channel` has it."""
 
@@ -72,14 +76,17 @@ def deliver(
     delivery = _Delivery(store, channels, ask_a_person, policy, sleep)
     left = patience.total_seconds()
     delivery.give_up_unknown_channels()
-    while True:
-        while (claim := delivery.claim()) is not None:
-            delivery.handle(claim)
-        wait = delivery.seconds_to_next()
-        if wait is None or wait > left:
-            break
-        sleep(wait)
-        left -= wait
+    try:
+        while True:
+            while (claim := delivery.claim()) is not None:
+                delivery.handle(claim)
+            wait = delivery.seconds_to_next()
+            if wait is None or wait > left:
+                break
+            sleep(wait)
+            left -= wait
+    finally:
+        _in_hand.difference_update(delivery.taken)
     with store.read() as tx:
         delivery.report.waiting = list(messages(tx, "queued"))
     return delivery.report
@@ -128,6 +135,7 @@ class _Delivery:
         self._ask_a_person = ask_a_person
         self._sleep = sleep
         self._refused: set[str] = set()
+        self.taken: set[tuple[str, str]] = set()
         self.report = Report()
 
     # Claiming
@@ -136,11 +144,13 @@ class _Delivery:
         """The next message that is due or that a dead sender left, made ours by compare-and-set."""
         with self._store.begin() as tx:
             for row in tx.connection.execute(_due(tx, self._channels, self._refused)).all():
-                if row.status == "sending" and not is_dead(tx, Owner.from_json(row.owner), row.lease_until):
+                if row.status == "sending" and not _is_left(tx, row):
                     continue
                 claimed = tx.connection.execute(_take(tx, row)).one_or_none()
                 if claimed is None:
                     continue
+                self.taken.add((self._store.id, row.message))
+                _in_hand.update(self.taken)
                 doubt = row.in_doubt or row.status == "sending"
                 body = {"channel": row.channel, "run": row.run, "attempt": claimed.attempts, "in_doubt": doubt}
                 log(tx, "reconcile", "message.sending", row.message, body)
@@ -284,6 +294,13 @@ def _due(tx: Transaction, channels: Collection[str], refused: Collection[str]) -
         .order_by(outbox.c.queued_at, outbox.c.message)
         .limit(200)
     )
+
+
+def _is_left(tx: Transaction, row: sa.Row[Any]) -> bool:
+    """Whether nobody is at it any more: its sender is dead, or is this process and could not write down what came."""
+    owner = Owner.from_json(row.owner)
+    ours = owner.is_this_process() and (tx.store.id, row.message) not in _in_hand
+    return ours or is_dead(tx, owner, row.lease_until)
 
 
 def _take(tx: Transaction, row: sa.Row[Any]) -> Any:

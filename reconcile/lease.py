@@ -70,6 +70,9 @@ class Owner:
         same = self.boot == boot_id() and self.pids == _pid_namespace()
         return same and _process_started(self.pid) == self.started
 
+    def is_this_process(self) -> bool:
+        return self.pid == os.getpid() and self.is_here()
+
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
 

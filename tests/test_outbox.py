@@ -23,6 +23,7 @@ from notifications.errors import (
 )
 from reconcile import audit, delivery, outbox, retry
 from reconcile.store import Store, tables
+from reconcile.store.errors import StoreUnreachable
 
 SQLITE = "sqlite:///reconcile.db"
 UNREACHABLE = ChannelUnreachable("slack", "127.0.0.1:9", "connection refused")
@@ -395,6 +396,28 @@ def test_a_sender_that_lost_its_claim_before_the_second_send_does_not_send(offic
 
     assert box.arrived == []
     assert moves == [4.0, 6.0]
+
+
+def test_what_was_sent_while_the_state_went_away_is_looked_for_by_the_next_delivery_of_that_process(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.queue("m1")
+    box, begin = Mailbox(), office.store.begin
+
+    def begin_until_it_arrived() -> object:
+        if box.arrived:
+            raise StoreUnreachable("the state", "it is restarted")
+        return begin()
+
+    monkeypatch.setattr(office.store, "begin", begin_until_it_arrived)
+    with pytest.raises(StoreUnreachable):
+        office.deliver(box)
+    monkeypatch.undo()
+    assert [one.status for one in office.all()] == ["sending"]
+
+    office.deliver(box)
+
+    assert ([one.status for one in office.all()], len(box.arrived), box.looked) == (["sent"], 1, 1)
 
 
 # Processes
