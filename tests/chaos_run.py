@@ -1,7 +1,7 @@
 """The long tier of chaos: `python tests/chaos_run.py --seconds 1200 [--seed N] [SUITE …]`, which `make chaos` runs.
 
-Every suite marked `chaos` runs, but for the soak, which has to be alone (`make soak`); those that kill at random for a share of the time each, and a table says what it came
-to. It exits as pytest did.
+Every suite marked `chaos` runs, those that kill at random for a share of the time each, and a table says what it came
+to; the soak does not, for it has to be alone (`make soak`). It exits as pytest did.
 """
 
 from __future__ import annotations
