@@ -18,7 +18,7 @@ from connectors.errors import ValueDoesNotFit
 from connectors.sql_errors import Place
 from connectors.sql_values import DIGITS, OUTSIDE, Taken, Unfit, Wall, arrow_type, from_arrow, positions, taken
 
-ROWS = 50_000
+ROWS = 10_000
 Kind = sa.types.TypeEngine[Any]
 
 
