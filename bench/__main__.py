@@ -195,7 +195,7 @@ def main() -> None:
     chosen = options.sections or list(SECTIONS)
     head = (
         "# Results of `make bench`\n\n"
-        f"Whole processes, interleaved, medians of {options.runs}; absolute times depend on the machine, "
+        "Whole processes, interleaved, medians of one to three runs; absolute times depend on the machine, "
         "ratios less so. "
         f"Peak memory is the process's own (ru_maxrss).\n\n{_machine()}\n"
     )
