@@ -52,6 +52,11 @@ MUTANTS = (
                 '_MINE = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))',
                 '_MINE = (bundles.c.fence >= sa.bindparam("the_fence") * 0, sa.bindparam("the_state") != "")',
             ),
+            (
+                "reconcile/effects/moving.py",
+                '{"id": one.id, "fence": one.fence, "state": one.state.value} for one in plans',
+                '{"id": one.id} for one in plans',
+            ),
         ),
         (_at("test_effects_races", "test_a_stolen_plan_is_written_by_the_thief_alone"),),
     ),
