@@ -20,7 +20,7 @@ test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), some
 	@$(BIN)/pytest -q -n 2 --dist loadfile --ignore tests/test_soak.py
 	@$(BIN)/pytest -q tests/test_soak.py # alone: what it sees of others' load it would take for its own
 
-quick: $(DEV) ## the inner loop: no servers, under two minutes
+quick: $(DEV) ## the inner loop: no servers, some four minutes on two cores
 	@$(BIN)/pytest -q -m "not server and not slow and not chaos" -n 2
 
 check: $(DEV) ## formatting, lint, types, layers
