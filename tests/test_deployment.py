@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 import yaml
 from docs_support import ROOT
+from syntax_support import tree_of
 
 from reconcile.config import load
 from reconcile.listener import Listener
@@ -317,7 +318,7 @@ def test_the_cron_job_gives_up_at_the_codes_that_a_repeat_cannot_help() -> None:
 def command_of(scheduler: str, folder: Path, slot: str) -> list[str]:
     """The COMMAND of the example, for this project and slot."""
     source = (EXAMPLES / scheduler / "reconcile_nightly.py").read_text(encoding="utf-8")
-    tree = ast.parse(source)
+    tree = tree_of(source)
     compile(tree, scheduler, "exec")
     [said] = [
         ast.literal_eval(one.value)
@@ -333,7 +334,9 @@ def ended(scheduler: str, folder: Path, slot: str = "2026-11-21T05:15:00+00:00")
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("scheduler", PYTHON_SCHEDULERS)
+@pytest.mark.parametrize(
+    "scheduler", [PYTHON_SCHEDULERS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in PYTHON_SCHEDULERS[1:])]
+)
 def test_the_command_of_a_scheduler_runs_a_slot_once_and_ends_with_the_codes_it_acts_on(
     scheduler: str, shop: Path
 ) -> None:

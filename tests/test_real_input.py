@@ -106,7 +106,8 @@ def test_real_databases_and_files_hold_the_duplicates_that_hand_written_sql_find
     lite = sqlite3.connect(shared_data / "chinook/chinook.sqlite").execute(TRACKS).fetchone()
     with psycopg.connect(music.replace("+psycopg", "")) as connection:
         track, customer, entries = (connection.execute(q).fetchone() for q in (TRACKS, CUSTOMERS, ENTRIES))  # type: ignore[arg-type]
-    sites = duckdb.execute(SITES, [str(shared_data / "early-childhood/sites.csv")]).fetchone()
+    with duckdb.connect() as embedded:
+        sites = embedded.execute(SITES, [str(shared_data / "early-childhood/sites.csv")]).fetchone()
 
     done = reconcile(tmp_path, "run", "--json")
     report = json.loads(done.stdout)

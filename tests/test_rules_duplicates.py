@@ -225,10 +225,11 @@ def _out_of_memory() -> Any:
 def test_a_large_dataset_is_grouped_in_little_memory(tmp_path: Path) -> None:
     """Three million long keys, 60 bytes each, within 200 MB."""
     path = tmp_path / "many.parquet"
-    duckdb.sql(
-        "select i as id, repeat('x', 50) || lpad((i - (i % 100000 = 99999)::int)::varchar, 9, '0') as code "
-        "from range(3000000) t(i)"
-    ).write_parquet(str(path))
+    with duckdb.connect() as connection:
+        connection.sql(
+            "select i as id, repeat('x', 50) || lpad((i - (i % 100000 = 99999)::int)::varchar, 9, '0') as code "
+            "from range(3000000) t(i)"
+        ).write_parquet(str(path))
     relation = Relation("many", Rows({"id": Type.INTEGER, "code": Type.TEXT}, []).relation().schema, ("id",))
     records = embedded.Readable(lambda columns: f"select {', '.join(columns)} from read_parquet('{path}')")
 
@@ -237,6 +238,7 @@ def test_a_large_dataset_is_grouped_in_little_memory(tmp_path: Path) -> None:
     assert (len(found.groups), found.read, bool(found.identity)) == (30, 3_000_000, False)
 
 
+@pytest.mark.slow
 def test_too_little_memory_is_one_sentence_not_a_crash() -> None:
     data = Rows(THINGS, [{"id": n, "code": "x" * 5000 + str(n)} for n in range(20_000)])
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from syntax_support import tree_of
 
 from reconcile import points
 from reconcile.testing.fork import Warm
@@ -31,7 +32,7 @@ def _reached() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for package in PACKAGES:
         for path in (CODE / package).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(tree_of(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
                     name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
                     if name == "reach" and node.args and isinstance(node.args[0], ast.Constant):
@@ -88,6 +89,7 @@ def test_a_process_started_with_the_variable_dies_at_its_point() -> None:
     assert (ended.returncode, ended.stdout) == (-9, "")
 
 
+@pytest.mark.slow
 def test_a_child_is_killed_at_the_point_it_is_armed_with_and_another_is_not(warm: Warm, tmp_path: Path) -> None:
     log = tmp_path / "log"
 
@@ -123,6 +125,7 @@ def test_a_child_whose_function_fails_says_how(warm: Warm) -> None:
     assert "JSONDecodeError" in ended.err
 
 
+@pytest.mark.slow
 def test_children_die_with_their_server() -> None:
     with Warm() as server:
         children = [server.call("time:sleep", 60) for _ in range(3)]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syntax_support import tree_of
 
 from reconcile import anchoring, audit, checkpoints, exporting, verifier
 from reconcile.anchors.base import Anchor
@@ -59,7 +60,7 @@ def run(place: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[
 
 
 def test_it_imports_nothing_but_the_standard_library_and_cryptography() -> None:
-    tree = ast.parse(Path(verifier.__file__).read_text(encoding="utf-8"))
+    tree = tree_of(Path(verifier.__file__).read_text(encoding="utf-8"))
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
 
