@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -13,6 +13,7 @@ from reconcile import audit, effects
 from reconcile.finding_names import Names, assign
 from reconcile.findings.identity import Existing, RuleIdentity, encode, public, record_of
 from reconcile.findings.judgement import NOT_CLEAN, Change, Judgement, Verdict, judge
+from reconcile.findings.parts import parts
 from reconcile.findings.states import Event, State, after
 from reconcile.store import Transaction
 from reconcile.store import finding_memory as memory
@@ -86,25 +87,29 @@ def record(
     entered = memory.enter(tx, rule, run, read_at or tx.now)
     effects.lock_standing(tx, rule.name)
     complete = complete and not entered.overtaken
-    known = memory.load(tx, (rule.name,), lock=True)
     if entered.renamed:
         body = {"run": run, "rule": rule.name, "was": rule.was, "findings": entered.renamed}
         audit.append(tx, ACTOR, "rule.renamed", rule.name, body)
-    judgement = judge(
-        rule,
-        groups,
-        known.known,
-        known.not_same,
-        tx.now,
-        edited=entered.edited,
-        complete=complete,
-        read_at=read_at,
-    )
-    writer = _Writer(tx, run, rule, known, entered)
-    told = writer.write(judgement, assign(tx, rule, known, judgement))
+    not_same = memory.load_not_same(tx, (rule.name,))
+    outlines = memory.outlines(tx, (rule.name,), by_records=rule.by_records, lock=True)
+    writer, tally = _Writer(tx, run, rule, entered), _Tally()
+    for part in parts(groups, outlines, by_records=rule.by_records):
+        known = memory.load(tx, part.findings)
+        judgement = judge(
+            rule,
+            [groups[number] for number in part.groups],
+            known.known,
+            not_same,
+            tx.now,
+            edited=entered.edited,
+            complete=complete,
+            read_at=read_at,
+        )
+        writer.write(known, judgement, assign(tx, rule, known, judgement))
+        tally.add(judgement)
     if writer.planless:
         effects.void(tx, writer.planless, reason="its finding is not any more what it was planned for")
-    return _outcome(rule, judgement, entered, told)
+    return tally.outcome(rule, entered, writer.told)
 
 
 def preview(
@@ -113,44 +118,62 @@ def preview(
     """What `record` would say, in a read-only transaction: a dry run."""
     entered = memory.standing(tx, rule)
     was = memory.former_name(tx, rule)
-    known = memory.load(tx, (rule.name, was) if was else (rule.name,), lock=False)
-    judgement = judge(rule, groups, known.known, known.not_same, tx.now, edited=entered.edited, complete=complete)
-    return _outcome(rule, judgement, entered, ()), judgement
+    names = (rule.name, was) if was else (rule.name,)
+    known = memory.load(tx, [one.id for one in memory.outlines(tx, names, by_records=rule.by_records, lock=False)])
+    not_same = memory.load_not_same(tx, names)
+    judgement = judge(rule, groups, known.known, not_same, tx.now, edited=entered.edited, complete=complete)
+    return _Tally(judgement).outcome(rule, entered), judgement
 
 
 def of_the_first_run(rule: RuleIdentity, judgement: Judgement) -> RuleOutcome:
     """What `preview` says where there is no store yet."""
-    return _outcome(rule, judgement, Entered(first=True, edited=False, renamed=0), ())
+    return _Tally(judgement).outcome(rule, Entered(first=True, edited=False, renamed=0))
 
 
-def _outcome(rule: RuleIdentity, judgement: Judgement, entered: Entered, told: tuple[str, ...]) -> RuleOutcome:
-    found = [v for v in judgement.verdicts if v.group is not None]
-    return RuleOutcome(
-        rule=rule.name,
-        groups=len(found),
-        new=judgement.count(Change.NEW),
-        known=judgement.count(*_KNOWN),
-        grown=judgement.count(Change.GROWN),
-        reopened=judgement.count(*_BACK),
-        settled=sum(v.change in _DECIDED for v in found),
-        resolved=judgement.count(Change.RESOLVED),
-        merged=judgement.count(Change.MERGED),
-        first_run=entered.first,
-        edited=entered.edited,
-        summary=_is_summary(rule, entered),
-        money=_money(v.group for v in found if v.change not in _DECIDED),
-        money_told=_money(v.group for v in found if v.change.is_told),
-        told=told,
-        cleaning_is_new=None if rule.cleaning is None else entered.first or entered.edited or entered.reworked,
-    )
+class _Tally:
+    """What judgements come to, one after the other."""
 
+    def __init__(self, *judgements: Judgement) -> None:
+        self._changes: Counter[Change] = Counter()
+        self._of_groups: Counter[Change] = Counter()
+        self._money: dict[str, Decimal] = defaultdict(Decimal)
+        self._told: dict[str, Decimal] = defaultdict(Decimal)
+        for one in judgements:
+            self.add(one)
 
-def _money(groups: Iterable[Group | None]) -> dict[str, Decimal]:
-    total: dict[str, Decimal] = defaultdict(Decimal)
-    for group in groups:
-        for currency, amount in (group.money if group else {}).items():
-            total[currency] += amount
-    return dict(sorted(total.items()))
+    def add(self, judgement: Judgement) -> None:
+        self._changes.update(verdict.change for verdict in judgement.verdicts)
+        for verdict in judgement.verdicts:
+            if verdict.group is not None:
+                self._of_groups[verdict.change] += 1
+                for currency, amount in verdict.group.money.items():
+                    if verdict.change not in _DECIDED:
+                        self._money[currency] += amount
+                    if verdict.change.is_told:
+                        self._told[currency] += amount
+
+    def outcome(self, rule: RuleIdentity, entered: Entered, told: Iterable[str] = ()) -> RuleOutcome:
+        return RuleOutcome(
+            rule=rule.name,
+            groups=self._of_groups.total(),
+            new=self._count(Change.NEW),
+            known=self._count(*_KNOWN),
+            grown=self._count(Change.GROWN),
+            reopened=self._count(*_BACK),
+            settled=sum(self._of_groups[change] for change in _DECIDED),
+            resolved=self._count(Change.RESOLVED),
+            merged=self._count(Change.MERGED),
+            first_run=entered.first,
+            edited=entered.edited,
+            summary=_is_summary(rule, entered),
+            money=dict(sorted(self._money.items())),
+            money_told=dict(sorted(self._told.items())),
+            told=tuple(sorted(told)),
+            cleaning_is_new=None if rule.cleaning is None else entered.first or entered.edited or entered.reworked,
+        )
+
+    def _count(self, *changes: Change) -> int:
+        return sum(self._changes[change] for change in changes)
 
 
 def _is_summary(rule: RuleIdentity, entered: Entered) -> bool:
@@ -158,33 +181,33 @@ def _is_summary(rule: RuleIdentity, entered: Entered) -> bool:
 
 
 class _Writer:
-    """Turns a judgement into rows, and writes them in a handful of bulk statements."""
+    """Turns judgements into rows, and writes those of each in a handful of bulk statements."""
 
-    def __init__(self, tx: Transaction, run: str, rule: RuleIdentity, known: Memory, entered: Entered) -> None:
+    def __init__(self, tx: Transaction, run: str, rule: RuleIdentity, entered: Entered) -> None:
         self._tx = tx
         self._run = run
         self._rule = rule
-        self._known = known
         self._summary = _is_summary(rule, entered)
         self._silent = (entered.first or entered.edited) and rule.existing is Existing.IGNORE
+        self.told: list[str] = []
+        """Findings there is something to tell of."""
+        self.planless: list[str] = []
+        """Findings that are not any more what a plan for them was made for."""
+
+    def write(self, known: Memory, judgement: Judgement, names: Names) -> None:
+        """Everything the judgement says, of findings that are `known` as they were before, or new."""
+        self._known = known
         self._new: list[Row] = []
         self._changed: list[Row] = []
         self._seen: list[str] = []
         self._new_members: list[Row] = []
         self._changed_members: list[Row] = []
-        self._told: list[str] = []
-        self.planless: list[str] = []
-        """Findings that are not any more what a plan for them was made for."""
-
-    def write(self, judgement: Judgement, names: Names) -> tuple[str, ...]:
-        """Everything the judgement says; returns the ids of findings there is something to tell of, sorted."""
         numbered = enumerate(judgement.verdicts)
         for number, verdict in sorted(numbered, key=lambda v: names.ids.get(v[0]) or v[1].finding or ""):
             self._apply(verdict, names.ids.get(number), names.marks.get(number, ""))
         memory.write(self._tx, new=self._new, changed=self._changed, aliases=names.aliases)
         memory.write_members(self._tx, new=self._new_members, changed=self._changed_members)
         memory.touch(self._tx, self._seen, self._run)
-        return tuple(self._told)
 
     def _apply(self, verdict: Verdict, new_id: str | None, mark: str) -> None:
         if verdict.change is Change.SETTLED:
@@ -259,7 +282,7 @@ class _Writer:
             row |= {"state_since": self._tx.now, "snoozed_until": None}
         if verdict.change.is_told and not self._silent:
             row["version"] += 1
-            self._told.append(row["id"])
+            self.told.append(row["id"])
         body = {"finding": row["id"], "rule": self._rule.name, "run": self._run, "to": state.value}
         body |= {"from": was.value if was else None, "records": row["records"], "version": row["version"]}
         said = {name: value for name, value in (("why", verdict.reason), ("into", verdict.into)) if value}

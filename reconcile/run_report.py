@@ -49,6 +49,7 @@ def _skipped(found: Detected) -> list[dict[str, Any]]:
 @dataclass(frozen=True)
 class RunReport:
     """One run's result. `rules` are JSON objects, one a rule; a rule that could not be checked has `failed`.
+    `findings` is empty where nobody asked for them.
 
     `status`: succeeded, failed (some rule could not be checked), running (somebody else is at it), dry_run.
     `repeated`: the slot had been run before, and nothing was done now. `undelivered` are sentences on messages;
@@ -61,7 +62,7 @@ class RunReport:
     status: str
     release: str = ""
     rules: tuple[Mapping[str, Any], ...] = ()
-    findings: tuple[Mapping[str, Any], ...] = ()
+    findings: Sequence[Mapping[str, Any]] = ()
     repeated: bool = False
     by: str | None = None
     sent: tuple[str, ...] = ()
@@ -77,7 +78,7 @@ class RunReport:
             status=summary["status"],
             release=summary["release"],
             rules=tuple(summary["rules"]),
-            findings=tuple(findings),
+            findings=findings,
         )
 
     @classmethod
@@ -113,6 +114,11 @@ class RunReport:
         return any(f["status"] in _OPEN and Severity[f["severity"]] >= severity for f in self.findings)
 
     def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return self.to_stream() | {"findings": [dict(finding) for finding in self.findings]}
+
+    def to_stream(self) -> dict[str, Any]:
+        """The same, with the findings as they are held, for who writes them one after the other."""
         optional = {
             "repeated": self.repeated or None,
             "by": self.by,
@@ -127,5 +133,5 @@ class RunReport:
             "release": self.release,
             "status": self.status,
             "rules": [dict(rule) for rule in self.rules],
-            "findings": [dict(finding) for finding in self.findings],
+            "findings": self.findings or [],
         } | {name: value for name, value in optional.items() if value is not None}

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from connectors.errors import ConnectorError, DriverMissing, Reaction, SourceMissing
+from connectors.errors import ConnectorError, is_of_the_source
 from connectors.target import Target
 from notifications.base import Channel
 from reconcile import (
     audit,
     budgets,
+    clock,
     delivery,
     effects,
     lease,
@@ -47,6 +48,7 @@ from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from rules.engines.base import OutOfMemory
 from rules.kinds.duplicates import DuplicatesRule
+from rules.packed import Packed
 
 LEASE = dt.timedelta(seconds=60)
 LATER = dt.timedelta(minutes=1)
@@ -77,7 +79,7 @@ class Order:
 class Equipment:
     """What a run works with. `watch` is told what is happening: (rule, records read so far), and may
     raise to stop the run; `stop` ends the reads of a dataset's source; `sleep` waits seconds; without `delivers`
-    somebody else empties the outbox."""
+    somebody else empties the outbox, and without `lists` nobody looks at the report's list of findings."""
 
     project: Project
     store: Store
@@ -87,6 +89,7 @@ class Equipment:
     watch: Callable[[str, int], None] = lambda _rule, _read: None
     sleep: Callable[[float], None] = time.sleep
     delivers: bool = True
+    lists: bool = True
     stop: Callable[[str], None] = lambda _dataset: None
     spans: traces.Spans = traces.NOWHERE
     target: Callable[[str], Target] | None = None
@@ -140,7 +143,7 @@ class _Run:
             known = stored.get(tx, self.id)
             if known is None or known.status != "succeeded":
                 return None
-            return RunReport.again(known.summary, _seen_by(tx, known))
+            return RunReport.again(known.summary, _seen_by(tx, known) if self.tools.lists else ())
 
     def traced(self) -> RunReport:
         order = self.order
@@ -219,6 +222,7 @@ class _Run:
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
             pauses.refuse(tx, self.job)
+            clock.let_go(tx, project.longest_retry)
             releases.refuse_another(tx, project)
             releases.keep(tx, project)
             for left in stored.interrupt_others(tx, self.job, self.id):
@@ -307,7 +311,7 @@ class _Run:
         """A rule that could not be checked: said so, kept, and never taken for a clean result."""
         self.tools.watch(rule.name, 0)  # Ctrl-C can come out of an engine as the engine's error: it is not the rule's
         source = self.tools.project.datasets[rule.dataset].source
-        whole_source = isinstance(error, ConnectorError) and _is_of_the_source(error)
+        whole_source = isinstance(error, ConnectorError) and is_of_the_source(error)
         outcome = {
             "rule": rule.name,
             "dataset": rule.dataset,
@@ -348,7 +352,7 @@ class _Run:
             stored.finish(tx, self.id, "failed" if failed else "succeeded", summary)
             body = {"run": self.id, "job": self.job, "status": summary["status"], "failed": [o["rule"] for o in failed]}
             audit.append(tx, ACTOR, "run.finished", self.id, body)
-            return RunReport.of(summary, self._findings(tx, self.order.chosen))
+            return RunReport.of(summary, self._findings(tx, self.order.chosen) if self.tools.lists else ())
 
     def _failure_news(self, tx: Transaction) -> tuple[notify.FailureNews, ...]:
         """What could not be checked since now, and what can be again."""
@@ -377,13 +381,17 @@ class _Run:
     def _tell(self, tx: Transaction, channel: str, attempt: int, news: Sequence[notify.FailureNews]) -> str | None:
         """Queue this run's message for a channel, and remember what it tells; None where there is nothing to tell."""
         settings = self.tools.project.channels[channel].settings
-        untold = stored_findings.untold(tx, channel, self.order.chosen)
-        asking = stored_findings.untold(tx, channel, self.order.chosen, states=stored_findings.ASKING)
+        project, rules = self.tools.project, self.order.chosen
         outcomes = list(self.outcomes.values())
-        if not untold and not asking and not news and not notify.says_something(outcomes) and settings.quiet:
+        checked = [outcome["rule"] for outcome in outcomes if "failed" not in outcome]
+        untold = notify.News.of(project, stored_findings.untold(tx, channel, checked))
+        asking = notify.News.of(project, stored_findings.untold(tx, channel, rules, states=stored_findings.ASKING))
+        not_undone = notify.News.of(project, stored_findings.not_undone(tx, rules, channel))
+        told = {**untold.versions, **asking.versions, **not_undone.versions}
+        if not told and not news and not notify.says_something(outcomes) and settings.quiet:
             return None
         letter = notify.Letter(
-            project=self.tools.project,
+            project=project,
             job=self.job,
             run=self.id,
             slot=self.order.slot,
@@ -392,29 +400,23 @@ class _Run:
             created=tx.now,
             show=settings.show,
         )
-        notice = notify.digest(letter, outcomes, untold, news, asking)
+        notice = notify.digest(letter, outcomes, untold, news, asking, not_undone)
         outbox.enqueue(tx, channel, notice)
-        stored_findings.mark_told(tx, channel, notice.id, [*untold, *asking])
+        stored_findings.mark_told(tx, channel, notice.id, told)
         return notice.id
 
-    def _findings(self, tx: Transaction, rules: Sequence[str]) -> list[dict[str, Any]]:
+    def _findings(self, tx: Transaction, rules: Sequence[str]) -> Packed[dict[str, Any]]:
         """What the run found; what an earlier attempt of it found and this one did not is over."""
-        wanted = stored_findings.Filter(rules=tuple(rules), run=self.id)
-        found = _live(stored_findings.find(tx, wanted))
-        return [to_json(one) for one in found if one.state not in (State.RESOLVED, State.MERGED)]
+        found = stored_findings.each(tx, stored_findings.Filter(rules=tuple(rules), run=self.id))
+        return _shown(one for one in found if one.state not in (State.RESOLVED, State.MERGED))
 
 
-def _seen_by(tx: Transaction, run: stored.RunRow) -> list[dict[str, Any]]:
+def _seen_by(tx: Transaction, run: stored.RunRow) -> Packed[dict[str, Any]]:
     """What the run found, as it is now: known by its end, and seen by it or later."""
     ended = run.finished or run.started
-    found = _live(stored_findings.find(tx, stored_findings.Filter(rules=tuple(run.summary["checked"]))))
-    return [to_json(one) for one in found if one.first_seen <= ended and one.last_seen >= run.started]
+    found = stored_findings.each(tx, stored_findings.Filter(rules=tuple(run.summary["checked"])))
+    return _shown(one for one in found if one.first_seen <= ended and one.last_seen >= run.started)
 
 
-def _is_of_the_source(error: ConnectorError) -> bool:
-    """Whether no rule on that source can be checked, so that one sentence tells all."""
-    return error.reaction is not Reaction.STOP or isinstance(error, (SourceMissing, DriverMissing))
-
-
-def _live(found: Sequence[Finding]) -> list[Finding]:
-    return [one for one in found if one.keeper is not None]
+def _shown(found: Iterable[Finding]) -> Packed[dict[str, Any]]:
+    return Packed(to_json(one) for one in found if one.keeper is not None)

@@ -349,8 +349,26 @@ REVISIONS = tuple(
 )
 
 
+_BUILT: dict[str, bytes] = {}
+"""SQLite files by schema: the same rows again are a copy."""
+
+
 def build(url: str, root: Path, revision: str = tables.REVISION) -> None:
     """A store of that schema at the URL, as its migrations made it, with every row that schema could hold."""
+    if url.startswith("postgresql"):
+        _fill(url, root, revision)
+        key.write(root / "reconcile.key", KEY, "here")
+        return
+    file = root / url.rsplit("/", 1)[1]
+    if revision in _BUILT:
+        file.write_bytes(_BUILT[revision])
+    else:
+        _fill(url, root, revision)
+        _BUILT[revision] = file.read_bytes()
+    key.write(file.with_name(f"{file.name}.key"), KEY, "here")
+
+
+def _fill(url: str, root: Path, revision: str) -> None:
     with connected(url, root) as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(sa.text("CREATE SCHEMA reconcile"))
@@ -367,8 +385,6 @@ def build(url: str, root: Path, revision: str = tables.REVISION) -> None:
             for known in (one for one in REVISIONS if one <= revision):
                 if rows := ROWS[known].get(name):
                     fill(connection, name, rows)
-    name = "reconcile.key" if url.startswith("postgresql") else f"{url.rsplit('/', 1)[1]}.key"
-    key.write(root / name, KEY, "here")
 
 
 def fill(connection: sa.Connection, table: str, rows: list[Row]) -> None:

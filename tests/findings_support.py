@@ -78,10 +78,10 @@ class World:
         """What a channel hears, as one message."""
         message = f"m-{self.runs}-{len(self.heard)}-{channel}"
         with self.store.begin() as tx:
-            shown = stored.untold(tx, channel, rules)
+            shown = list(stored.untold(tx, channel, rules))
             if shown:
                 tx.connection.execute(sa.insert(tables.outbox).values(_outbox_row(message, channel, self.now)))
-                stored.mark_told(tx, channel, message, shown)
+                stored.mark_told(tx, channel, message, {one.id: one.version for one in shown})
         self.heard.append(shown)
         return shown
 

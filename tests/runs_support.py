@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import multiprocessing
 import os
 import shutil
 import signal
@@ -21,24 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-import store_support  # whose list of modules to import before forking ours replaces
+from forked_support import SERVER
 
 from reconcile import audit
 from reconcile.store import Store, tables
 
 Json = dict[str, Any]
-
-_SERVER = multiprocessing.get_context("forkserver")
-assert store_support._SERVER.get_start_method() == "forkserver"
-_SERVER.set_forkserver_preload(
-    [
-        *("__main__", "reconcile.delivery", "psycopg", "reconcile.app", "reconcile.cli.commands", "reconcile.audit"),
-        *("reconcile.cli.running", "reconcile.cli.decisions", "reconcile.cli.log", "reconcile.store.migrations"),
-        *("connectors.sql", "connectors.files", "notifications.file", "notifications.slack", "slack_sdk.errors"),
-        *("slack_sdk", "rules.engines.embedded", "rules.engines.pushdown", "connectors.duck", "alembic.command"),
-        "pandas",  # pyarrow would load it in every process, to look whether a value is a frame
-    ]
-)
 
 START = "2026-11-21T05:15:00Z"
 NEXT = "2026-11-22T05:15:00Z"
@@ -135,9 +122,9 @@ class Command:
         self._pipe: Connection | None = None
         theirs: Connection | None = None
         if held:
-            self._pipe, theirs = _SERVER.Pipe()
+            self._pipe, theirs = SERVER.Pipe()
         given = (arguments, str(folder), dict(environ or {}), self._output, theirs, dies_at)
-        self.process = _SERVER.Process(target=_child, args=given, daemon=True)
+        self.process = SERVER.Process(target=_child, args=given, daemon=True)
         self.process.start()
         if theirs is not None:
             theirs.close()
@@ -306,8 +293,8 @@ class Shop:
 
     def resumed(self, slot: str | None) -> Json:
         """What a kill left, and what one more run of the job then comes to, with waits a twentieth as long."""
-        ours, theirs = _SERVER.Pipe()
-        process = _SERVER.Process(target=_resume, args=(str(self.folder), slot, self.environ, theirs), daemon=True)
+        ours, theirs = SERVER.Pipe()
+        process = SERVER.Process(target=_resume, args=(str(self.folder), slot, self.environ, theirs), daemon=True)
         process.start()
         theirs.close()
         assert ours.poll(120), "the next run does not end"

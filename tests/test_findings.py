@@ -636,7 +636,7 @@ def test_an_older_message_never_takes_back_a_newer_one(world: World) -> None:
 
     with world.store.begin() as tx:
         message = tx.connection.execute(sa.select(tables.outbox.c.message)).scalar_one()
-        stored.mark_told(tx, "finance", message, [older])
+        stored.mark_told(tx, "finance", message, {older.id: older.version})
 
     assert world.tell("double-charge") == []
 

@@ -58,9 +58,6 @@ class Judgement:
 
     verdicts: tuple[Verdict, ...]
 
-    def count(self, *changes: Change) -> int:
-        return sum(verdict.change in changes for verdict in self.verdicts)
-
 
 NO_LONGER_MATCH = "its records no longer match"
 RULE_CHANGED = "the rule changed and no longer finds these records"

@@ -25,6 +25,8 @@ class BundleState(enum.Enum):
 
 OVER = (BundleState.SUCCEEDED, BundleState.FAILED, BundleState.SKIPPED, BundleState.COMPENSATED)
 """Nothing happens by itself any more."""
+WITHDRAWABLE = (BundleState.AWAITING, BundleState.APPROVED, BundleState.RETRY_WAIT)
+"""Nobody has it in hand, and it is proven that nothing of it was done."""
 HOLDING = (
     BundleState.CLAIMED,
     BundleState.SENT,

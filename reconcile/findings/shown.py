@@ -31,7 +31,7 @@ class Finding:
 
     `change` is what there was to tell last, in `version`; `summary`: it belongs to the one summary of a rule's first
     run. `settled_pairs` are the pairs judged to be different that still hold. `money` is per currency, over the
-    surplus.
+    surplus. `not_undone`: why the undo that was asked for last was not done.
     """
 
     id: str
@@ -62,6 +62,7 @@ class Finding:
     decided_by: str | None = None
     note: str | None = None
     merged_into: str | None = None
+    not_undone: str | None = None
 
     @property
     def members(self) -> tuple[FindingMember, ...]:
@@ -99,6 +100,7 @@ def to_json(finding: Finding) -> dict[str, Any]:
         "decided_by": finding.decided_by,
         "note": finding.note,
         "merged_into": finding.merged_into,
+        "not_undone": finding.not_undone,
         "settled": [_id(one.id) for one in finding.members if one.settled_at] or None,
         "settled_pairs": [[_id(a), _id(b)] for a, b in finding.settled_pairs] or None,
     }

@@ -56,6 +56,7 @@ class Event(enum.Enum):
     QUARANTINED = "finding.quarantined"
     RETURNED = "finding.not_done"  # proven not done, to be tried again
     TAKEN_BACK = "finding.undone"
+    NOT_UNDONE = "finding.not_undone"  # an undo that was asked for ended without being done, or in doubt
 
 
 _PLANNED = (State.AWAITING, State.APPROVED)
@@ -112,6 +113,7 @@ TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     (State.CLEANED, Event.TAKEN_BACK): State.UNDONE,
     (State.UNDONE, Event.CAME_BACK): State.OPEN,
     (State.UNDONE, Event.UNDONE): State.OPEN,
+    **{(state, Event.NOT_UNDONE): state for state in State if state is not State.MERGED},
 }
 """Every transition there is; a pair that is not here cannot happen. A merged finding is at its end."""
 

@@ -1,4 +1,4 @@
-"""What a run must know of a rule's findings, read in four statements, and written in bulk."""
+"""What a run must know of a rule's findings, read and written in bulk, some of them at a time."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from reconcile.findings.identity import RuleIdentity, decode
+from reconcile.findings.identity import RuleIdentity, decode, key_text
 from reconcile.findings.known import Known, NotSame
+from reconcile.findings.parts import Outline
 from reconcile.findings.states import State
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
@@ -28,10 +29,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Memory:
-    """The findings of a rule, merged ones aside: as judging sees them, and as they are stored."""
+    """Findings of a rule: as judging sees them, and as they are stored."""
 
     known: tuple[Known, ...]
-    not_same: NotSame
     rows: Mapping[str, Row]
     members: Mapping[str, Mapping[str, Row]]
 
@@ -136,17 +136,46 @@ def _rename(tx: Transaction, old: str | None, new: str, there: Collection[str]) 
 # What is known
 
 
-def load(tx: Transaction, rules: Sequence[str], *, lock: bool) -> Memory:
-    """All findings of a rule (under all its names). `lock` keeps people's decisions out until the transaction ends."""
-    wanted = sa.select(findings).where(findings.c.rule.in_(rules), findings.c.state != State.MERGED.value)
-    wanted = wanted.order_by(findings.c.id).with_for_update() if lock else wanted
-    rows = {row["id"]: dict(row) for row in tx.connection.execute(wanted).mappings()}
+def outlines(tx: Transaction, rules: Sequence[str], *, by_records: bool, lock: bool) -> Iterator[Outline]:
+    """All findings of a rule (under all its names), merged ones aside, by what they are followed.
+
+    `lock` keeps people's decisions out until the transaction ends, once the last one was read.
+    """
+    wanted = sa.select(findings.c.id, findings.c.key, findings.c.records).order_by(findings.c.id)
+    wanted = wanted.where(findings.c.rule.in_(rules), findings.c.state != State.MERGED.value)
+    found = tx.connection.execute(
+        (wanted.with_for_update() if lock else wanted).execution_options(yield_per=CHUNK)
+    ).partitions()
+    for some in found:
+        if by_records:
+            followed = _followed(tx, [row.id for row in some])
+            yield from (Outline(row.id, followed[row.id], row.records) for row in some)
+        else:
+            yield from (Outline(row.id, (key_text(decode_key(row.key)),), row.records) for row in some)
+
+
+def _followed(tx: Transaction, ids: Sequence[str]) -> Mapping[str, list[str]]:
+    """The records of each finding that `Known.followed` names, but for its order."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in tx.connection.execute(_FOLLOWED, {"ids": list(ids)}):
+        found[row.finding].append(row.record)
+    return found
+
+
+def load(tx: Transaction, ids: Iterable[str]) -> Memory:
+    """These findings."""
+    rows: dict[str, Row] = {}
     members: dict[str, dict[str, Row]] = defaultdict(dict)
-    for row in tx.connection.execute(_MEMBERS, {"rules": list(rules)}).mappings():
-        if row["finding"] in rows:
-            members[row["finding"]][row["record"]] = dict(row)
-    pairs = load_not_same(tx, rules)
-    return Memory(tuple(_known(row, members[name]) for name, row in rows.items()), pairs, rows, members)
+    for some in chunks(ids):
+        rows |= {row["id"]: row for row in _rows(tx.connection.execute(_FINDINGS, {"ids": some}))}
+        for row in _rows(tx.connection.execute(_MEMBERS, {"ids": some})):
+            members[row["finding"]][row["record"]] = row
+    return Memory(tuple(_known(row, members[name]) for name, row in rows.items()), rows, members)
+
+
+def _rows(found: sa.CursorResult[Any]) -> list[Row]:
+    names = tuple(found.keys())
+    return [dict(zip(names, row, strict=True)) for row in found.all()]
 
 
 def load_not_same(tx: Transaction, rules: Sequence[str]) -> NotSame:
@@ -242,11 +271,15 @@ _RENAMED_FROM = sa.select(rule_state.c.renamed_from).where(rule_state.c.rule == 
 _DEFINITIONS = sa.select(
     rule_state.c.rule, rule_state.c.definition, rule_state.c.cleaning, rule_state.c.last_run, rule_state.c.last_run_at
 ).where(rule_state.c.rule.in_(_names))
+_FINDINGS = sa.select(findings).where(findings.c.id.in_(_ids)).order_by(findings.c.id)
 _MEMBERS = (
     sa.select(finding_members)
-    .join(findings, findings.c.id == finding_members.c.finding)
-    .where(findings.c.rule.in_(sa.bindparam("rules", expanding=True)), findings.c.state != State.MERGED.value)
+    .where(finding_members.c.finding.in_(_ids))
     .order_by(finding_members.c.finding, finding_members.c.position, finding_members.c.record)
+)
+_FOLLOWED = sa.select(finding_members.c.finding, finding_members.c.record).where(
+    finding_members.c.finding.in_(_ids),
+    sa.or_(finding_members.c.role != FORMER, finding_members.c.settled_at.is_not(None)),
 )
 _OWNERS = sa.select(finding_aliases.c.fingerprint, finding_aliases.c.finding).where(
     finding_aliases.c.fingerprint.in_(sa.bindparam("marks", expanding=True))

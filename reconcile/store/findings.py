@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -15,11 +15,12 @@ from connectors.errors import Reaction
 from reconcile.findings.identity import decode, id_of, read_id
 from reconcile.findings.judgement import Change
 from reconcile.findings.known import NotSame
+from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.store.database import Transaction
-from reconcile.store.finding_memory import CHUNK, FORMER, decode_key, insert_for, load_not_same
-from reconcile.store.tables import finding_aliases, finding_members, findings, told
+from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for, load_not_same
+from reconcile.store.tables import bundles, finding_aliases, finding_members, findings, told
 from rules.mistakes import listed, nearest
 from rules.models import Severity
 
@@ -66,7 +67,12 @@ class Filter:
 
 def find(tx: Transaction, wanted: Filter | None = None, *, members: bool = True) -> list[Finding]:
     """Findings, the worst first, then the oldest. Without `members` their keeper and surplus stay empty."""
-    return _shown(tx, _wanted(sa.select(findings), wanted or Filter()), members=members)
+    return list(each(tx, wanted, members=members))
+
+
+def each(tx: Transaction, wanted: Filter | None = None, *, members: bool = True) -> Iterator[Finding]:
+    """The same, in bounded memory. Nothing may be written before the last one was read."""
+    return _shown(tx, _streamed(_wanted(sa.select(findings), wanted or Filter())), members=members)
 
 
 def names(tx: Transaction, wanted: Filter | None = None) -> list[str]:
@@ -135,7 +141,8 @@ def lock(tx: Transaction, name: str) -> Finding:
 
 
 def _one(tx: Transaction, name: str) -> Finding:
-    return _shown(tx, sa.select(findings).where(findings.c.id == name), members=True)[0]
+    [found] = _shown(tx, sa.select(findings).where(findings.c.id == name), members=True)
+    return found
 
 
 # What channels were told
@@ -150,60 +157,94 @@ def untold(
     channel: str,
     rules: Sequence[str],
     *,
-    members: bool = True,
     states: Sequence[State] = (State.OPEN, State.STALE),
-) -> list[Finding]:
-    """Findings of these rules with something the channel was not told yet, the worst and oldest first.
+) -> Iterator[Finding]:
+    """Findings of these rules with something the channel was not told yet, the worst and oldest first; as `each`.
 
-    It looks at what is stored, not at one run: what a killed run found and never told is here again.
+    It looks at what is stored, not at one run: what a killed run found and never told is here again. What is new of
+    an undo is told by itself: see `not_undone`.
     """
-    last = sa.select(told.c.version).where(told.c.finding == findings.c.id, told.c.channel == channel).scalar_subquery()
-    query = (
-        sa.select(findings)
-        .where(findings.c.rule.in_(rules), findings.c.state.in_([state.value for state in states]))
-        .where(findings.c.version > sa.func.coalesce(last, 0))
-        .order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id)
+    query = _since(_last_told(channel), findings.c.state.in_([state.value for state in states]), rules)
+    return _shown(tx, _streamed(query), members=True, keep=lambda row: row["version"] - row["last"] > _of_undo(row))
+
+
+def not_undone(tx: Transaction, rules: Sequence[str], channel: str | None = None) -> Iterator[Finding]:
+    """Findings of these rules, in any state, of which an undo was asked for and not done; with `channel` those of which
+    it was not told that yet. As `each`."""
+    ended = sa.select(bundles.c.finding).where(
+        bundles.c.undoes > "", bundles.c.state.in_([state.value for state in _UNDO_NOT_DONE])
     )
-    return _shown(tx, query, members=members)
+    last = sa.literal(0).label("last") if channel is None else _last_told(channel)
+    query = _since(last, findings.c.id.in_(ended), rules)
+    return _shown(tx, _streamed(query), members=True, keep=lambda row: _undo_news(row) > row["last"])
 
 
-def mark_told(tx: Transaction, channel: str, message: str, shown: Iterable[Finding]) -> None:
-    """The message tells these findings as they are here. Call it in the transaction that writes the message."""
-    rows = [
-        {"finding": one.id, "channel": channel, "version": one.version, "message": message, "at": tx.now}
-        for one in shown
-    ]
+_UNDO_NOT_DONE = (BundleState.SKIPPED, BundleState.FAILED, BundleState.QUARANTINED)
+
+
+def _last_told(channel: str) -> sa.Label[int]:
+    last = sa.select(told.c.version).where(told.c.finding == findings.c.id, told.c.channel == channel).scalar_subquery()
+    return sa.func.coalesce(last, 0).label("last")
+
+
+def _since(last: sa.Label[int], which: sa.ColumnElement[bool], rules: Sequence[str]) -> sa.Select[Any]:
+    query = sa.select(findings, last).where(which, findings.c.rule.in_(rules), findings.c.version > last)
+    return query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id)
+
+
+def _of_undo(row: sa.RowMapping) -> int:
+    """How many of the versions that were not told are about an undo."""
+    return int(_undo_news(row) > row["last"])
+
+
+def _undo_news(row: sa.RowMapping) -> int:
+    """The version in which it was news that an undo was not done; 0 where none was."""
+    version, _ = row["payload"].get("not_undone") or (0, None)
+    return int(version)
+
+
+def mark_told(tx: Transaction, channel: str, message: str, shown: Mapping[str, int]) -> None:
+    """The message tells these findings (id: version). Call it in the transaction that writes the message."""
     insert = insert_for(tx, told)
     newer = {name: insert.excluded[name] for name in ("version", "message", "at")}
     keep_newest = told.c.version < insert.excluded.version
-    if rows:
-        statement = insert.on_conflict_do_update(index_elements=["finding", "channel"], set_=newer, where=keep_newest)
-        tx.connection.execute(statement, rows)
+    statement = insert.on_conflict_do_update(index_elements=["finding", "channel"], set_=newer, where=keep_newest)
+    common = {"channel": channel, "message": message, "at": tx.now}
+    for some in chunks(shown):
+        tx.connection.execute(statement, [{"finding": name, "version": shown[name]} | common for name in some])
 
 
 # From rows to findings
 
 
-def _shown(tx: Transaction, query: sa.Select[Any], *, members: bool) -> list[Finding]:
-    rows = list(tx.connection.execute(query).mappings())
-    not_same = load_not_same(tx, sorted({row["rule"] for row in rows})) if members and rows else NotSame()
-    shown: list[Finding] = []
-    for at in range(0, len(rows), CHUNK):
-        some = rows[at : at + CHUNK]
-        held = _members(tx, [row["id"] for row in some]) if members else {}
-        shown.extend(_finding(row, held.get(row["id"], ()), not_same) for row in some)
-    return shown
+def _streamed(query: sa.Select[Any]) -> sa.Select[Any]:
+    return query.execution_options(yield_per=CHUNK)
+
+
+def _shown(
+    tx: Transaction, query: sa.Select[Any], *, members: bool, keep: Callable[[sa.RowMapping], bool] | None = None
+) -> Iterator[Finding]:
+    not_same: dict[str, NotSame] = {}
+    for found in tx.connection.execute(query).mappings().partitions(CHUNK):
+        rows = [row for row in found if keep is None or keep(row)]
+        held: Mapping[str, Sequence[sa.RowMapping]] = {}
+        if members:
+            held = _members(tx, [row["id"] for row in rows])
+            not_same |= {rule: load_not_same(tx, [rule]) for rule in {row["rule"] for row in rows}.difference(not_same)}
+        for row in rows:
+            yield _finding(row, held.get(row["id"], ()), not_same.get(row["rule"], NotSame()))
 
 
 def _members(tx: Transaction, names: list[str]) -> Mapping[str, Sequence[sa.RowMapping]]:
     held: dict[str, list[sa.RowMapping]] = defaultdict(list)
-    for row in tx.connection.execute(_PRESENT, {"names": names}).mappings():
+    for row in tx.connection.execute(_PRESENT, {"names": names}).mappings().all():
         held[row["finding"]].append(row)
     return held
 
 
 def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: NotSame) -> Finding:
     payload, key = row["payload"], decode_key(row["key"])
+    _, not_undone = payload.get("not_undone") or (0, None)
     plain = {name: row[name] for name in _PLAIN}
     span = payload.get("span")
     records = {one["record"]: _member(one) for one in members}
@@ -220,6 +261,7 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         settled_pairs=tuple((records[a].id, records[b].id) for a, b in not_same.within(records, key)),
         summary=payload["summary"],
         reason=payload.get("reason"),
+        not_undone=not_undone,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -143,7 +143,7 @@ class Detection:
     read: int
     scanned: int
     skipped: tuple[Skipped, ...]
-    groups: tuple[Group, ...]
+    groups: Sequence[Group]
     identity: IdentityProblem = IdentityProblem()
     statements: tuple[str, ...] = ()
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from rules import grouping, survivorship
-from rules.engines.base import Group
+from rules.engines.base import Group, Positions
 from rules.kinds.duplicates.fitted import Fitted
 from rules.normalise import chain_function
-from rules.values import Value, order_key, sameness
+from rules.packed import Packed
+from rules.values import Value, order_key
+
+_AT_ONCE = 5_000
+"""Records that are objects at the same time, and those with a key that one of them has."""
+_NO_PART = -1
+_Key = tuple[Value, ...]
 
 
 @dataclass(frozen=True)
@@ -25,17 +33,35 @@ class Grouping:
     fitted: Fitted
     slot: dt.datetime
 
-    def groups(self, members: pa.Table, instead_of: pa.Table | None = None) -> tuple[Group, ...]:
+    def groups(self, members: pa.Table, instead_of: pa.Table | None = None) -> Sequence[Group]:
         """Groups of the members; of the records in `instead_of` only those whose key no member has."""
+        tables = [one.combine_chunks() for one in (members, instead_of) if one is not None]
         with _no_collections():
-            return self._groups(members, instead_of)
+            return Packed(group for some in self._by_key(tables) for group in self._together(self._keyed(some)))
 
-    def _groups(self, members: pa.Table, instead_of: pa.Table | None) -> tuple[Group, ...]:
-        keyed = list(self._keyed(grouping.rows(members)))
-        if instead_of is not None:
-            known = {sameness(key) for key, _ in keyed}
-            keyed += [one for one in self._keyed(grouping.rows(instead_of)) if sameness(one[0]) not in known]
-        return self._together(keyed)
+    def _by_key(self, tables: Sequence[pa.Table]) -> Iterator[list[dict[str, Value]]]:
+        """The records, some at a time in the order of their keys, so that those of one key come together."""
+        order, ranks = _in_order(*self._numbered(tables))
+        begin = 0
+        while begin < len(order):
+            last = min(begin + _AT_ONCE, len(order)) - 1
+            end = int(np.searchsorted(ranks, ranks[last], side="right"))
+            yield list(_rows_at(tables, np.sort(order[begin:end])))
+            begin = end
+
+    def _numbered(self, tables: Sequence[pa.Table]) -> tuple[list[tuple[Any, ...]], Positions]:
+        """Different keys as what orders them, and which of these each record has; one of a later table has none that a
+        table before it has."""
+        read = list(self.fitted.columns.sources([part.column for part in self.fitted.parts]))
+        known: dict[tuple[Any, ...], int] = {}
+        found = [np.empty(0, np.int64)]
+        for table in tables:
+            before = len(known)
+            for begin in range(0, len(table), _AT_ONCE):
+                rows = grouping.rows(table.select(read).slice(begin, _AT_ONCE))
+                numbers = [_number(key, known) for key, _ in self._with_keys(rows)]
+                found.append(np.array([n if n >= before else _NO_PART for n in numbers], np.int64))
+        return list(known), np.concatenate(found)
 
     def of_rows(self, rows: Iterable[Mapping[str, Value]]) -> tuple[Group, ...]:
         """Groups of records that take part."""
@@ -47,6 +73,10 @@ class Grouping:
         return grouping.in_order(group for group in found if group is not None)
 
     def _keyed(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[grouping.Keyed]:
+        return ((key, whole) for key, whole in self._with_keys(rows) if key is not None)
+
+    def _with_keys(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[tuple[_Key | None, Mapping[str, Value]]]:
+        """The key of each, None for one that takes no part, and the record with its derived columns."""
         parts = self.fitted.parts
         functions = [chain_function(part.steps, self.fitted.relation.timezone) for part in parts]
         blank = self.fitted.rule.key != "all"
@@ -54,10 +84,10 @@ class Grouping:
             whole = self.fitted.columns.complete(row, self.slot)
             key = tuple(f(whole[p.column]) for f, p in zip(functions, parts, strict=True))
             key = tuple(map(_filled, key)) if blank else key
-            if None not in key or all(
+            takes_part = None not in key or all(
                 v is not None or self.fitted.matches_null(p) for v, p in zip(key, parts, strict=True)
-            ):
-                yield key, whole
+            )
+            yield key if takes_part else None, whole
 
     def _apart(self, alike: list[grouping.Record]) -> list[list[grouping.Record]]:
         rule = self.fitted.rule
@@ -95,6 +125,36 @@ class Grouping:
         if rule.distinct and grouping.different(records, rule.distinct) < 2:
             return False
         return self.fitted.having is None or self.fitted.having.evaluate([r.values for r in records], self.slot) is True
+
+
+def _number(key: _Key | None, known: dict[tuple[Any, ...], int]) -> int:
+    return _NO_PART if key is None else known.setdefault(tuple(map(order_key, key)), len(known))
+
+
+def _in_order(keys: list[tuple[Any, ...]], numbers: Positions) -> tuple[Positions, Positions]:
+    """The positions of records that take part, in the order of their keys, and the rank of each one's key."""
+    ranks = np.empty(len(keys), np.int64)
+    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    positions = np.flatnonzero(numbers != _NO_PART)
+    found = ranks[numbers[positions]]
+    order = np.argsort(found, kind="stable")
+    return positions[order], found[order]
+
+
+def _rows_at(tables: Sequence[pa.Table], positions: Positions) -> Iterator[dict[str, Value]]:
+    """The rows at these ascending positions, counted through all tables."""
+    begin = 0
+    for table in tables:
+        mine = positions[(positions >= begin) & (positions < begin + len(table))] - begin
+        yield from _picked(table, mine)
+        begin += len(table)
+
+
+def _picked(table: pa.Table, positions: Positions) -> Iterable[dict[str, Value]]:
+    if len(table) > _AT_ONCE:
+        return grouping.rows(table.take(pa.array(positions)))
+    rows = list(grouping.rows(table))  # `take` would load functions of pyarrow that take longer than a small file
+    return (rows[position] for position in positions.tolist())
 
 
 @contextmanager

@@ -1,0 +1,21 @@
+"""Processes of the tests' own: one server imports what a command of ours needs, and forks each of them in milliseconds.
+
+One list for all of them, as only the last that is given counts.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(
+    [
+        *("__main__", "cli_support", "runs_support", "store_support", "psycopg", "pymysql", "alembic.command"),
+        *("reconcile.app", "reconcile.audit", "reconcile.checking", "reconcile.clean.desk", "reconcile.delivery"),
+        *("reconcile.dry_run", "reconcile.effects", "reconcile.runs", "reconcile.store.migrations"),
+        *("reconcile.cli.commands", "reconcile.cli.running", "reconcile.cli.decisions", "reconcile.cli.log"),
+        *("connectors.sql", "connectors.files", "connectors.duck", "notifications.file", "notifications.slack"),
+        *("slack_sdk", "slack_sdk.errors", "rules.engines.embedded", "rules.engines.pushdown"),
+        "pandas",  # pyarrow would load it in every process, to look whether a value is a frame
+    ]
+)

@@ -1,0 +1,109 @@
+"""How much memory a run takes: some for what it works with, and little for each group it finds."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rules.packed import BLOCK, Packed
+
+CONFIGURATION = """
+version: 1
+state: "sqlite:///state.db"
+sources: {shop: {type: sql, url: "sqlite:///shop.db"}}
+datasets: {customers: {source: shop, table: customers, id: id}}
+rules: {twin: {kind: duplicates, dataset: customers, key: [email], clean: {action: delete}}}
+channels: {ops: {type: file, path: told.txt}}
+"""
+RUN = """
+import re, sys
+from pathlib import Path
+from reconcile.cli import main
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code, ended.code
+finally:
+    print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1], file=sys.stderr)
+"""
+
+
+def megabytes(folder: Path, *arguments: str) -> tuple[float, str]:
+    """The most memory that a run took, and what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, "run", "--quiet", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=True,
+    )
+    return int(done.stderr.splitlines()[-1]) / 1024, done.stdout
+
+
+def shop(folder: Path, groups: int, *, cleaned: bool) -> Path:
+    """A shop in which so many customers stand twice."""
+    folder.mkdir()
+    (folder / "reconcile.yaml").write_text(
+        CONFIGURATION if cleaned else CONFIGURATION.replace(", clean: {action: delete}", "")
+    )
+    customers = ((n, f"person{n // 2}@example.com") for n in range(2 * groups))
+    with sqlite3.connect(folder / "shop.db") as db:
+        db.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, email TEXT NOT NULL)")
+        db.executemany("INSERT INTO customers VALUES (?, ?)", customers)
+    return folder
+
+
+def change_all(folder: Path) -> None:
+    with sqlite3.connect(folder / "shop.db") as db:
+        db.execute("UPDATE customers SET email = email || id")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ten_times_the_groups_take_little_more_memory(tmp_path: Path) -> None:
+    """New ones, known ones, those listed as JSON, and those that are gone."""
+    few, many = shop(tmp_path / "few", 2_500, cleaned=False), shop(tmp_path / "many", 25_000, cleaned=False)
+
+    for arguments in ((), (), ("--json",)):
+        (small, _), (large, shown) = megabytes(few, *arguments), megabytes(many, *arguments)
+        assert large - small < 45
+    assert len(json.loads(shown)["findings"]) == 25_000
+    change_all(few)
+    change_all(many)
+    (small, _), (large, shown) = megabytes(few), megabytes(many)
+    assert large - small < 45
+    assert re.search(r"twin .* 25,000 +50,000", shown)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ten_times_the_plans_take_little_more_memory(tmp_path: Path) -> None:
+    few, many = shop(tmp_path / "few", 1_500, cleaned=True), shop(tmp_path / "many", 15_000, cleaned=True)
+
+    (small, _), (large, shown) = megabytes(few), megabytes(many)
+
+    assert large - small < 45
+    assert "twin: 15,000 proposed" in shown
+    assert "told ops" in shown
+
+
+def test_what_is_packed_is_a_sequence_like_any_other() -> None:
+    values = [{"n": n} for n in range(2 * BLOCK + 7)]
+    packed = Packed(values)
+
+    assert packed == values
+    assert packed != values[:-1]
+    assert values == list(packed)
+    assert (len(packed), len(Packed()), bool(Packed())) == (len(values), 0, False)
+    for place in (0, BLOCK - 1, BLOCK, 2 * BLOCK, -1, -BLOCK):
+        assert packed[place] == values[place]
+    assert packed[BLOCK - 1 : BLOCK + 2] == values[BLOCK - 1 : BLOCK + 2]
+    with pytest.raises(IndexError):
+        packed[len(values)]
+    assert repr(Packed([1, 2])) == "(1, 2)"
