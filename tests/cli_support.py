@@ -6,7 +6,6 @@ import codecs
 import contextlib
 import io
 import json
-import multiprocessing
 import os
 import resource
 import signal
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from forked_support import SERVER
+
 from reconcile import cli
 
 ORDERS = "id,order_id,amount,paid_at\nP-1,A-1,20.00,2026-03-01T10:00:00Z\nP-2,A-1,20.00,2026-03-01T10:00:30Z\n"
@@ -32,23 +33,6 @@ datasets: {orders: {source: shop, path: orders.csv, id: id, columns: {amount: de
 rules: {twice: {kind: duplicates, dataset: orders, key: [order_id], severity: high}}
 """
 """The smallest project over a file."""
-
-_SERVER = multiprocessing.get_context("forkserver")  # imports once, then forks: a command starts in milliseconds
-_SERVER.set_forkserver_preload(
-    [
-        "__main__",
-        "cli_support",
-        "reconcile.app",
-        "reconcile.checking",
-        "reconcile.runs",
-        "reconcile.dry_run",
-        "reconcile.clean.desk",
-        "reconcile.store.migrations",
-        "alembic.command",
-        "psycopg",
-        "pymysql",
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -113,7 +97,7 @@ class Program:
         for file in self._files:
             file.touch()
         limits = (file_size, user)
-        self.process = _SERVER.Process(
+        self.process = SERVER.Process(
             target=_run, args=(folder, words, dict(environ), self._files, limits), daemon=True
         )
         self.process.start()

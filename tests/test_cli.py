@@ -67,6 +67,7 @@ def test_nothing_is_said_when_the_reader_leaves_and_the_exit_code_stays(shop: Pr
         assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_an_answer_that_cannot_be_written_is_a_failure_and_a_remark_is_not(shop: Project) -> None:
     full = shell(shop.folder, "$R run > /dev/full")
     deaf = shell(shop.folder, "$R run 2> /dev/full")
@@ -305,7 +306,8 @@ def test_check_looks_at_everything_and_says_what_it_saw(shop: Project) -> None:
 
     assert done.code == 0
     starts = [line.split(":")[0] for line in done.out.splitlines()]
-    assert starts == ["ok     source shop", "ok     dataset orders", "ok     rule twice", "ok     channel team"]
+    seen = ["state", "source shop", "dataset orders", "rule twice", "channel team"]
+    assert starts == [f"ok     {one}" for one in seen]
     assert shop("check", "--quiet").said == ""
     assert shop("check", "--source", "shop").code == 0
     assert all(one["ok"] for one in shop("check", "--json").json["checks"])
@@ -317,10 +319,12 @@ def test_check_tells_each_trouble_with_its_code(shop: Project) -> None:
     misfit = shop("check", "--json")
     (shop.folder / "orders.csv").unlink()
     missing = shop("check", "--json")
+    shop.write(CHANNEL.replace("root: .", "root: gone"))
+    down = shop("check", "--json")
     shop.write(CHANNEL + "nonsense: 1\n")
     mistake = shop("check", "--json")
 
-    assert (misfit.code, missing.code, mistake.code) == (2, 3, 2)
+    assert (misfit.code, missing.code, down.code, mistake.code) == (2, 2, 3, 2)
     assert [one["subject"] for one in misfit.json["checks"] if not one["ok"]] == ["rule twice"]
     assert [one["subject"] for one in missing.json["checks"] if not one["ok"]] == ["dataset orders"]
     assert (mistake.out, "`nonsense` is not known here" in mistake.err) == ("", True)
@@ -426,6 +430,7 @@ def test_a_tampered_audit_log_is_1_and_the_entry_is_named(shop: Project) -> None
 # Colours
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{"NO_COLOR": "1"}, {}])
 def test_colours_are_for_terminals_that_want_them(how: dict[str, str], shop: Project) -> None:
     words = ["run"] if how else ["run", "--no-color"]

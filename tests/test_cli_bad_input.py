@@ -21,6 +21,7 @@ import sqlalchemy as sa
 import xlsxwriter
 from cli_support import FILES, ORDERS, Answer, Project, in_words, sqlite
 
+TYPED = ", columns: {amount: decimal, paid_at: instant}"
 SECRET_CELL = "Zaphod-Beeblebrox"
 NOBODY = 65534
 QUICK = 5.0
@@ -457,11 +458,57 @@ def test_a_locked_state_is_waited_for_a_while_and_can_be_read_meanwhile(shop: Pr
     healthy(shop)
 
 
+def test_no_folder_is_made_for_the_state(shop: Project) -> None:
+    """A slip of the pen would make an empty state, and everything would be found and told anew."""
+    shop.write("state: sqlite:///stat/reconcile.db\n" + FILES)
+
+    missing = "there is no folder " + str(shop.folder / "stat")
+    for command in ("run", "serve", "migrate", "restore"):
+        in_words(shop(command, *(["x.db"] if command == "restore" else [])), 2, lines=1)
+        assert not (shop.folder / "stat").exists()
+    in_words(shop("run"), 2, missing, "Correct `state:`, or make the folder", lines=1)
+    in_words(shop("findings"), 2, "There is no state database at", "correct `state:`", lines=1)
+    checked, examined = shop("check", "-q"), shop("doctor", "-q")
+    assert (checked.code, checked.out.startswith("wrong  state: "), missing in checked.out) == (2, True, True)
+    assert (examined.code, missing in examined.out) == (3, True)
+
+    (shop.folder / "stat").mkdir()
+    assert "the first run makes it in" in shop("check").out
+    assert shop("run").code == 0
+    assert f"state: {shop.folder / 'stat' / 'reconcile.db'}, schema" in shop("check").out
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody who may not")
+def test_a_folder_that_may_not_be_looked_into_is_told(tmp_path: Path) -> None:
+    _open_to_all(tmp_path)
+    closed, project = tmp_path / "closed", tmp_path / "project"
+    for folder in (closed, project):
+        folder.mkdir()
+    (project / "orders.csv").write_text(ORDERS)
+    shop = Project(project).write(f"state: sqlite:///{closed / 'reconcile.db'}\n" + FILES)
+    closed.chmod(0o700)
+
+    for command in ("run", "findings", "check", "doctor"):
+        answer = shop.start(command, "-q", user=NOBODY).end()
+        assert (answer.code, "Permission denied" in answer.said) == (3, True), answer.said
+    for source in (
+        f"files, root: {closed / 'in'}",
+        f"workbook, path: {closed / 'book.xlsx'}",
+        f"sql, url: 'sqlite:///{closed / 'shop.db'}'",
+    ):
+        wanted = "table: orders" if "sql" in source else "sheet: Orders" if "book" in source else "path: orders.csv"
+        shop.write(FILES.replace("files, root: .", source).replace("path: orders.csv", wanted).replace(TYPED, ""))
+        project.chmod(0o777)
+        for command in ("run", "check"):
+            answer = shop.start(command, "-q", user=NOBODY).end()
+            assert (answer.code, "Source 'shop' refused access" in answer.out) == (3, True), answer.said
+
+
 def test_a_state_that_is_not_ours_is_left_as_it_is(shop: Project) -> None:
-    for make, part in (
-        (lambda path: path.write_text("nothing of the kind " * 99), "cannot be read: file is not a database"),
-        (_fill, "is another program's database (it holds the table orders)"),
-        (_directory, "it is not a file"),
+    for make, code, part in (
+        (lambda path: path.write_text("nothing of the kind " * 99), 3, "cannot be read: file is not a database"),
+        (_fill, 2, "is another program's database (it holds the table orders)"),
+        (_directory, 2, "it is not a file"),
     ):
         name = f"other{uuid.uuid4().hex[:6]}.db"
         make(shop.folder / name)
@@ -469,7 +516,9 @@ def test_a_state_that_is_not_ours_is_left_as_it_is(shop: Project) -> None:
         shop.write(f"state: sqlite:///{name}\n" + FILES)
 
         for command in ("run", "findings", "runs"):
-            in_words(shop(command), 3, part, lines=1)
+            in_words(shop(command), code, part, lines=1)
+        assert part in shop("check").out
+        assert shop("check").code == code
         assert (shop.folder / name).stat().st_mtime_ns == before
 
     shop.write(FILES)
@@ -507,11 +556,15 @@ def test_a_state_on_a_server_that_is_down_or_refuses_is_told_apart(shop: Project
     healthy(shop)
 
 
+def _open_to_all(folder: Path) -> None:
+    for one in (folder, *folder.parents):
+        if one.stat().st_uid == os.getuid() and one != Path("/"):
+            one.chmod(one.stat().st_mode | 0o055)
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody who may not")
 def test_what_this_user_may_not_read_or_write_is_told(shop: Project) -> None:
-    for folder in (shop.folder, *shop.folder.parents):
-        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o055)
+    _open_to_all(shop.folder)
     other = Project(shop.folder / "other")
     other.folder.mkdir(mode=0o755)
     other.write(FILES)

@@ -109,6 +109,42 @@ def test_a_finding_that_waits_for_a_person_says_how_to_answer(world: World) -> N
     assert rejected.stderr == ""
 
 
+def test_show_says_of_an_undo_that_it_waits_and_why_it_was_not_done_in_the_end(world: World) -> None:
+    world.run()
+    finding = world.only()
+    _say("approve", finding)
+    _say("pause", "--rule", "twins", "--reason", "a look")
+    code, refused = _say("undo", finding)
+    _, waits = _say("show", finding)
+    _, waits_json = _say("show", finding, "--json")
+    world.add((2, "z@x", "Zoe"))
+    _say("resume", "--rule", "twins")
+    _, ended = _say("run")
+    _, failed = _say("show", finding)
+    _, failed_json = _say("show", finding, "--json")
+
+    assert code == exits.REFUSED
+    assert f"`reconcile reject {finding}` withdraws it" in refused.stdout
+    assert "An undo of it is approved" in waits.stdout
+    assert f"reconcile reject {finding} withdraws it" in waits.stderr
+    assert json.loads(waits_json.stdout)["undo"]["state"] == "approved"
+    assert "Not taken back: a row of customers that was to be inserted is there already" in ended.stdout
+    assert "An undo of it was not done: a row of customers that was to be" in failed.stdout
+    assert failed.stderr == f"Next: reconcile undo {finding}\n"
+    assert "was to be inserted" in json.loads(failed_json.stdout)["not_undone"]
+
+
+def test_a_run_that_could_not_do_an_undo_that_waited_ends_with_4(world: World) -> None:
+    world.run()
+    _say("approve", world.only())
+    _say("pause", "--rule", "twins", "--reason", "a look")
+    _say("undo", world.only())
+    world.add((2, "z@x", "Zoe"))
+    _say("resume", "--rule", "twins")
+
+    assert [_say("run", "-q")[0] for _ in range(2)] == [exits.REFUSED, exits.DONE]
+
+
 def test_reject_leaves_everything_as_it_is(world: World) -> None:
     world.run()
 
@@ -124,7 +160,7 @@ def test_reject_leaves_everything_as_it_is(world: World) -> None:
     [
         (("approve", "F-NNNNNN"), exits.WRONG),
         (("undo", "F-NNNNNN"), exits.WRONG),
-        (("undo", "--run", "run1_none"), exits.REFUSED),
+        (("undo", "--run", "run1_none"), exits.WRONG),
         (("undo", "--bundle", "B-NONE"), exits.WRONG),
         (("quarantine", "F-NNNNNN", "--done"), exits.WRONG),
     ],

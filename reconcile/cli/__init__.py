@@ -43,9 +43,10 @@ def _answer() -> int:
 def _done(told: signals.Signals) -> int:
     try:
         exits.refuse_foreign_packages()
-        from reconcile.cli.commands import app
+        exits.refuse_what_is_no_text((*sys.argv[1:], os.environ.get("RECONCILE_ACTOR", "")))
+        from reconcile.cli.commands import program
 
-        app(prog_name="reconcile")
+        program(prog_name="reconcile")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else exits.WRONG if ended.code else exits.DONE
     except (KeyboardInterrupt, signals.Terminated):

@@ -83,7 +83,7 @@ def retry(
 
 
 def allow(
-    rule: Annotated[str, typer.Argument(help="The rule.")],
+    rule: Annotated[str, typer.Argument(help="The rule.", metavar="RULE")],
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -99,7 +99,7 @@ def allow(
 
 def undo(
     finding: Annotated[
-        str | None, typer.Argument(help="A finding's id, or the beginning of one.", metavar="[ID]")
+        str | None, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")
     ] = None,
     config: Config = FILE,
     run: Annotated[
@@ -161,7 +161,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def quarantine(
-    asked: Annotated[str | None, typer.Argument(help="A finding or plan to decide about.", metavar="[ID]")] = None,
+    asked: Annotated[str | None, typer.Argument(help="A finding or plan to decide about.", metavar="ID")] = None,
     config: Config = FILE,
     done: Annotated[bool, typer.Option("--done", help="It was done: you looked at the records.")] = False,
     not_done: Annotated[bool, typer.Option("--not-done", help="It was not done: try it again.")] = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typer
+import typer.main
 
 from reconcile.cli import (
     cleaning,
@@ -45,3 +46,6 @@ for group in (
     doctor,
 ):
     group.register(app)
+
+program = typer.main.get_command(app)
+"""All of them as they are called; built once a process, not once a call, and before whoever forks from it."""

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(help="Where; created if missing.", metavar="[DIR]")] = Path(),
+    directory: Annotated[Path, typer.Argument(help="Where; created if missing.", metavar="DIR")] = Path(),
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -47,12 +47,12 @@ def check(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.checking import look
+    from reconcile.checking import look, state
     from reconcile.cli.opening import load
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
-        findings = list(look(application, source))
+        findings = [*([state(application)] if source is None else ()), *look(application, source)]
         warnings = [str(problem) for problem in application.project.warnings]
     if json:
         out.emit({"checks": [one.to_json() for one in findings], "warnings": warnings})
@@ -72,7 +72,7 @@ def schema(json: AsJson = True, quiet: Quiet = False, no_color: NoColor = False)
 
 
 def explain(
-    rule: Annotated[str, typer.Argument(help="The rule's name.")],
+    rule: Annotated[str, typer.Argument(help="The rule's name.", metavar="RULE")],
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,

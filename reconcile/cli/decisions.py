@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reconcile.cli import people
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Quiet
+from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Output, Quiet, Show
 
 if TYPE_CHECKING:
+    from reconcile.app import Application
     from reconcile.decide import Decision
     from reconcile.findings.shown import Finding, FindingMember
+    from reconcile.personal import Hidden
+    from reconcile.store.bundles import Stored
 
 Finding_ = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
 _NEXT = {
@@ -21,6 +24,12 @@ _NEXT = {
     "failed": "reconcile plan --finding {0}, then reconcile retry {0}",
 }
 """What answers a finding whose cleaning waits for a person."""
+_NEXT_OF_UNDO = {
+    "approved": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
+    "retry_wait": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
+    "quarantined": "look at the records, then reconcile quarantine {1} with --done, --not-done or --abandon",
+}
+"""What answers an undo that waits, or of which nobody knows the end."""
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +50,7 @@ def findings(
     ] = None,
     severity: Annotated[str | None, typer.Option("--severity", help="This severe or worse.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="At most so many.", min=1)] = None,
+    show: Show = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -61,19 +71,28 @@ def findings(
             application.require("rule", name, tuple(application.project.rules))
         wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=least, limit=limit)
         with application.memory.read() as tx:
-            found = find(tx, wanted)
+            found = [(one, hidden(application, one, show=show)) for one in find(tx, wanted)]
     if json:
-        out.emit([to_json(one) for one in found])
+        out.emit([veil.finding(to_json(one)) for one, veil in found])
         return
     if not found:
         out.note("No findings.")
         return
     rows = [
-        (one.id, one.severity.name, one.rule, one.state.value, _key(one), str(one.records), money(one.money), _day(one))
-        for one in found
+        (one.id, one.severity.name, one.rule, one.state.value, key, str(one.records), money(one.money), _day(one))
+        for one, key in ((one, _key(one, veil)) for one, veil in found)
     ]
     headings = ("id", "severity", "rule", "state", "key", "records", "at risk", "since")
     out.table(headings, rows, right=(5, 6))
+    if any(veil.hides(column) for one, veil in found for column in one.key):
+        out.note(HIDDEN)
+
+
+def hidden(application: Application, finding: Finding, *, show: bool) -> Hidden:
+    """What of a finding is not shown."""
+    from reconcile.personal import Hidden
+
+    return Hidden() if show else Hidden.of(application.project, finding.dataset, finding.rule)
 
 
 def _states(names: list[str] | None) -> tuple[Any, ...]:
@@ -90,10 +109,10 @@ def _states(names: list[str] | None) -> tuple[Any, ...]:
     return tuple(State(name) for name in names)
 
 
-def _key(finding: Finding) -> str:
+def _key(finding: Finding, veil: Hidden) -> str:
     from reconcile.findings.identity import public
 
-    return " · ".join("" if value is None else str(public(value)) for value in finding.key.values())
+    return " · ".join("" if v is None else str(veil.value(name, public(v))) for name, v in finding.key.items())
 
 
 def _day(finding: Finding) -> str:
@@ -103,6 +122,7 @@ def _day(finding: Finding) -> str:
 def show(
     finding: Finding_,
     config: Config = FILE,
+    show: Show = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -111,36 +131,59 @@ def show(
     from reconcile import audit
     from reconcile.cli.opening import load
     from reconcile.findings.shown import to_json
+    from reconcile.store.bundles import undo_of
     from reconcile.store.findings import get
 
     out = Output(json, quiet, no_color)
     with load(config) as application, application.memory.read() as tx:
         one = get(tx, finding)
         history = list(audit.entries(tx, finding=one.id))
+        undo = undo_of(tx, one.id)
+    veil = hidden(application, one, show=show)
+    shown = veil.finding(to_json(one))
     if json:
         events = [{"seq": e.seq, "at": e.at.isoformat(), "actor": e.actor, "event": e.event} for e in history]
-        out.emit(to_json(one) | {"history": events})
+        asked = {} if undo is None else {"undo": {"plan": undo.id, "state": undo.state.value, "why": undo.reason}}
+        out.emit(shown | {"history": events} | asked)
         return
     risk = f", {money(one.money)} at risk" if one.money else ""
     out.say(f"{one.id}  {one.severity.name}  {one.rule}  {one.state.value}  {one.records} records{risk}")
-    out.say(f"key  {', '.join(f'{name} = {value}' for name, value in to_json(one)['key'].items())}")
+    out.say(f"key  {', '.join(f'{name} = {value}' for name, value in shown['key'].items())}")
     columns = list(dict.fromkeys(name for member in one.members for name in member.values))
-    rows = [_member(member, columns, "keeper" if place == 0 else "surplus") for place, member in enumerate(one.members)]
+    roles = ("keeper" if place == 0 else "surplus" for place in range(len(one.members)))
+    rows = [_member(member, columns, role, veil) for member, role in zip(one.members, roles, strict=True)]
     out.table(("", "record", *columns), rows)
     for text in (one.reason, one.note and f"note: {one.note}", one.merged_into and f"part of {one.merged_into}"):
         if text:
             out.say(text)
     for event in history:
         out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {event.event}")
-    if one.state.value in _NEXT:
-        out.note(f"Next: {_NEXT[one.state.value].format(one.id)}")
+    if one.not_undone:
+        out.say(f"An undo of it was not done: {one.not_undone}")
+    if undo is not None:
+        out.say(f"An undo of it is {undo.state.value.replace('_', ' ')}{f': {undo.reason}' if undo.reason else ''}")
+    if any(map(veil.hides, (*one.key, *columns, *veil.id))):
+        out.note(HIDDEN)
+    if then := _next(one, undo):
+        out.note(f"Next: {then}")
 
 
-def _member(member: FindingMember, columns: list[str], role: str) -> tuple[str, ...]:
+def _next(one: Finding, undo: Stored | None) -> str | None:
+    """What a person can do about a finding, its undo first."""
+    if undo is not None:
+        then = _NEXT_OF_UNDO.get(undo.state.value)
+        return then and then.format(one.id, undo.id)
+    if one.not_undone and one.state.value == "cleaned":
+        return f"reconcile undo {one.id}"
+    then = _NEXT.get(one.state.value)
+    return then and then.format(one.id)
+
+
+def _member(member: FindingMember, columns: list[str], role: str, veil: Hidden) -> tuple[str, ...]:
     from reconcile.findings.identity import public
 
-    cells = (public(member.values.get(name)) for name in columns)
-    name = " / ".join(str(public(part)) for part in member.id)
+    cells = (veil.value(name, public(member.values.get(name))) for name in columns)
+    name = " / ".join(map(str, veil.record([public(part) for part in member.id])))
     return (role, name, *("" if cell is None else str(cell) for cell in cells))
 
 
@@ -205,7 +248,7 @@ def reopen(
 
 def assign(
     finding: Finding_,
-    to: Annotated[str, typer.Argument(help="Who; an empty name for nobody.")],
+    to: Annotated[str, typer.Argument(help="Who; an empty name for nobody.", metavar="NAME")],
     config: Config = FILE,
     note: Note = None,
     json: AsJson = False,
@@ -227,7 +270,8 @@ def _decide(config: str, out: Output, decision: Callable[[Any, str], Decision]) 
 
     with load(config) as application:
         made = decision(application.memory, people.person())
+        shown = hidden(application, made.finding, show=False).finding(to_json(made.finding))
     if out.json:
-        out.emit({"changed": made.changed, "sentence": made.sentence, "finding": to_json(made.finding)})
+        out.emit({"changed": made.changed, "sentence": made.sentence, "finding": shown})
     else:
         out.say(made.sentence)

@@ -22,27 +22,28 @@ LARGEST = 3
 def play(folder: Path | None, out: Output) -> None:
     """Play it in `folder` (created; must be empty), or in a temporary one that is kept for trying things."""
     from reconcile.cli.opening import load
+    from reconcile.config.scaffold import empty_folder
     from reconcile.demo import shop
 
     place = folder or Path(tempfile.mkdtemp(prefix="reconcile-demo-"))
-    place.mkdir(parents=True, exist_ok=True)
+    empty_folder(place)
     now = dt.datetime.now(dt.UTC).replace(microsecond=0)
     _heading(out, "A small shop: charges in SQLite, contacts in a workbook, payments in two bank files")
     shop.build(place, now)
     with load(place / "reconcile.yaml") as application:
-        from reconcile.cli.running import show
+        from reconcile.cli.running import tell
 
         silent = Output(quiet=True, no_color=out.no_color)  # its hints are for after a run of one's own
         _heading(out, "The nightly job, first run: everything that is wrong already")
-        show(application.run("nightly", slot=now - dt.timedelta(hours=2)), silent)
+        tell(application.run("nightly", slot=now - dt.timedelta(hours=2)), silent)
         _largest(application, application.job("nightly").rules, out)
         _heading(out, "What the team would read in Slack")
         out.say(_slack(application))
         _heading(out, "The same job again, an hour later: nothing is counted twice, nobody is told twice")
-        show(application.run("nightly", slot=now - dt.timedelta(hours=1)), silent)
+        tell(application.run("nightly", slot=now - dt.timedelta(hours=1)), silent)
         order = shop.charge_again(place, now)
         _heading(out, f"Then a client times out once more and charges order {order} twice: only that is news")
-        show(application.run("nightly", slot=now), silent)
+        tell(application.run("nightly", slot=now), silent)
         out.say(_last_message(place / "messages.txt"))
         _clean(application, out)
     _heading(out, "Try next")

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
 DONE = 0
@@ -65,6 +65,15 @@ def refuse_foreign_packages() -> None:
             raise SystemExit(WRONG)
 
 
+def refuse_what_is_no_text(said: Iterable[str]) -> None:
+    """What a person says is kept, hashed and shown: bytes of another encoding have no characters for that."""
+    for one in said:
+        if any("\udc80" <= character <= "\udcff" for character in one):
+            shown = os.fsencode(one).decode("utf-8", "backslashreplace")
+            remark(f"`{shown}` is not UTF-8 text; write it anew, in a terminal whose locale is UTF-8")
+            raise SystemExit(WRONG)
+
+
 def tell(error: Exception) -> int:
     """Print the sentence of an error to standard error and return its exit code."""
     remark(sentence(error))
@@ -90,11 +99,13 @@ _CODES = {
         "connectors.target:TargetRefused",
         "reconcile.ownership:OwnershipRefused",
         "reconcile.clean.desk:RuleDoesNotClean",
+        "reconcile.clean.desk:AnotherWentBeyond",
         "reconcile.clean.desk:BeyondLimits",
         "reconcile.clean.desk:NothingToRetry",
         "reconcile.clean.actions.base:NotPlannable",
         "reconcile.decide:PlanChanged",
         "reconcile.decide:NotYours",
+        "reconcile.decide:UndoInHand",
         "reconcile.decide:NothingProposed",
         "reconcile.clean.undo:UndoRefused",
         "reconcile.budgets:OverLimit",
@@ -119,9 +130,11 @@ _CODES = {
         "reconcile.detect:RuleDoesNotFit",
         "reconcile.exporting:ExportExists",
         "reconcile.listener:ListenRefused",
+        "reconcile.pauses:PauseInThePast",
         "reconcile.plugins:PluginBroken",
         "reconcile.releases:ReleaseNotNamed",
         "reconcile.slots:SlotRefused",
+        "reconcile.store.errors:StoreMisnamed",
         "reconcile.store.findings:FindingError",
         "reconcile.triggers:KeyRefused",
     ),

@@ -57,7 +57,7 @@ def listing(
         one = None
         for one in found:
             said = {"erased": "yes"} if one.body is None else one.body
-            body = " ".join(f"{name}={value}" for name, value in said.items())
+            body = " ".join(f"{name}={value}" for name, value in said.items() if value is not None)
             out.say(f"{one.seq}  {one.at:%Y-%m-%d %H:%M:%S}  {one.actor}  {one.event}  {body}".rstrip())
         if one is None:
             out.note("No entry of the log is about that.")

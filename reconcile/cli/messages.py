@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def preview(
     channel: Channel,
-    job: Annotated[str | None, typer.Argument(help="The job; needed where there are several.")] = None,
+    job: Annotated[str | None, typer.Argument(help="The job; needed where there are several.", metavar="JOB")] = None,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -54,7 +54,7 @@ def about_open_findings(application: Application, channel: str, name: str | None
     from reconcile import notify
     from reconcile.findings.states import State
     from reconcile.store import runs as stored
-    from reconcile.store.findings import ASKING, Filter, find
+    from reconcile.store.findings import ASKING, Filter, each, not_undone
 
     job = application.job(name)
     with application.memory.read() as tx:
@@ -62,21 +62,23 @@ def about_open_findings(application: Application, channel: str, name: str | None
         if not ended:
             return None
         last = ended[0]
-        opened = find(tx, Filter(rules=job.rules, states=(State.OPEN,)))
-        asking = find(tx, Filter(rules=job.rules, states=ASKING))
+        project = application.project
+        opened = notify.News.of(project, each(tx, Filter(rules=job.rules, states=(State.OPEN,))))
+        asking = notify.News.of(project, each(tx, Filter(rules=job.rules, states=ASKING)))
+        undos = notify.News.of(project, not_undone(tx, job.rules))
         failing = stored.failing(tx, job.name).items()
         news = [notify.FailureNews(subject, sentence, since) for subject, (sentence, since) in failing]
         letter = notify.Letter(
-            project=application.project,
+            project=project,
             job=job.name,
             run=last.id,
             slot=last.slot,
             message=notify.message_id(last.id, channel, last.attempt),
             since=stored.slot_before(tx, job.name, last.slot),
             created=tx.now,
-            show=application.project.channels[channel].settings.show,
+            show=project.channels[channel].settings.show,
         )
-        return notify.digest(letter, last.summary["rules"], opened, news, asking)
+        return notify.digest(letter, last.summary["rules"], opened, news, asking, undos)
 
 
 def test(

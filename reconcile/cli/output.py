@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reconcile.cli import exits
+from rules.packed import Packed
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -22,7 +23,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but th
 NoColor = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
 Note = Annotated[str | None, typer.Option("--note", help="Why; kept with the decision and in the audit log.")]
 
+Show = Annotated[bool, typer.Option("--show", help="Show personal data too, which is hidden otherwise.")]
+
 FILE = "reconcile.yaml"
+HIDDEN = "Personal data is hidden; --show shows it."
 
 _ENDLESS = 10_000
 """Columns of an output that is no terminal: a row is a line, whatever reads it."""
@@ -62,8 +66,10 @@ class Output:
         self._render(Text(text, style="bold"))
 
     def emit(self, value: Any) -> None:
-        """One JSON document."""
-        self._write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+        """One JSON document; what is packed in it is written as it is unpacked."""
+        for text in _pieces(value):
+            self._write(text)
+        self._write("\n")
 
     def stream(self, values: Iterable[Any]) -> None:
         """One JSON list, an element a line, written as it is read."""
@@ -115,3 +121,33 @@ class Output:
             exits.nobody_reads()
         except OSError as error:
             raise exits.AnswerNotWritten(error) from error
+
+
+_PLAIN = json.JSONEncoder(ensure_ascii=False, indent=2)
+
+
+def _pieces(value: Any, margin: str = "\n") -> Iterator[str]:
+    """What `json.dumps` makes of it, in pieces where something packed is in it."""
+    if not _holds_packed(value):
+        yield _PLAIN.encode(value).replace("\n", margin)
+        return
+    named, inner, comma = isinstance(value, dict), margin + "  ", ""
+    yield "{" if named else "["
+    for one in value:
+        yield comma + inner
+        if isinstance(value, Packed):
+            yield _PLAIN.encode(one).replace("\n", inner)
+        else:
+            yield f"{_PLAIN.encode(one)}: " if named else ""
+            yield from _pieces(value[one] if named else one, inner)
+        comma = ","
+    yield margin + ("}" if named else "]")
+
+
+def _holds_packed(value: Any) -> bool:
+    """Whether it is packed, or has something packed in it, as the reports of runs have."""
+    if isinstance(value, dict):
+        return any(map(_holds_packed, value.values()))
+    if isinstance(value, list):
+        return any(isinstance(one, dict) and _holds_packed(one) for one in value)
+    return isinstance(value, Packed)

@@ -6,8 +6,11 @@ import contextlib
 import datetime as dt
 import getpass
 import os
+import re
 
 import typer
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def person() -> str:
@@ -19,7 +22,7 @@ def person() -> str:
 
 
 def moment(text: str, timezone: str, option: str) -> dt.datetime:
-    """`3d` from now, or a time, in UTC; raises the command line's error, which names the option."""
+    """`3d` from now, a time, or when a day begins, in UTC; raises the command line's error, which names the option."""
     from zoneinfo import ZoneInfo
 
     from reconcile.slots import SlotRefused, parse_slot
@@ -29,8 +32,9 @@ def moment(text: str, timezone: str, option: str) -> dt.datetime:
         length: dt.timedelta = parse_duration(text)
         return dt.datetime.now(dt.UTC) + length
     try:
-        return parse_slot(text, ZoneInfo(timezone))
+        return parse_slot(f"{text.strip()}T00:00" if _DAY.fullmatch(text.strip()) else text, ZoneInfo(timezone))
     except SlotRefused as error:
         raise typer.BadParameter(
-            f"{text!r} is neither a duration like 3d nor a time like 2026-12-01T08:00", param_hint=option
+            f"{text!r} is neither a duration like 3d nor a time like 2026-12-01T08:00 or a day like 2026-12-01",
+            param_hint=option,
         ) from error

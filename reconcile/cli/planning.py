@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, Quiet, Show
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -40,11 +40,11 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     rules: Annotated[
-        list[str] | None, typer.Argument(help="Rules; all that clean without any.", metavar="[RULE]...")
+        list[str] | None, typer.Argument(help="Rules; all that clean without any.", metavar="RULE")
     ] = None,
     config: Config = FILE,
     finding: Annotated[list[str] | None, typer.Option("--finding", help="Only this one; may be repeated.")] = None,
-    show: Annotated[bool, typer.Option("--show", help="Show personal data too, which is hidden otherwise.")] = False,
+    show: Show = False,
     limit: Annotated[int | None, typer.Option("--limit", help="At most so many findings a rule.", min=1)] = None,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -264,7 +264,7 @@ class _Telling:
             for sentence in (*self._limits(), *self.planning.told):
                 self.out.say(sentence)
             if self.planning.hidden(self.rule):
-                self.out.note("Personal data is hidden; --show shows it.")
+                self.out.note(HIDDEN)
         elif not self.not_planned:
             self.out.note(f"{self.rule.name}: no finding waits, so there is nothing to plan.")
         for sentence, many in self.not_planned.most_common(_REASONS):

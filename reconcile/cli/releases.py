@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _BEGINNING = "A release, or the beginning of one."
 Named = Annotated[str, typer.Argument(help=_BEGINNING, metavar="RELEASE")]
-Asked = Annotated[str | None, typer.Argument(help=_BEGINNING, metavar="[RELEASE]")]
+Asked = Annotated[str | None, typer.Argument(help=_BEGINNING, metavar="RELEASE")]
 
 
 def register(app: typer.Typer) -> None:
@@ -109,7 +109,7 @@ def show(
 def diff(
     release: Named,
     other: Annotated[
-        str | None, typer.Argument(help="With this one; the configuration file without.", metavar="[OTHER]")
+        str | None, typer.Argument(help="With this one; the configuration file without.", metavar="OTHER")
     ] = None,
     config: Config = FILE,
     json: AsJson = False,

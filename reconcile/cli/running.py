@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reconcile.cli import exits, signals
-from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet, Show
 
 if TYPE_CHECKING:
+    from reconcile.app import Application
     from reconcile.run_report import RunReport
 
 
@@ -23,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    jobs: Annotated[list[str] | None, typer.Argument(help="Jobs; all of them without any.", metavar="[JOB]...")] = None,
+    jobs: Annotated[list[str] | None, typer.Argument(help="Jobs; all of them without any.", metavar="JOB")] = None,
     config: Config = FILE,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
     slot: Annotated[
@@ -39,6 +40,7 @@ def run(
         str | None,
         typer.Option("--fail-on", help="Exit with 1 when a finding this severe is open.", metavar="SEVERITY"),
     ] = None,
+    show: Show = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -52,15 +54,18 @@ def run(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--fail-on") from error
     with load(config) as application, _progress(out) as watch, _only_json_on_standard_output(json=json):
-        reports = application.run_all(jobs or (), rule or (), slot=slot, dry_run=dry_run, watch=watch)
+        asked = json or severity is not None
+        reports = application.run_all(jobs or (), rule or (), slot=slot, dry_run=dry_run, watch=watch, lists=asked)
         if application.held:
             out.note(application.held)
     if json:
-        shown = [report.to_json() for report in reports]
-        out.emit(shown[0] if len(shown) == 1 else shown)
+        said = [report.to_stream() for report in reports]
+        if not show:
+            said = [one | {"findings": _hidden(application, one["findings"])} for one in said]
+        out.emit(said[0] if len(said) == 1 else said)
     else:
         for report in reports:
-            show(report, out)
+            tell(report, out)
     raise typer.Exit(exits.first_that_applies(*(_code(report, severity) for report in reports)))
 
 
@@ -118,7 +123,16 @@ def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
         yield tell
 
 
-def show(report: RunReport, out: Output) -> None:
+def _hidden(application: Application, findings: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The findings of a report without what is personal in them."""
+    from reconcile.personal import Hidden
+    from rules.packed import Packed
+
+    project = application.project
+    return Packed(Hidden.of(project, one["dataset"], one["rule"]).finding(one) for one in findings) or []
+
+
+def tell(report: RunReport, out: Output) -> None:
     """A run for people: a line a rule, then what to do next."""
     from reconcile.slots import slot_text
 
@@ -205,7 +219,7 @@ def _row(rule: Mapping[str, Any]) -> Sequence[str]:
 
 
 def runs(
-    job: Annotated[str | None, typer.Argument(help="Only runs of this job.")] = None,
+    job: Annotated[str | None, typer.Argument(help="Only runs of this job.", metavar="JOB")] = None,
     config: Config = FILE,
     limit: Annotated[int, typer.Option("--limit", help="How many.", min=1)] = 20,
     json: AsJson = False,

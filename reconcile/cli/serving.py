@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reconcile.config.settings import JobConfig
     from reconcile.store import Transaction
 
-Job = Annotated[str | None, typer.Argument(help="The job.", metavar="[JOB]")]
+Job = Annotated[str | None, typer.Argument(help="The job.", metavar="JOB")]
 Everything = Annotated[bool, typer.Option("--all", help="All jobs, those to come too.")]
 OfRule = Annotated[
     str | None, typer.Option("--rule", help="The cleaning of this rule; it is checked all the same.", metavar="RULE")

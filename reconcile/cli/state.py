@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def backup(
     file: Annotated[
-        Path | None, typer.Argument(help="Where to; a name with the time in this folder unless said.", metavar="[FILE]")
+        Path | None, typer.Argument(help="Where to; a name with the time in this folder unless said.", metavar="FILE")
     ] = None,
     config: Config = FILE,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite a file that is there.")] = False,
@@ -60,10 +60,40 @@ def _to_json(made: Backup) -> dict[str, Any]:
 
 
 def _held(rows: Mapping[str, int]) -> str:
+    return ", ".join(_counted(name, rows[name]) for name in ("runs", "findings", "audit"))
+
+
+_WORDS = {
+    "runs": ("run", "runs"),
+    "findings": ("finding", "findings"),
+    "not_same": ("pair judged not to be the same", "pairs judged not to be the same"),
+    "bundles": ("plan", "plans"),
+    "approvals": ("approval", "approvals"),
+    "effects": ("record of a cleaning", "records of cleanings"),
+    "outbox": ("message", "messages"),
+    "pauses": ("pause", "pauses"),
+    "releases": ("release", "releases"),
+    "slots": ("due time", "due times"),
+    "erasures": ("erasure", "erasures"),
+    "anchors": ("anchor", "anchors"),
+    "audit": ("log entry", "log entries"),
+}
+"""What people know rows of the state as, what they care about most first; other tables follow from these."""
+
+
+def _counted(name: str, rows: int) -> str:
     from notifications.words import plural
 
-    parts = (("runs", "run", "runs"), ("findings", "finding", "findings"), ("audit", "log entry", "log entries"))
-    return ", ".join(plural(rows[name], one, many) for name, one, many in parts)
+    return plural(rows, *_WORDS[name])
+
+
+def _gone(rows: Mapping[str, int]) -> str:
+    """What a restore lost, in words; the rest of it as one number, so that nothing is left out."""
+    from notifications.words import plural
+
+    told = [_counted(name, rows[name]) for name in _WORDS if name in rows]
+    others = sum(count for name, count in rows.items() if name not in _WORDS)
+    return ", ".join([*told, *([plural(others, "row", "rows") + " that belonged to them"] if others else [])])
 
 
 def restore(
@@ -95,7 +125,7 @@ def restore(
         return
     out.say(f"restored to {done.backup.until:%Y-%m-%d %H:%M} UTC: {_held(done.backup.rows)}")
     if done.gone:
-        out.say(f"gone: {', '.join(f'{count:,} {name}' for name, count in done.gone.items())}")
+        out.say(f"gone: {_gone(done.gone)}")
     if done.slots_missed:
         out.say(f"due times that were waiting and are written as missed: {done.slots_missed:,}")
     if done.erased_again:
@@ -122,7 +152,7 @@ def migrate(
     out = Output(json, quiet, no_color)
     with load(config) as application:
         project = application.project
-        found = Store.schema_at(project.state.get_secret_value(), project.directory)
+        _, found = Store.found_at(project.state.get_secret_value(), project.directory)
         due = found is not None and found < REVISION
         if not check or (found or "") > REVISION:
             application.store.close()  # opened, it is upgraded; a newer one is refused

@@ -1,0 +1,59 @@
+"""Personal data: what of a dataset's records nobody is shown unless they asked for it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from notifications.base import MASK
+from reconcile.config.settings import Project
+from rules.kinds.duplicates import DuplicatesRule
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The columns whose values are not shown; None: all of them. `id` are the columns records are named by.
+
+    `span` is the column that a rule's window is over.
+    """
+
+    columns: frozenset[str] | None = frozenset()
+    id: tuple[str, ...] = ()
+    span: str | None = None
+
+    @classmethod
+    def of(cls, project: Project, dataset: str, rule: str, show: Collection[str] = ()) -> Hidden:
+        """What is hidden of a rule's findings but for the columns in `show`.
+
+        Of a dataset that is not in the configuration any more everything is: nothing says what is personal there.
+        """
+        found, by = project.datasets.get(dataset), project.rules.get(rule)
+        if found is None:
+            return cls(None)
+        span = by.span.column if isinstance(by, DuplicatesRule) and by.span else None
+        return cls(frozenset(found.pii) - frozenset(show), found.id, span)
+
+    def hides(self, column: str | None) -> bool:
+        """Whether values of that column are not shown; None is a column nobody knows the name of."""
+        return self.columns is None or column in self.columns
+
+    def value(self, column: str | None, value: Any) -> Any:
+        """The value as it is shown; null says of nobody anything."""
+        return MASK if value is not None and self.hides(column) else value
+
+    def record(self, name: Sequence[Any]) -> list[Any]:
+        """A record's id as it is shown."""
+        columns = self.id if len(self.id) == len(name) else (None,) * len(name)
+        return [self.value(column, part) for column, part in zip(columns, name, strict=True)]
+
+    def finding(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """A finding's public JSON as it is shown."""
+        shown = {**said, "key": {column: self.value(column, value) for column, value in said["key"].items()}}
+        shown["keeper"] = said["keeper"] and self.record(said["keeper"])
+        shown |= {name: [self.record(one) for one in said[name]] for name in ("surplus", "settled") if name in said}
+        if "settled_pairs" in said:
+            shown["settled_pairs"] = [[self.record(a), self.record(b)] for a, b in said["settled_pairs"]]
+        if "span" in said:
+            shown["span"] = [self.value(self.span, value) for value in said["span"]]
+        return shown

@@ -1,0 +1,122 @@
+"""Personal data at the command line: hidden in everything a command prints, in words and in JSON, unless asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_support import Project
+
+PROJECT = """\
+version: 1
+sources: {shop: {type: files, root: .}}
+datasets:
+  people:
+    source: shop
+    path: people.csv
+    id: [mail, number]
+    columns: {born: date, whom: {is: "coalesce(mail, name)"}, again: {is: lower(whom)}}
+    pii: [mail, name, born]
+rules:
+  twins: {kind: duplicates, dataset: people, key: [city, mail], window: {born: 3d}, keep: [{first: name}]}
+  twice: {kind: duplicates, dataset: people, key: [again]}
+channels: {team: {type: file, path: told.jsonl, format: jsonl, show: [mail]}}
+jobs: {nightly: {rules: all, notify: [team], existing: report}}
+"""
+PEOPLE = """\
+number,city,mail,name,born
+1,Bonn,ada.canary@example.com,Ada Canary,1815-12-10
+2,Bonn,ada.canary@example.com,A. Canary,1815-12-11
+3,Bonn,,Grace Canary,1906-12-09
+4,Bonn,,Grace Canary,1906-12-09
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Project:
+    """One finding of `twins`, two of `twice`."""
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    return Project(tmp_path).write(PROJECT)
+
+
+def personal(text: str) -> list[str]:
+    """What of the people stands in a text."""
+    return [one for one in ("anary", "1815", "1906") if one in text]
+
+
+def one(shop: Project, rule: str = "twins") -> dict[str, Any]:
+    found: dict[str, Any] = shop("findings", "--rule", rule, "--json", "--show").json[0]
+    return found
+
+
+def test_no_command_prints_personal_data_unless_asked(shop: Project) -> None:
+    told = [shop("run", "--dry-run"), shop("run", "--dry-run", "--json"), shop("run"), shop("run", "--json")]
+    names = [one(shop)["id"], one(shop, "twice")["id"]]
+    told += [shop("findings"), shop("findings", "--json"), shop("audit", "--json")]
+    for name in names:
+        told += [shop("show", name), shop("show", name, "--json"), shop("assign", name, "ada", "--json")]
+        told += [shop("snooze", name, "--json"), shop("dismiss", name, "--json"), shop("reopen", name, "--json")]
+
+    for answer in told:
+        assert answer.code == 0, answer.said
+        assert not personal(answer.said), answer.said
+    assert "Bonn" in told[4].out, "what is not personal is shown"
+    assert sum("--show shows it" in answer.err for answer in told) == 3
+
+
+def test_what_is_hidden_in_json_keeps_its_shape(shop: Project) -> None:
+    shop("run", "-q")
+
+    [hidden], shown = shop("findings", "--rule", "twins", "--json").json, one(shop)
+
+    assert shown["key"] == {"city": "Bonn", "mail": "ada.canary@example.com"}
+    assert hidden == shown | {
+        "key": {"city": "Bonn", "mail": "•••"},
+        "keeper": ["•••", "2"],
+        "surplus": [["•••", "1"]],
+        "span": ["•••", "•••"],
+    }
+
+
+def test_every_command_that_hides_shows_it_when_asked(shop: Project) -> None:
+    told = [shop("run", "--dry-run", "--json", "--show"), shop("run", "--json", "--show")]
+    name = one(shop)["id"]
+    told += [shop("findings", "--show"), shop("findings", "--json", "--show")]
+    told += [shop("show", name, "--show"), shop("show", name, "--json", "--show")]
+
+    for answer in told:
+        assert "ada.canary@example.com" in answer.out
+        assert "--show" not in answer.err
+
+
+def test_a_listing_without_personal_data_says_nothing_of_it(shop: Project) -> None:
+    shop.write(PROJECT.replace("key: [again]", "key: [city]"))("run", "-q")
+
+    assert "hidden" not in shop("findings", "--rule", "twice").err
+
+
+def test_findings_of_a_dataset_that_is_gone_are_hidden_whole(shop: Project) -> None:
+    """Nothing says any more which of its columns are personal."""
+    shop("run", "-q")
+    name = one(shop)["id"]
+    shop.write(PROJECT.replace("people:", "others:").replace("dataset: people", "dataset: others"))
+
+    [listed] = [found for found in shop("findings", "--json").json if found["id"] == name]
+
+    assert (listed["key"], listed["keeper"]) == ({"city": "•••", "mail": "•••"}, ["•••", "•••"])
+    assert not personal(shop("show", name).said)
+    assert "ada.canary@example.com" in shop("show", name, "--show").out
+
+
+def test_a_column_computed_of_personal_data_is_personal_in_messages_too(shop: Project) -> None:
+    shop("run", "-q")
+
+    sent = [json.loads(line) for line in (shop.folder / "told.jsonl").read_text().splitlines()]
+
+    text = json.dumps(sent, ensure_ascii=False)
+    assert "ada.canary@example.com" in text, "the channel may show `mail`"
+    assert "Grace" not in text, "but not what is computed of it"
+    assert not {"1815", "1906"} & set(text.replace("-", " ").split('"')), "nor days of birth, as the time of a group"
+    assert not [one for one in ("1815", "1906") if one in text]
