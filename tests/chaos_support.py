@@ -229,10 +229,10 @@ class World:
     def settle(self, warm: Warm, expected: Rows, *, codes: Collection[int] = (0, 1, 4)) -> Ended:
         """Run until the tables are as expected and nothing waits; each time hours later, for what waits its turn.
 
-        In the end each time two minutes later: what is tried again is a few plans a minute. Returns the last run; the
-        caller compares.
+        In the end each time a minute later: what is tried again is a few plans a minute, and a long storm leaves
+        hundreds. Returns the last run; the caller compares.
         """
-        for hours in (0, 0, 1, 2, 4, 8, 12, 16, *(19 + run / 30 for run in range(90))):
+        for hours in (0, 0, 1, 2, 4, 8, 12, 16, *(19 + run / 60 for run in range(240))):
             ended = warm.call(
                 "chaos_child:by_another_clock", hours * 3600, "run", "nightly", cwd=self.folder, exits=True
             ).wait(180)

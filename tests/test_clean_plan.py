@@ -450,6 +450,7 @@ def test_a_new_life_of_a_record_is_said_by_who_remembers_the_old_one(shop: Shop)
     assert [one.generation for one in plan.make(finding, tools).operations] == [2]
 
 
+@pytest.mark.slow
 def test_the_same_rows_give_the_same_plan_in_another_process(tmp_path: Path, shop: Shop) -> None:
     shop.run(CUSTOMERS, ORDERS.format(""), THREE, "insert into orders values (10, 2, 'x'), (11, 2, 'y')")
     script = (

@@ -212,6 +212,7 @@ def does_what_it_says(shop: Shop, rule: DuplicatesRule) -> None:
         shop.carry_out(bundle)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(contents(), rules, on_deletes)
 def test_a_plan_does_what_it_says_and_nothing_else_and_its_inverse_restores_every_row(

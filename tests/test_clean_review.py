@@ -240,6 +240,7 @@ def test_what_a_jobs_run_proposed_waits_while_the_job_is_paused(asking: World) -
 # A restored state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["store.sent.committed", "target.committed"])
 def test_what_was_in_hand_in_a_backup_is_in_nobodys_after_it_is_restored(
     asking: World, label: str, monkeypatch: pytest.MonkeyPatch
@@ -299,6 +300,7 @@ def test_a_rule_that_does_not_clean_any_more_leaves_no_plan_waiting(asking: Worl
     assert asking.intact()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["approved", "retry_wait"])
 def test_a_source_that_was_renamed_leaves_no_plan_and_no_finding_behind(
     asking: World, state: str, monkeypatch: pytest.MonkeyPatch
@@ -324,6 +326,7 @@ def test_a_source_that_was_renamed_leaves_no_plan_and_no_finding_behind(
     assert asking.approve(asking.only()).ok
 
 
+@pytest.mark.slow
 def test_what_is_due_and_held_up_is_not_looked_at_again_and_again(
     asking: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -336,6 +336,7 @@ def test_nothing_is_sent_while_a_rule_is_paused(asking: World) -> None:
 # Kills
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "label",
     [
@@ -509,6 +510,7 @@ def test_a_constraint_is_planned_anew_once_and_then_a_person_is_asked(
     assert alone.ids() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     alone: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -548,6 +550,7 @@ def test_a_plan_that_waited_too_long_is_planned_anew_by_the_next_run(tmp_path: P
     assert world.approve(world.only()).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["store.sent.committed", "target.committed"])
 def test_a_worker_that_slept_past_its_claim_finds_another_fence_and_writes_nothing(
     alone: World, label: str, monkeypatch: pytest.MonkeyPatch

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from clean_support import Customers, Killed, World, job
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconcile import decide, points
+from connectors.target import Outcome, TargetError
+from reconcile import audit, decide, pauses, points
 from reconcile.clean.execute import How, Limits, perform
 from reconcile.clean.inverse import inverse, rows_of
 from reconcile.clean.undo import Conflicts, NothingToUndo, TooLate
@@ -143,6 +146,256 @@ def test_what_was_undone_can_be_opened_and_cleaned_again(tmp_path: Path) -> None
     assert world.ids() == [1, 3]
 
 
+def test_later_cleanings_are_told_by_the_order_they_were_done_in_though_the_clock_was_set_back(tmp_path: Path) -> None:
+    first = {"clean": {"action": "set", "values": {"name": "one"}}, "where": "name <> 'one' and name <> 'two'"}
+    second = {"clean": {"action": "set", "values": {"name": "two"}}, "where": "name = 'one' or id = 1"}
+    world = World.at(tmp_path / "w", *TWO, early=first | ALONE, late=second)
+    now = dt.datetime.now(dt.UTC)
+    for ago in (0, 0, 2):  # the later one is done two hours before the earlier one, as the clock has it
+        world.clock = now - dt.timedelta(hours=ago)
+        world.run()
+    [early] = [one.finding for one in world.plans() if one.rule == "early"]
+    [late] = [one.finding for one in world.plans() if one.rule == "late"]
+    assert world.approve(late).ok
+    assert [row[2] for row in world.rows()] == ["Anna", "two", "Bob"]
+    [done, later] = [next(p.ended_at for p in world.plans(name)) for name in (early, late)]
+    assert done is not None
+    assert later is not None
+    assert later < done
+
+    with pytest.raises(Conflicts, match=f"{late}; `--with-later`"):
+        world.undo(early)
+    world.undo(early, with_later=True)
+
+    assert world.rows() == list(TWO)
+
+
+# An undo that has to wait
+
+
+def _pause(world: World, *, rule: str = "twins") -> None:
+    with world.open() as application, application.store.begin() as tx:
+        pauses.pause(tx, pauses.of_rule(rule), reason="a look", by="anna")
+
+
+def _resume(world: World, *, rule: str = "twins") -> None:
+    with world.open() as application, application.store.begin() as tx:
+        pauses.resume(tx, pauses.of_rule(rule), by="anna")
+
+
+def _waiting(tmp_path: Path, rule: dict[str, Any] = MARK) -> World:
+    """A cleaning of which an undo was asked for, which a pause keeps from being done."""
+    world = _cleaned(tmp_path, *TWO, twins=rule | ALONE)
+    _pause(world)
+    [(_, why)] = world.undo(world.only(), note="two people").failed
+    assert "is paused" in why
+    assert f"`reconcile reject {world.only()}` withdraws it" in why
+    return world
+
+
+def _refuses(world: World) -> None:
+    world.do("CREATE TRIGGER no BEFORE UPDATE ON customers WHEN NEW.name = 'Ann' BEGIN SELECT RAISE(ABORT, 'no'); END")
+
+
+def _changes(world: World) -> None:
+    world.do("UPDATE customers SET name = 'theirs' WHERE id = 2")
+
+
+UNTOLD = "1 undo did not end as it should."
+
+
+@pytest.mark.parametrize("how", ["serve", "run"])
+@pytest.mark.parametrize("happens", [_changes, _refuses])
+def test_an_undo_that_waited_and_cannot_be_done_is_told_once_to_whoever_hears_of_the_rule(
+    tmp_path: Path, happens: Callable[[World], None], how: str
+) -> None:
+    world = _waiting(tmp_path)
+    happens(world)
+    _resume(world)
+    told = world.messages()
+
+    if how == "serve":
+        with world.open() as application:
+            application.clean_due()
+    first = world.run()
+    second = world.run()
+
+    news = world.messages().removeprefix(told)
+    assert news.count(UNTOLD) == 1
+    why = {_changes: "changed since it was planned (name)", _refuses: "A constraint of the target forbids it"}
+    assert why[happens] in news
+    assert f"reconcile show {world.only()}" in news
+    assert world.findings() == {world.only(): "cleaned"}
+    assert world.events("finding.not_undone") == ["finding.not_undone"]
+    assert (first.refused, second.refused) == (how == "run", False)
+    assert world.intact()
+
+
+def test_a_finding_that_waits_for_somebody_is_not_told_again_because_an_undo_of_it_was_not_done(tmp_path: Path) -> None:
+    """It came back while the undo waited, and its new plan was told already."""
+    world = _waiting(tmp_path, {"clean": {"action": "set", "values": {"name": "twin"}}})
+    world.rules["twins"] |= {"approval": "required"}
+    world.add((9, "a@x", "Anne"))
+    world.run()
+    assert world.findings() == {world.only(): "awaiting_approval"}
+    _changes(world)
+    _resume(world)
+    told = world.messages()
+
+    with world.open() as application:
+        application.clean_due()
+    world.run()
+
+    news = world.messages().removeprefix(told)
+    assert news.count(UNTOLD) == 1
+    assert "waits for approval" not in news
+
+
+def test_a_rule_that_cannot_be_checked_tells_of_its_undo_all_the_same(tmp_path: Path) -> None:
+    world = _waiting(tmp_path)
+    _changes(world)
+    _resume(world)
+    with world.open() as application:
+        application.clean_due()
+    told = world.messages()
+
+    world.do("ALTER TABLE customers RENAME TO elsewhere")
+    world.run()
+    world.do("ALTER TABLE elsewhere RENAME TO customers")
+    world.run()
+
+    assert world.messages().removeprefix(told).count(UNTOLD) == 1
+
+
+def test_an_undo_of_which_nobody_knows_whether_it_was_done_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = _waiting(tmp_path, DELETE)
+    _resume(world)
+
+    def lose(reached: str) -> None:
+        if reached == "target.committed":
+            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+        if reached == "resolve.begun":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(points, "armed", lose)
+    with pytest.raises(KeyboardInterrupt), world.open() as application:
+        application.clean_due()
+    monkeypatch.setattr(points, "armed", None)
+    world.bury()
+    staging = World.at(tmp_path / "staging", *TWO)
+    world.config["sources"] = {"shop": {"type": "sql", "url": f"sqlite:///{staging.folder}/shop.db"}}
+    with world.open() as application:
+        application.clean_due()
+    told = world.messages()
+    world.config.clear()
+    world.run()
+
+    assert world.messages().removeprefix(told).count(UNTOLD) == 1
+    undo = next(one.id for one in world.plans() if one.undoes)
+    with world.desk() as desk:
+        assert "The undo of" in desk.judge(undo, "done").sentence
+    assert world.intact()
+
+
+def test_an_undo_that_waits_can_be_withdrawn_and_asked_for_again(tmp_path: Path) -> None:
+    world = _waiting(tmp_path)
+
+    with world.desk("ben") as desk:
+        said = desk.reject(world.only(), note="one person after all")
+        with pytest.raises(decide.NothingProposed):
+            desk.reject(world.only())
+    _resume(world)
+    with world.open() as application:
+        application.clean_due()
+        with application.store.read() as tx:
+            [by] = [one.actor for one in audit.entries(tx, finding=world.only(), event="bundle.skipped")]
+
+    assert "is withdrawn" in said.sentence
+    assert (world.findings(), by) == ({world.only(): "cleaned"}, "ben")
+    assert [row[2] for row in world.rows()] == ["Anna", "twin", "Bob"]
+    assert world.events("finding.not_undone") == []
+    assert world.undo(world.only()).taken_back == (world.only(),)
+    assert world.intact()
+
+
+def test_an_undo_that_was_tried_and_waits_for_its_next_attempt_can_be_withdrawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = _cleaned(tmp_path, *TWO, twins=MARK | ALONE | {"retry": "patient"})
+
+    def fail(reached: str) -> None:
+        if reached == "target.before_commit":
+            raise TargetError("It was not done", Outcome.NOT_DONE)
+
+    monkeypatch.setattr(points, "armed", fail)
+    with world.desk() as desk:
+        replace(desk, patience=dt.timedelta(0)).undo(world.only())
+    monkeypatch.setattr(points, "armed", None)
+    with world.desk() as desk:
+        desk.reject(world.only())
+
+    assert [one.state for one in world.plans()] == [BundleState.SUCCEEDED, BundleState.SKIPPED]
+    assert world.findings() == {world.only(): "cleaned"}
+    assert world.undo(world.only()).taken_back == (world.only(),)
+    assert world.intact()
+
+
+def test_an_undo_that_waited_and_is_tried_by_hand_says_what_became_of_it(tmp_path: Path) -> None:
+    world = _waiting(tmp_path)
+    with world.desk() as desk:
+        waits = desk.retry(world.only())
+    _resume(world)
+    with world.desk() as desk:
+        done = desk.retry(world.only())
+
+    assert (waits.ok, done.ok) == (False, True)
+    assert waits.sentence.startswith(f"The undo of {world.only()} waits: ")
+    assert done.sentence.startswith(f"{world.only()} is taken back: ")
+
+
+@pytest.mark.parametrize("born", ["", " ON DELETE CASCADE"])
+def test_who_may_refer_to_a_moved_record_since_the_undo_was_planned_stops_it(tmp_path: Path, born: str) -> None:
+    """Nobody looked at these rows, which nobody planned to lose."""
+    world = World.at(tmp_path / "w", *TWO, twins={"clean": {"action": "move", "to": "kept"}})
+    world.do("CREATE TABLE kept (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
+    world.run()
+    world.approve(world.only())
+    _pause(world)
+    world.undo(world.only())
+    world.do(
+        f"CREATE TABLE notes (id INTEGER PRIMARY KEY, of INTEGER REFERENCES kept (id){born})",
+        "INSERT INTO notes VALUES (1, 2)",
+    )
+    _resume(world)
+
+    with world.open() as application:
+        tally = application.clean_due()
+
+    assert tally is not None
+    assert "what refers to it, changed since it was planned" in tally.reasons[0]
+    assert (world.rows("kept"), world.rows("notes")) == ([(2, "a@x", "Ann")], [(1, 2)])
+    assert world.findings() == {world.only(): "cleaned"}
+
+
+def test_another_table_that_is_made_while_an_undo_waits_does_not_stop_it(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins={"clean": {"action": "move", "to": "kept"}})
+    world.do("CREATE TABLE kept (id INTEGER PRIMARY KEY, email VARCHAR(60), name VARCHAR(60))")
+    world.run()
+    world.approve(world.only())
+    _pause(world)
+    world.undo(world.only())
+    world.do("CREATE TABLE notes (id INTEGER PRIMARY KEY, of INTEGER)", "ALTER TABLE customers ADD COLUMN age INTEGER")
+    _resume(world)
+
+    with world.open() as application:
+        application.clean_due()
+
+    assert (world.ids(), world.rows("kept")) == ([1, 2, 3], [])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["undo.planned", "undo.committed", "store.sent.committed", "target.committed"])
 def test_an_undo_that_is_killed_anywhere_is_finished_once(
     tmp_path: Path, label: str, monkeypatch: pytest.MonkeyPatch

@@ -610,7 +610,7 @@ def test_whether_a_record_was_restored_is_for_a_person_once_its_rows_are_purged(
         assert effects.restored(tx, plan("F-2", "a", generation=2))
 
 
-def test_a_plan_names_those_that_were_carried_out_on_its_records_later(local: Journal) -> None:
+def test_a_plan_names_those_that_were_carried_out_on_its_records_and_the_log_their_order(local: Journal) -> None:
     first, second, elsewhere = local.propose(plan("F-1", "a"), plan("F-2", "b"), plan("F-3", "c"))
     with local.begin() as tx:
         for finding, names in {"F-1": "ax", "F-2": "bx", "F-3": "cy"}.items():
@@ -624,8 +624,10 @@ def test_a_plan_names_those_that_were_carried_out_on_its_records_later(local: Jo
     local.do(second, elsewhere)
 
     with local.store.read() as tx:
-        assert bundles.later_with(tx, bundles.get(tx, first)) == [second]
-        assert bundles.later_with(tx, bundles.get(tx, second)) == []
+        order = audit.first_of(tx, [f"bundle:{name}" for name in (second, first, "none")], ["operation.succeeded"])
+        assert bundles.sharing_with(tx, bundles.get(tx, first)) == [second]
+        assert bundles.sharing_with(tx, bundles.get(tx, second)) == [first]
+    assert sorted(order, key=lambda one: order[one]) == [f"bundle:{first}", f"bundle:{second}"]
 
 
 def test_an_owner_is_whoever_claimed(local: Journal) -> None:

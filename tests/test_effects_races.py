@@ -72,6 +72,7 @@ print(" ".join(got) or "-")
 """
 
 
+@pytest.mark.slow
 def test_look_up_the_key_then_insert_it(url: str, tmp_path: Path) -> None:
     """32 processes race for 1,000 keys: exactly 1,000 are sent, each by one of them."""
     journal = Journal.at(url, tmp_path)
@@ -101,6 +102,7 @@ print("sent" if sent.sent else "busy" if sent.busy else "other")
 """
 
 
+@pytest.mark.slow
 def test_one_key_wanted_by_32_plans_at_once_is_sent_by_one(url: str, tmp_path: Path) -> None:
     """Even where nobody holds the record: the key alone decides."""
     journal = Journal.at(url, tmp_path)
@@ -130,6 +132,7 @@ print("sent" if sent else "waits")
 """
 
 
+@pytest.mark.slow
 def test_guard_on_the_victim_alone(url: str, tmp_path: Path) -> None:
     """Two rules keep each other's surplus, on a barrier: no record is ever both, and one of each two waits."""
     journal = Journal.at(url, tmp_path)
@@ -171,6 +174,7 @@ print(taken)
 """
 
 
+@pytest.mark.slow
 def test_limits_per_run_only(url: str, tmp_path: Path) -> None:
     """288 runs a day of two workers: together they stay within the 24 hours' limit, and use all of it."""
     journal = Journal.at(url, tmp_path)
@@ -201,6 +205,7 @@ print(" ".join(said) or "-")
 """
 
 
+@pytest.mark.slow
 def test_breaker_in_memory(url: str, tmp_path: Path) -> None:
     """20 restarts of each of 4 workers: one probe a cool-down among all of them."""
     journal = Journal.at(url, tmp_path)

@@ -89,7 +89,7 @@ class Carried:
         """Proven not done: planned anew at the next run."""
         if some:
             effects.skipped(tx, some)
-            progress.move(tx, moves(some, Event.DRIFTED), by=ACTOR)
+            self.follow(tx, some, Event.DRIFTED)
 
     def conflict(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
         """A constraint forbids it: planned anew once, then a person."""
@@ -112,12 +112,25 @@ class Carried:
     def _failed(self, tx: Transaction, some: Sequence[tuple[Claimed, str]]) -> None:
         if some:
             effects.failed(tx, some)
-            progress.move(tx, moves(some, Event.FAILED), by=ACTOR)
+            self.follow(tx, some, Event.FAILED)
 
     def quarantined(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
         doubtful = [(one, result.why) for one, result in some]
         effects.quarantined(tx, doubtful)
-        progress.move(tx, moves(doubtful, Event.QUARANTINED), by=ACTOR)
+        self.follow(tx, doubtful, Event.QUARANTINED)
+
+    def follow(self, tx: Transaction, some: Sequence[tuple[stored.Stored, str]], *events: Event) -> None:
+        """The findings of plans that ended otherwise than planned, each with why: they go where these events lead.
+
+        One whose undo ended so stays as it is, and people are told that what they asked for was not done.
+        """
+        for event in events:
+            moves = [Move(one.finding, event, one.id, why) for one, why in some if not one.undoes]
+            progress.move(tx, moves, by=ACTOR)
+        undos = [(one, why) for one, why in some if one.undoes]
+        progress.move(tx, [Move(one.finding, Event.NOT_UNDONE, one.id, why) for one, why in undos], by=ACTOR)
+        for _, why in undos:
+            self.tally.because(f"Not taken back: {why}", refused=True)
 
     def again(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
         """Proven not done, and the target's own fault: tried again as the rule's template says."""
@@ -148,7 +161,7 @@ class Carried:
             made = effects.retry(
                 tx, [one for one, _ in mine], self.terms.retries(rule), kind=kind, reason=why, burn=burn
             )
-            progress.move(tx, moves([(one, why) for one in made.given_up], Event.FAILED), by=ACTOR)
+            self.follow(tx, [(one, why) for one in made.given_up], Event.FAILED)
 
     def in_doubt(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
         """Asked about when the batch is over; where the target could not even be asked, later."""
@@ -159,11 +172,6 @@ class Carried:
         effects.put_off(tx, doubtful, tx.now)
         effects.put_off(tx, asked, tx.now + ASK_AGAIN)
         self.tally.because(why, held_up=True)
-
-
-def moves(some: Sequence[tuple[stored.Stored, str]], event: Event) -> list[Move]:
-    """What happens to the findings of these plans; an undo that fails leaves its finding cleaned."""
-    return [Move(one.finding, event, one.id, why) for one, why in some if not one.undoes]
 
 
 _WRITE: dict[How, Callable[[Carried, Transaction, Sequence[tuple[Claimed, Result]]], None]] = {

@@ -16,10 +16,12 @@ from typing import TypeVar
 
 from connectors.errors import ConnectorError, Reaction
 from connectors.target import Target, TargetError, TargetRefused
-from reconcile import approvals, breaker, budgets, clock, effects, lease, ownership, pauses, points, progress, watchdog
+from reconcile import breaker, effects, lease, ownership, points, progress, watchdog
 from reconcile.clean import zombies
-from reconcile.clean.carried import ACTOR, ASK_AGAIN, Carried, Tally, moves
-from reconcile.clean.execute import How, Job, Limits, Result, perform
+from reconcile.clean.admission import CLAIM, Admission
+from reconcile.clean.carried import ACTOR, ASK_AGAIN, Carried, Tally
+from reconcile.clean.execute import How, Job, Limits, Result, failed, perform
+from reconcile.clean.leaving import DatasetMissing, Leaving
 from reconcile.clean.plan import soft_links
 from reconcile.clean.resolve import ask
 from reconcile.clean.terms import Terms
@@ -29,21 +31,15 @@ from reconcile.findings.states import Event
 from reconcile.progress import Move
 from reconcile.store import Store, Transaction
 from reconcile.store import bundles as stored
-from reconcile.store import runs as stored_runs
-from rules.cleaning import Caps
 
 T = TypeVar("T")
 
-CLAIM = dt.timedelta(seconds=60)
-"""How long a claim lasts; it is renewed before a transaction that could take longer than what is left of it."""
 DEADLINE = 20.0
 """Seconds after which the target itself ends a transaction of ours."""
 MARGIN = 5.0
 """Seconds by which the target's limit ends before the claim does."""
 BATCH = 250
 """Plans that are carried out together, where there are so many."""
-STAND_BACK = dt.timedelta(minutes=5)
-"""When a plan is looked at again that limits, or another plan with its records, do not let through."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +149,8 @@ class _Carrier:
         self._stamps: dict[str, str] = {}
         self._rules: set[str] = set()
         self._targets: set[str] = set()
-        self._caps: dict[str, Caps] = {}
+        self._probes: dict[str, breaker.Probe] = {}
+        self._admission = Admission(tools.terms, source, self._carried, self._digests)
 
     def through(self) -> Tally:
         try:
@@ -181,10 +178,19 @@ class _Carrier:
         with self.tools.store.read() as tx:
             due = [(rule, target) for rule, _, target in stored.due_of(tx, self.source) if self._wants(rule)]
             self._targets = {target for _, target in due}
-            rules = [rule for rule in {rule for rule, _ in due} if not self._is_closed(tx, rule)]
-            away = [target for target in self._targets if self._is_away(tx, target)]
+            rules = self._admission.open(tx, {rule for rule, _ in due})
+            there = [target for target in self._targets if not self._is_away(tx, target)]
+            asleep = [one.target for one in breaker.all_open(tx) if one.target in there]
             left = bool(effects.abandoned(tx, self.source)) or _doubtful(tx, self.source)
-        return left or bool(rules and len(away) < len(self._targets))
+        if rules and asleep:
+            self._take_probes(asleep)
+        return left or bool(rules and {*there} - {*asleep} | self._probes.keys())
+
+    def _take_probes(self, targets: Iterable[str]) -> None:
+        """To connect is a probe already: one worker at a time does, and where that fails it counts as one."""
+        with self.tools.store.begin() as tx:
+            allowed = ((target, breaker.allow(tx, target)) for target in sorted(targets))
+            self._probes = {target: one for target, one in allowed if isinstance(one, breaker.Probe)}
 
     def _is_away(self, tx: Transaction, target: str) -> bool:
         found = breaker.status(tx, target)
@@ -196,6 +202,7 @@ class _Carrier:
 
     def _enter(self, target: Target) -> None:
         self._carried.identity = target.identity()
+        self._carried.probe = self._probes.get(self._carried.identity)
         if self.source not in self.tools.entered:
             ownership.enter(self.tools.store, target)
             self.tools.entered.add(self.source)
@@ -206,7 +213,7 @@ class _Carrier:
         self.tally.because(str(error), held_up=True)
         with self.tools.store.begin() as tx:
             for target in {self._carried.identity} if self._carried.identity else self._targets:
-                breaker.broke(tx, target, str(error), probe=self._carried.probe)
+                breaker.broke(tx, target, str(error), probe=self._carried.probe or self._probes.get(target))
             effects.ask_later(tx, self.source, tx.now + ASK_AGAIN)
 
     # What others left
@@ -229,7 +236,7 @@ class _Carrier:
         while True:
             with self.tools.store.begin() as tx:
                 damaged = effects.set_damaged_aside(tx, self.source)
-                progress.move(tx, moves(damaged, Event.QUARANTINED), by=ACTOR)
+                self._carried.follow(tx, damaged, Event.QUARANTINED)
                 self._take(effects.claim_doubtful(tx, self.source, BATCH, ttl=CLAIM))
             if not self._in_hand:
                 return
@@ -271,8 +278,9 @@ class _Carrier:
                     self._digests[name] = ""  # the table is gone, or not what it was: the plans of others go on
                     continue
                 self._digests[name] = catalogue.digest
-                self._stamps |= catalogue.stamps
+                self._stamps = {**catalogue.stamps, **self._stamps}
         self._rules = {rule for rule, _ in due}
+        self._admission.full.clear()
         return bool(due)
 
     def _wants(self, rule: str) -> bool:
@@ -308,10 +316,12 @@ class _Carrier:
         return done
 
     def _perform(self, target: Target, jobs: Sequence[Job]) -> list[Result]:
-        limits = Limits(self._seconds, self._named, self._stamps)
-        if self.tools.together:
-            return perform(target, jobs, limits)
-        return [result for job in jobs for result in perform(target, [job], limits)]
+        leaving = Leaving(target, self.tools.terms.project.datasets)
+        ended = {job.id: result for job in jobs if (result := _overtaken(job, leaving)) is not None}
+        rest = [job for job in jobs if job.id not in ended]
+        limits = Limits(self._seconds, self._named, {**leaving.stamps, **self._stamps})
+        together = [rest] if self.tools.together else [[job] for job in rest]
+        return [*ended.values(), *(result for some in together if some for result in perform(target, some, limits))]
 
     def _is_told_to_stop(self) -> BaseException | None:
         """What says so, to be raised once what was done is written down."""
@@ -323,10 +333,11 @@ class _Carrier:
 
     def _claim(self, tx: Transaction) -> tuple[list[Job], bool]:
         """The next batch, durably `sent` once the transaction is kept; and whether there may be another one."""
-        rules = [rule for rule in sorted(self._rules) if not self._is_closed(tx, rule)]
+        rules = self._admission.open(tx, self._rules)
         if not rules:
             return [], False
-        allowed = breaker.allow(tx, self._carried.identity)
+        identity = self._carried.identity
+        allowed = self._probes.pop(identity, None) or breaker.allow(tx, identity)
         if not allowed:
             self.tally.because(
                 f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, self._carried.identity)}"
@@ -337,120 +348,10 @@ class _Carrier:
         ids = stored.due_ids(tx, self.source, most, ids=self.which.ids, rules=rules, lock=True)
         if not ids:
             return [], False
-        place = {name: n for n, name in enumerate(ids)}  # an undo may be planned on what the one before it leaves
-        whole = sorted(effects.claim(tx, ids, ttl=CLAIM), key=lambda one: place[one.id])
-        self._tell_damaged(tx, set(ids) - {one.id for one in whole})
-        claimed = self._within_retries(tx, self._of_jobs_that_go_on(tx, whole))
-        points.reach("store.claimed")
-        fit = self._within_limits(tx, self._fitting(tx, claimed))
-        held = effects.hold(tx, fit)
-        self._wait(tx, held)
-        points.reach("holds.taken")
-        sent = effects.send(tx, held.taken)
-        progress.move(tx, moves(sent.settled, Event.DRIFTED), by=ACTOR)
-        progress.move(tx, moves(sent.conflicts, Event.STARTED), by=ACTOR)
-        progress.move(tx, moves(sent.conflicts, Event.QUARANTINED), by=ACTOR)
-        progress.move(tx, [Move(one.finding, Event.STARTED, one.id) for one in sent.sent if not one.undoes], by=ACTOR)
-        self._take(sent.sent)
-        return [self._job(one) for one in sent.sent], True
-
-    def _tell_damaged(self, tx: Transaction, left_out: Collection[str]) -> None:
-        """Their findings follow the plans that were not claimed because they are not what was planned; others wait."""
-        found = [stored.get(tx, name) for name in sorted(left_out)]
-        for one in found:
-            if one.state in (BundleState.APPROVED, BundleState.RETRY_WAIT) and one.reason is not None:
-                self.tally.because(one.reason, held_up=True)
-        damaged = [(one, one.reason or "") for one in found if one.state is BundleState.QUARANTINED]
-        progress.move(tx, moves(damaged, Event.STARTED), by=ACTOR)
-        progress.move(tx, moves(damaged, Event.QUARANTINED), by=ACTOR)
-
-    def _of_jobs_that_go_on(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
-        """What a job's run proposed waits while the job is paused; what a person asked to be undone does not."""
-        paused = {subject: one.sentence for subject, one in pauses.active(tx).items() if subject.startswith("job:")}
-        runs = {one.run for one in claimed if one.run is not None} if paused else set()
-        of = {run: pauses.of_job(row.job) for run in runs if (row := stored_runs.get(tx, run)) is not None}
-        waiting = [one for one in claimed if not one.undoes and of.get(one.run or "") in paused]
-        for subject in sorted({of[one.run or ""] for one in waiting}):
-            mine = [one for one in waiting if of[one.run or ""] == subject]
-            effects.released(tx, mine, paused[subject], next_at=tx.now + STAND_BACK)
-            self.tally.because(paused[subject])
-        return [one for one in claimed if one not in waiting]
-
-    def _within_retries(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
-        """Of what was tried before no more than a share of all that is sent."""
-        again = [one for one in claimed if one.sent_at is not None]
-        if not again:
-            return list(claimed)
-        allowed = breaker.retries_left(tx, self._carried.identity, calls=len(claimed) - len(again), retries=len(again))
-        late = again[allowed:]
-        effects.released(tx, late, "Enough was tried again in this minute.", next_at=tx.now + ASK_AGAIN)
-        return [one for one in claimed if one not in late]
-
-    def _wait(self, tx: Transaction, held: effects.Held) -> None:
-        """Records that another plan has in hand are waited for; then the rows show whether the plan still holds."""
-        ours = {one.id for one in held.taken}
-        for one, conflict in held.waiting:
-            soon = tx.now if conflict.other in ours else tx.now + STAND_BACK
-            effects.released(tx, [one], str(conflict), next_at=soon)
-            self.tally.because(str(conflict))
-
-    def _is_closed(self, tx: Transaction, rule: str) -> bool:
-        why = self.tools.terms.closed(tx, self.source, rule)
-        if why is not None:
-            self.tally.because(why)
-        return why is not None
-
-    def _fitting(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
-        """Those that may still be carried out as they were approved; the others are void."""
-        fit: list[Claimed] = []
-        void: list[tuple[Claimed, str]] = []
-        for one in claimed:
-            why = self._void(tx, one)
-            if why is None:
-                fit.append(one)
-            else:
-                void.append((one, f"The plan is void: {why}"))
-        if void:
-            effects.skipped(tx, void)
-            progress.move(tx, moves(void, Event.VOIDED), by=ACTOR)
-            for _, why in void:
-                self.tally.because(why)
-        return fit
-
-    def _void(self, tx: Transaction, one: Claimed) -> str | None:
-        if one.expires_at is not None and one.expires_at <= tx.now and clock.held(tx) is None:
-            return "its time to be approved and carried out is over"
-        if not one.undoes and self._digests.get(one.dataset) != one.bundle.catalogue:
-            return "its table, or what refers to it, changed since it was planned"
-        if why := self.tools.terms.void(one.bundle, self._carried.identity, one.policy):
-            return why
-        asked = one.policy != "none"
-        return "it is not approved by everybody who has to" if asked and not approvals.satisfied(tx, one) else None
-
-    def _within_limits(self, tx: Transaction, claimed: Sequence[Claimed]) -> list[Claimed]:
-        """Those that limits allow now, counted; the others wait, approved as they are."""
-        fit = [one for one in claimed if one.undoes]
-        groups: dict[tuple[str, str | None, bool], list[Claimed]] = {}
-        for one in claimed:
-            if not one.undoes:
-                groups.setdefault((one.rule, one.run, one.is_beyond_limits), []).append(one)
-        caps_of_source = self.tools.terms.project.caps_of(self.source)
-        for (rule, run, beyond), some in groups.items():
-            uses = [budgets.Use.of(one.id, one.bundle) for one in some]
-            if rule not in self._caps:
-                self._caps[rule] = self.tools.terms.caps(tx, rule)
-            caps = self._caps[rule]
-            try:
-                both = None if beyond else budgets.Both(caps, caps_of_source)
-                budgets.reserve_many(tx, uses, rule=rule, target=self._carried.identity, run=run, caps=both)
-            except budgets.OverLimit as error:
-                effects.released(tx, some, str(error), next_at=tx.now + STAND_BACK)
-                self._rules.discard(rule)
-                self.tally.because(str(error), refused=True)
-            else:
-                fit += some
-        points.reach("limits.reserved")
-        return fit
+        sent = self._admission.sent(tx, ids)
+        progress.move(tx, [Move(one.finding, Event.STARTED, one.id) for one in sent if not one.undoes], by=ACTOR)
+        self._take(sent)
+        return [self._job(one) for one in sent], True
 
     def _record(self, tx: Transaction, results: Sequence[Result]) -> None:
         """Write down what became of a batch; what is no longer ours raises ClaimLost, and nothing is kept."""
@@ -482,6 +383,21 @@ class _Carrier:
     def _job(self, one: Claimed) -> Job:
         receipts = effects.receipts_of(self.tools.store, one) if self._remembers else ()
         return Job(one.id, one.bundle, receipts)
+
+
+def _overtaken(job: Job, leaving: Leaving) -> Result | None:
+    """Why an undo is not even begun: somebody came to refer to a table that rows would leave."""
+    if not job.bundle.undoes:
+        return None
+    try:
+        now = leaving.digest(job.bundle)
+    except DatasetMissing:
+        return Result(job, How.DRIFTED, f"dataset {job.bundle.dataset!r} is not in the configuration any more")
+    except ConnectorError as error:
+        return failed(job, error)
+    if now == job.bundle.catalogue:
+        return None
+    return Result(job, How.DRIFTED, "a table that rows would leave, or what refers to it, changed since it was planned")
 
 
 def _boot_seconds() -> float:

@@ -27,6 +27,7 @@ from reconcile.progress import Move
 from reconcile.store import Store, Transaction
 from reconcile.store import bundles as stored
 from reconcile.store import findings as stored_findings
+from reconcile.store import runs as stored_runs
 from reconcile.store.bundles import Stored
 from reconcile.store.findings import FindingError
 
@@ -62,6 +63,25 @@ class BeyondLimits(FindingError):
             todo = f"`reconcile approve {finding} --over-limit` does it all the same"
         said = str(error).removesuffix(" People decide about all of them.").rstrip(".")
         super().__init__(f"{finding} was not cleaned: {said}. {todo}")
+
+
+class AnotherWentBeyond(FindingError):
+    """Whoever approved it before let it go beyond limits; of two people each has to say that."""
+
+    reaction = Reaction.ASK
+
+    def __init__(self, finding: str, rule: str) -> None:
+        super().__init__(
+            f"{finding} was not approved: the first person let it go beyond the limits of rule `{rule}`. If you do, "
+            f"too, say `reconcile approve {finding} --over-limit`"
+        )
+
+
+class RunUnknown(FindingError):
+    """No run is called that."""
+
+    def __init__(self, asked: str) -> None:
+        super().__init__(f"No run is called `{asked}`; `reconcile runs` lists them")
 
 
 class RuleDoesNotClean(FindingError):
@@ -134,7 +154,7 @@ class Desk:
         return self._carried(standing.id, carrier.carry_out(self._tools(), ids=[standing.id]))
 
     def reject(self, asked: str, *, plan: str | None = None, note: str | None = None) -> Answer:
-        """The plan is not carried out, nor proposed again as it is."""
+        """The plan is not carried out, nor proposed again as it is; an undo that waits is withdrawn."""
         decision = decide.reject(self.store, asked, actor=self.actor, plan=plan, note=note)
         return Answer(decision.sentence, decision.finding.id)
 
@@ -181,7 +201,8 @@ class Desk:
         if how == "not_done":
             return self._carried(one.id, carrier.carry_out(self._tools(), ids=[one.id]))
         said = "was done" if how == "done" else "is given up; its records stay as they are now"
-        return Answer(f"The cleaning of {one.finding} {said}, as {self.actor} says.", one.finding, one.id)
+        what = "undo" if one.undoes else "cleaning"
+        return Answer(f"The {what} of {one.finding} {said}, as {self.actor} says.", one.finding, one.id)
 
     def _quarantined(self, asked: str) -> Stored:
         for one in self.quarantined():
@@ -207,6 +228,8 @@ class Desk:
         """
         with self.store.read() as tx:
             finding = None if asked is None else stored_findings.name_of(tx, asked)
+            if run is not None and stored_runs.get(tx, run) is None:
+                raise RunUnknown(run)
             wanted = stored.Filter(finding=finding, run=run)
             if bundle is not None:
                 wanted = stored.Filter(finding=stored.get(tx, bundle).finding)
@@ -252,7 +275,9 @@ class Desk:
     def _reserve(self, tx: Transaction, one: Stored, *, over_limit: bool) -> None:
         caps = budgets.Both(self.terms.caps(tx, one.rule), self.terms.project.caps_of(one.source))
         use = budgets.Use.of(one.id, one.bundle)
-        both = None if over_limit or one.is_beyond_limits else caps
+        if one.is_beyond_limits and not over_limit:
+            raise AnotherWentBeyond(one.finding, one.rule)
+        both = None if over_limit else caps
         try:
             budgets.reserve_many(tx, [use], rule=one.rule, target=one.target, run=one.run, caps=both)
         except budgets.OverLimit as error:
@@ -271,24 +296,32 @@ class Desk:
 
 def _in_words(one: Stored, tally: Tally, *, for_a_person: bool) -> tuple[str, bool]:
     why = one.reason or "; ".join(tally.reasons)
+    becomes = "taken back" if one.undoes else "cleaned"
     match one.state:
         case BundleState.SUCCEEDED:
-            done = f"{one.finding} is cleaned: {one.action} of {_records(one.records)}, {_rows(one.rows)} changed."
+            done = f"{one.finding} is {becomes}: {one.action} of {_records(one.records)}, {_rows(one.rows)} changed."
             back = "" if one.reversible == "no" else f" Take it back: `reconcile undo {one.finding}`"
             return done + back, True
         case BundleState.SKIPPED:
-            left = f"{one.finding} was left as it is: {why.rstrip('.')}. The next run plans it anew"
+            left = f"{one.finding} was left as it is: {why.rstrip('.')}."
+            if one.undoes:
+                return f"{left} `reconcile undo {one.finding}` plans it anew", False
+            left += " The next run plans it anew"
             return f"{left}; `reconcile plan --finding {one.finding}` shows that plan now", False
         case BundleState.RETRY_WAIT:
             then = f"Then say `reconcile retry {one.finding}`"
             if not for_a_person:
                 then = f"It is tried again at {_time(one.next_at)}"
-            return f"{one.finding} could not be cleaned now: {why.rstrip('.')}. {then}", False
+            return f"{one.finding} could not be {becomes} now: {why.rstrip('.')}. {then}", False
         case BundleState.FAILED:
-            return f"{one.finding} could not be cleaned, and nothing of it was done: {why}", False
+            return f"{one.finding} could not be {becomes}, and nothing of it was done: {why}", False
         case BundleState.QUARANTINED | BundleState.AMBIGUOUS:
-            return f"Nobody knows yet whether {one.finding} was cleaned: {why}. `reconcile quarantine` has more", False
-    return f"{one.finding} is approved and waits: {why or 'somebody else is at it'}", False
+            doubt = f"Nobody knows yet whether {one.finding} was {becomes}: {why}"
+            return f"{doubt}. `reconcile quarantine` has more", False
+    why = why or "somebody else is at it"
+    if one.undoes:
+        return f"The undo of {one.finding} waits: {why.rstrip('.')}. {undo.withdrawing(one.finding)}", False
+    return f"{one.finding} is approved and waits: {why}", False
 
 
 def _records(number: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from connectors.errors import ConnectorError, Reaction
@@ -26,7 +26,7 @@ from connectors.target import (
     Work,
 )
 from reconcile import points
-from reconcile.clean import images
+from reconcile.clean import images, leaving
 from reconcile.clean.images import Images
 from reconcile.findings.bundle import Bundle
 
@@ -136,7 +136,7 @@ def perform(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]
             except TargetError as error:
                 results += _after(error, target, some, limits)
             except ConnectorError as error:
-                results += [Result(job, _REACTIONS[error.reaction], str(error)) for job in some]
+                results += [failed(job, error) for job in some]
             break
     return results
 
@@ -144,7 +144,7 @@ def perform(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]
 def _after(error: TargetError, target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
     """Whatever ended a transaction of several bundles may be about one of them alone."""
     if len(jobs) == 1 or error.outcome in (Outcome.AMBIGUOUS, Outcome.PAUSE):
-        return [_failed(job, error) for job in jobs]
+        return [failed(job, error) for job in jobs]
     return _alone(target, jobs, limits)
 
 
@@ -157,16 +157,17 @@ def _alone(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
             continue
         try:
             results += _in_turn(target, [job], limits)
-        except TargetError as error:
-            results.append(_failed(job, error))
         except ConnectorError as error:
-            results.append(Result(job, _REACTIONS[error.reaction], str(error)))
+            results.append(failed(job, error))
         failures = failures + 1 if results[-1].how in (How.NOT_DONE, How.PAUSED) else 0
     return results
 
 
-def _failed(job: Job, error: TargetError) -> Result:
-    return Result(job, _OF[error.outcome], str(error), error.code)
+def failed(job: Job, error: ConnectorError) -> Result:
+    """What an error says of the job that it ended."""
+    if isinstance(error, TargetError):
+        return Result(job, _OF[error.outcome], str(error), error.code)
+    return Result(job, _REACTIONS[error.reaction], str(error))
 
 
 # All at once
@@ -206,7 +207,7 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
             except TargetError as error:
                 if error.outcome not in _OF_ONE:
                     raise
-                results.append(_failed(job, error))
+                results.append(failed(job, error))
         if any(one.how is How.DONE for one in results):
             _commit(work, [one.job for one in results if one.how is How.DONE], limits)
     return results
@@ -253,21 +254,9 @@ def _steps(work: Work, jobs: Sequence[Job], stamps: Mapping[str, str]) -> list[I
 
 def _hold(work: Work, bundles: Sequence[Bundle], stamps: Mapping[str, str]) -> None:
     """Nobody comes to refer to a table whose rows leave, nor did since the catalogue was read; raises _Drift."""
-    tables = [table for table in dict.fromkeys(_leaving(bundles)) if table in stamps]
+    tables = [table for table in dict.fromkeys(leaving.tables(bundles)) if table in stamps]
     if tables and work.hold(tables) != {table: stamps[table] for table in tables}:
         raise _Drift("what refers to its table, or a trigger of it, changed since it was planned")
-
-
-def _leaving(bundles: Sequence[Bundle]) -> Iterator[str]:
-    """The tables of which a row goes, or gets another key."""
-    for bundle in bundles:
-        keys = {(one.reference.to_table, name) for one in bundle.references for name in one.reference.to_columns}
-        for change in bundle.changes:
-            if change.before is None:
-                continue
-            own = {column for column, _ in change.row.key}
-            if change.after is None or any(n in own or (change.row.table, n) in keys for n in change.after):
-                yield change.row.table
 
 
 def _sealed(jobs: Sequence[Job], done: Sequence[Images]) -> list[Receipt]:

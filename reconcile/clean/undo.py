@@ -7,19 +7,20 @@ unless the person says that the rest goes back without it.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from connectors.target import Cells, Reference, RowName, Target
-from reconcile import effects, points, releases
+from reconcile import audit, effects, points, releases
 from reconcile.clean import carrier, images
 from reconcile.clean.carried import Tally
 from reconcile.clean.draft import cells_at
 from reconcile.clean.inverse import Conflict, inserted, inverse, rows_of
+from reconcile.clean.leaving import DatasetMissing, Leaving
 from reconcile.config.settings import DatasetConfig
 from reconcile.findings.bundle import Bundle, ReferenceGuard
-from reconcile.findings.operations import BundleState
+from reconcile.findings.operations import WITHDRAWABLE, BundleState
 from reconcile.store import Transaction
 from reconcile.store import bundles as stored
 from reconcile.store.bundles import Stored
@@ -27,6 +28,8 @@ from reconcile.store.bundles import Stored
 CHUNK = 250
 SECONDS = 20.0
 _SHOWN = 5
+_DONE = ("operation.succeeded", "operation.judged")
+"""What the log says of a plan when it was carried out, by itself or as a person says."""
 
 
 class UndoRefused(Exception):
@@ -106,18 +109,27 @@ class Undone:
 
 def chosen(tx: Transaction, wanted: stored.Filter, *, only: str | None = None, with_later: bool = False) -> list[str]:
     """The plans that were carried out and not taken back, newest first; with those that built on them since."""
-    found: dict[str, dt.datetime] = {}
-    for one in stored.find(tx, replace(wanted, states=(BundleState.SUCCEEDED,))):
-        if one.undoes is None and only in (None, one.id):
-            found[one.id] = one.ended_at or one.created_at
+    done = stored.find(tx, replace(wanted, states=(BundleState.SUCCEEDED,)))
+    found = _order(tx, [one.id for one in done if one.undoes is None and only in (None, one.id)])
     waiting = list(found) if with_later else []
     while waiting:
-        for other in stored.later_with(tx, stored.get(tx, waiting.pop())):
-            if other not in found:
-                later = stored.get(tx, other)
-                found[other] = later.ended_at or later.created_at
-                waiting.append(other)
+        fresh = {name: at for name, at in _later(tx, waiting.pop()).items() if name not in found}
+        found |= fresh
+        waiting += fresh
     return sorted(found, key=lambda name: (found[name], name), reverse=True)
+
+
+def _later(tx: Transaction, name: str) -> dict[str, int]:
+    """Plans that were carried out after this one on any of the same records, and when."""
+    sharing = stored.sharing_with(tx, stored.get(tx, name))
+    at = _order(tx, [name, *sharing])
+    return {other: at[other] for other in sharing if at[other] > at[name]}
+
+
+def _order(tx: Transaction, names: Collection[str]) -> dict[str, int]:
+    """The order in which plans were carried out, by the log that tells of it: clocks are set back, and it goes on."""
+    seqs = audit.first_of(tx, [f"bundle:{name}" for name in names], _DONE)
+    return {name: seqs.get(f"bundle:{name}", 0) for name in names}
 
 
 @dataclass
@@ -132,7 +144,10 @@ class _Planning:
     unchanged: int = 0
     _layer_of: dict[RowName | str, int] = field(default_factory=dict)
     """The last layer in which a row is touched, or a finding has a plan."""
-    _references: dict[str, Sequence[Reference]] = field(default_factory=dict)
+
+    @cached_property
+    def _left(self) -> Leaving:
+        return Leaving(self.target, self.datasets)
 
     @cached_property
     def identity(self) -> str:
@@ -150,7 +165,13 @@ class _Planning:
             if made.bundle is None:
                 self.unchanged += not made.conflicts
                 continue
-            self._stand(made.bundle)
+            self._stand(replace(made.bundle, catalogue=self._catalogue(one, made.bundle)))
+
+    def _catalogue(self, one: Stored, bundle: Bundle) -> str:
+        try:
+            return self._left.digest(bundle)
+        except DatasetMissing as error:
+            raise DatasetGone(one) from error
 
     def _read(self, names: Iterable[RowName]) -> dict[RowName, Cells]:
         wanted = [name for name in dict.fromkeys(names) if name not in self.now]
@@ -168,13 +189,11 @@ class _Planning:
         return guards
 
     def _referring_to(self, one: Stored, table: str) -> Sequence[Reference]:
-        if table not in self._references:
-            dataset = self.datasets.get(one.dataset)
-            if dataset is None:
-                raise DatasetGone(one)
-            found = self.target.catalogue(dataset.settings.model_copy(update={"table": table}))
-            self._references[table] = [link for link in found.references if link.to_table == found.table]
-        return self._references[table]
+        try:
+            found = self._left.catalogue(one.dataset, table)
+        except DatasetMissing as error:
+            raise DatasetGone(one) from error
+        return [link for link in found.references if link.to_table == found.table]
 
     def _stand(self, bundle: Bundle) -> None:
         touched: set[RowName | str] = {name for one in bundle.changes for name in (one.row, images.name_after(one))}
@@ -211,7 +230,7 @@ def take_back(
             planning.add([one])
     conflicts = [one for planning in plannings.values() for one in planning.conflicts]
     if conflicts and not partial:
-        raise Conflicts(conflicts, _later(tools, names, {finding for finding, _ in conflicts}, findings))
+        raise Conflicts(conflicts, _built_on(tools, names, {finding for finding, _ in conflicts}, findings))
     points.reach("undo.planned")
     done: list[str] = []
     failed: list[tuple[str, str]] = []
@@ -221,7 +240,7 @@ def take_back(
                 ids = _approved(tools, bundles, by, note)
                 points.reach("undo.committed")
                 tally = carrier.carry_out(tools, ids=ids)
-                _ended(tools, ids, tally, done, failed)
+                _ended(tools, ids, tally, note, done, failed)
     unchanged = sum(planning.unchanged for planning in plannings.values())
     return Undone(tuple(done), tuple(failed), tuple(conflicts), unchanged)
 
@@ -239,11 +258,16 @@ def _opened(tools: carrier.Tools, names: Sequence[str]) -> Iterator[Stored]:
         yield one
 
 
+def withdrawing(finding: str) -> str:
+    """What a person can do about an undo that waits."""
+    return f"`reconcile reject {finding}` withdraws it"
+
+
 def _images(one: Stored) -> images.Images:
     return images.from_json(one.bundle, one.outcome_json())
 
 
-def _later(tools: carrier.Tools, names: Sequence[str], findings: set[str], of: Mapping[str, str]) -> list[str]:
+def _built_on(tools: carrier.Tools, names: Sequence[str], findings: set[str], of: Mapping[str, str]) -> list[str]:
     """Findings that were cleaned later and share records with those in conflict."""
     asked = set(names)
     with tools.store.read() as tx:
@@ -251,7 +275,7 @@ def _later(tools: carrier.Tools, names: Sequence[str], findings: set[str], of: M
             stored.get(tx, other).finding
             for name in names
             if of.get(name) in findings
-            for other in stored.later_with(tx, stored.get(tx, name))
+            for other in _later(tx, name)
             if other not in asked
         }
     return sorted(later)
@@ -272,6 +296,7 @@ def _ended(
     tools: carrier.Tools,
     ids: Sequence[str],
     tally: Tally,
+    note: str | None,
     done: list[str],
     failed: list[tuple[str, str]],
 ) -> None:
@@ -281,5 +306,8 @@ def _ended(
             if one.state is BundleState.SUCCEEDED:
                 done.append(one.finding)
             else:
-                why = one.reason or "; ".join(tally.reasons) or one.state.value.replace("_", " ")
+                said = None if one.reason == note else one.reason
+                why = said or "; ".join(tally.reasons) or one.state.value.replace("_", " ")
+                if one.state in WITHDRAWABLE:
+                    why = f"it waits: {why.rstrip('.')}. {withdrawing(one.finding)}"
                 failed.append((one.finding, why))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from reconcile import audit, holds, lease
-from reconcile.effects.moving import CHUNK, RECONCILE, Claimed, ClaimLost, keys_of, move
+from reconcile.effects.moving import CHUNK, RECONCILE, Claimed, ClaimLost, keys_of, move, written
 from reconcile.effects.outcomes import released
 from reconcile.findings.operations import BundleState, moved
 from reconcile.sealing import SealBroken, SealedUnreadable
@@ -30,19 +30,23 @@ def claim(
     *,
     owner: lease.Owner | None = None,
     ttl: dt.timedelta,
+    unwritten: bool = False,
 ) -> list[Claimed]:
     """Those of these plans that are approved, or due again, in our hand until `ttl` is over; the others are left out.
 
     Race-safe: what another transaction is claiming is left out too. A plan that is not the one its hash names is
-    quarantined and left out; one whose seal has no key here is left out and waits for it.
+    quarantined and left out; one whose seal has no key here is left out and waits for it. `unwritten`: for a caller who
+    moves every one of them on in the same transaction, which writes the claim as well.
     """
     mine = _taken(tx, ids, owner or lease.Owner.this_process(ttl), ttl)
     for one in mine:
-        moved(BundleState.RETRY_WAIT if one.sent_at else BundleState.APPROVED, BundleState.CLAIMED)
-    if again := [one.id for one in mine if one.sent_at]:
-        tx.connection.execute(_FOLLOW, {"the_bundles": again})
+        moved(one.stands, BundleState.CLAIMED)
     if mine:
         _log(tx, mine)
+    if not unwritten:
+        mine = written(tx, mine)
+        if again := [one.id for one in mine if one.sent_at]:
+            tx.connection.execute(_FOLLOW, {"the_bundles": again})
     return _whole(tx, mine)
 
 
@@ -92,12 +96,13 @@ def renew(tx: Transaction, claimed: Sequence[Claimed], ttl: dt.timedelta) -> lis
 
 def _taken(tx: Transaction, ids: Collection[str], owner: lease.Owner, ttl: dt.timedelta) -> list[Claimed]:
     wanted = sorted(set(ids))
-    rows: list[Claimed] = []
+    hand = {"state": BundleState.CLAIMED, "owner": owner.to_json(), "lease_until": tx.now + ttl}
+    mine: list[Claimed] = []
     for at in range(0, len(wanted), CHUNK):
-        bound = {"the_ids": wanted[at : at + CHUNK], "now": tx.now, "until": tx.now + ttl, "the_owner": owner.to_json()}
-        found = tx.connection.execute(_CLAIM_SHARED if tx.store.is_shared else _CLAIM, bound)
-        rows += [Claimed.of(plans.stored(tx, row)) for row in found]
-    return sorted(rows, key=lambda one: one.id)
+        for row in tx.connection.execute(_FREE, {"the_ids": wanted[at : at + CHUNK], "now": tx.now}):
+            one = plans.stored(tx, row)
+            mine.append(Claimed.of(one, fence=one.fence + 1, was=one.state, **hand))
+    return mine
 
 
 def _whole(tx: Transaction, mine: Sequence[Claimed]) -> list[Claimed]:
@@ -117,32 +122,24 @@ def _whole(tx: Transaction, mine: Sequence[Claimed]) -> list[Claimed]:
 
 
 def _log(tx: Transaction, mine: Sequence[Claimed]) -> None:
-    before = {one.id: _CLAIMABLE[one.sent_at is not None].value for one in mine}
-    named = [[name, state, BundleState.CLAIMED.value] for name, state in before.items()]
+    named = [[one.id, one.stands.value, BundleState.CLAIMED.value] for one in mine]
     audit.append(tx, RECONCILE, "operation.claimed", f"bundle:{mine[0].id}", {"bundles": named})
 
 
-_FREE = (
-    bundles.c.state.in_([state.value for state in _CLAIMABLE]),
-    bundles.c.next_at <= sa.bindparam("now", type_=bundles.c.next_at.type),
-)
 _THESE = one_of(bundles.c.id, "the_ids")
-_HAND = {
-    "state": BundleState.CLAIMED.value,
-    "fence": bundles.c.fence + 1,
-    "owner": sa.bindparam("the_owner", type_=bundles.c.owner.type),
-    "lease_until": sa.bindparam("until", type_=bundles.c.lease_until.type),
-}
-_CLAIM = sa.update(bundles).where(_THESE, *_FREE).values(_HAND).returning(*plans.COLUMNS)
-_CLAIM_SHARED = (
-    sa.update(bundles)
-    .where(bundles.c.id.in_(sa.select(bundles.c.id).where(_THESE, *_FREE).with_for_update(skip_locked=True)), *_FREE)
-    .values(_HAND)
-    .returning(*plans.COLUMNS)
+_FREE = (
+    sa.select(*plans.COLUMNS)
+    .where(_THESE, bundles.c.state.in_([state.value for state in _CLAIMABLE]))
+    .where(bundles.c.next_at <= sa.bindparam("now", type_=bundles.c.next_at.type))
+    .order_by(bundles.c.id)
+    .with_for_update(skip_locked=True)
 )
 _FOLLOW = sa.update(effects).where(one_of(effects.c.bundle, "the_bundles")).values(state=BundleState.CLAIMED.value)
 _RENEW = (
     sa.update(bundles)
     .where(_THESE, bundles.c.fence == sa.bindparam("the_fence"), bundles.c.owner.is_not(None))
-    .values({name: _HAND[name] for name in ("owner", "lease_until")})
+    .values(
+        owner=sa.bindparam("the_owner", type_=bundles.c.owner.type),
+        lease_until=sa.bindparam("until", type_=bundles.c.lease_until.type),
+    )
 )

@@ -43,6 +43,13 @@ class Claimed(Stored):
 
     keys: tuple[str, ...] = ()
     """One an operation, in their order."""
+    was: BundleState | None = None
+    """What it was claimed in, until that is written: in the same transaction, with its next state."""
+
+    @property
+    def stands(self) -> BundleState:
+        """The state that the store has."""
+        return self.was or self.state
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Claimed) and (self.id, self.fence) == (other.id, other.fence)
@@ -51,9 +58,9 @@ class Claimed(Stored):
         return hash((self.id, self.fence))
 
     @classmethod
-    def of(cls, one: Stored) -> Claimed:
+    def of(cls, one: Stored, **changes: Any) -> Claimed:
         made = object.__new__(cls)
-        vars(made).update(vars(one), keys=())
+        vars(made).update(vars(one), keys=(), **changes)
         return made
 
     def but(self, **changes: Any) -> Claimed:
@@ -111,11 +118,14 @@ def move(
     common: dict[str, Any] = {"state": to, **_ending(tx, to), **(values or {})}
     if reason is not None:
         common["reason"] = reason
+    if each is not None:
+        plans = written(tx, plans)
     _write(tx, plans, common, each)
     _follow(tx, plans, to, proven=proven)
     _log(tx, plans, to, reason, event, actor, said)
     if any(one.undoes for one in plans):
         _move_undone(tx, [one for one in plans if one.undoes], to, actor)
+    common["was"] = None
     if each is None:
         return [one.but(**common) for one in plans]
     return [one.but(**common, **mine) for one, mine in zip(plans, each, strict=True)]
@@ -125,7 +135,13 @@ def note(tx: Transaction, plans: Sequence[Claimed], values: Mapping[str, Any]) -
     """Write further columns of plans that stay as they are; raises ClaimLost."""
     if plans:
         _write(tx, plans, values, None)
-    return [one.but(**values) for one in plans]
+    return [one.but(was=None, **values) for one in plans]
+
+
+def written(tx: Transaction, plans: Sequence[Claimed]) -> list[Claimed]:
+    """The same plans, claimed in the store as well; raises ClaimLost."""
+    done = {one.id: one for one in note(tx, [one for one in plans if one.was], {"state": BundleState.CLAIMED})}
+    return [done.get(one.id, one) for one in plans]
 
 
 def locked(tx: Transaction, ids: Iterable[str], states: Sequence[BundleState]) -> list[Claimed]:
@@ -174,20 +190,33 @@ def _write(
         which = [{"id": one.id, "fence": one.fence, "state": one.state.value} for one in plans]
         changed = bulk.update(tx, bundles, which, each, stored_values)
     else:
-        statement, changed = _update_many(tuple(sorted(stored_values))), 0
-        for (fence, state), ids in _alike(plans).items():
-            for at in range(0, len(ids), CHUNK):
-                bound = {"the_ids": ids[at : at + CHUNK], "the_fence": fence, "the_state": state.value}
-                changed += tx.connection.execute(statement, stored_values | bound).rowcount
+        changed = 0
+        for some in _alike(plans):
+            values = {**_claim(some[0]), **stored_values} if some[0].was else stored_values
+            bound = {**values, "the_fence": _fence(some[0]), "the_state": some[0].stands.value}
+            for at in range(0, len(some), CHUNK):
+                ids = [one.id for one in some[at : at + CHUNK]]
+                statement = _update_many(tuple(sorted(values)))
+                changed += tx.connection.execute(statement, bound | {"the_ids": ids}).rowcount
     if changed != len(plans):
         raise ClaimLost(_lost(tx, plans))
 
 
-def _alike(plans: Sequence[Claimed]) -> dict[tuple[int, BundleState], list[str]]:
-    groups: dict[tuple[int, BundleState], list[str]] = {}
+def _alike(plans: Sequence[Claimed]) -> list[list[Claimed]]:
+    """Those of which the store has the same fence and state, sorted by id."""
+    groups: dict[tuple[int, BundleState, BundleState | None], list[Claimed]] = {}
     for one in sorted(plans, key=lambda plan: plan.id):
-        groups.setdefault((one.fence, one.state), []).append(one.id)
-    return groups
+        groups.setdefault((one.fence, one.state, one.was), []).append(one)
+    return list(groups.values())
+
+
+def _fence(one: Claimed) -> int:
+    """The one that the store has."""
+    return one.fence - (one.was is not None)
+
+
+def _claim(one: Claimed) -> dict[str, Any]:
+    return {"fence": one.fence, "owner": one.owner, "lease_until": one.lease_until}
 
 
 _MINE = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))
@@ -201,7 +230,7 @@ def _update_many(names: tuple[str, ...]) -> sa.Update:
 
 def _lost(tx: Transaction, plans: Sequence[Claimed]) -> list[str]:
     """Whose fence or state is another one; an update that met them changed at least their state."""
-    wanted = {one.id: one.fence for one in plans}
+    wanted = {one.id: _fence(one) for one in plans}
     query = sa.select(bundles.c.id, bundles.c.fence).where(bundles.c.id.in_(list(wanted)))
     there = dict(tx.connection.execute(query).all())
     lost = [name for name, fence in wanted.items() if there.get(name) != fence]

@@ -14,7 +14,7 @@ from reconcile import audit
 from reconcile.effects.moving import CHUNK, RECONCILE, Claimed, keys_of, locked, move
 from reconcile.effects.moving import note as written
 from reconcile.findings.bundle import Bundle
-from reconcile.findings.operations import BundleState
+from reconcile.findings.operations import WITHDRAWABLE, BundleState
 from reconcile.store import Transaction
 from reconcile.store import bundles as plans
 from reconcile.store.bulk import one_of
@@ -159,7 +159,7 @@ def withdraw(tx: Transaction, ids: Collection[str], reason: str, by: str = RECON
 
     What somebody has in hand, or is over, is left out.
     """
-    found = locked(tx, ids, (*STANDING, BundleState.RETRY_WAIT))
+    found = locked(tx, ids, WITHDRAWABLE)
     fresh = [one for one in found if one.state in STANDING]
     tried = [one for one in found if one.state not in STANDING]
     done = move(tx, fresh, BundleState.SKIPPED, reason=reason, event="bundle.skipped", actor=by)
@@ -169,7 +169,7 @@ def withdraw(tx: Transaction, ids: Collection[str], reason: str, by: str = RECON
 def homeless(tx: Transaction, rule: str, source: str | None, reason: str) -> list[Claimed]:
     """The rule's plans that nothing would carry out any more are void: those in another source than this, or, where the
     rule does not clean (None), all of them. What somebody has in hand, is in doubt, or takes something back stays."""
-    idle = bundles.c.state.in_(_values((*STANDING, BundleState.RETRY_WAIT)))
+    idle = bundles.c.state.in_(_values(WITHDRAWABLE))
     query = sa.select(bundles.c.id).where(bundles.c.rule == rule, idle, bundles.c.undoes.is_(None))
     if source is not None:
         query = query.where(bundles.c.source != source)

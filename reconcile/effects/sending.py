@@ -39,8 +39,6 @@ class Sent:
 def send(tx: Transaction, claimed: Sequence[Claimed]) -> Sent:
     """Bind the keys of these plans and mark them sent. To be called after `hold`, as the last thing before COMMIT."""
     rows = sorted((row for one in claimed for row in _rows(tx, one)), key=lambda row: row["key"])
-    if not rows:
-        return Sent()
     bound = _insert(tx, rows)
     answers: dict[str, tuple[str, str]] = {}
     if bound < len(rows):

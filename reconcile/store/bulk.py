@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -90,6 +90,8 @@ def update(
     ]
     if not tx.store.is_shared:
         return _run_each(tx, _update_each(table, *names), [{**common, **row} for row in rows])
+    if len(rows) == 1:  # planned in half the time of a list of one
+        return tx.connection.execute(_update_each(table, *names), {**common, **rows[0]}).rowcount
     columns = {_OLD + name: table.c[name] for name in names[0]} | {_NEW + name: table.c[name] for name in names[1]}
     return _run_listed(tx, _update_listed(table, *names), columns, rows, common)
 
@@ -105,8 +107,28 @@ def _chunks(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _run_each(tx: Transaction, statement: sa.Insert | sa.Update, rows: Sequence[Row]) -> int:
-    run = tx.connection.execute
-    return sum(run(statement, list(some) if len(some) > 1 else some[0]).rowcount for some in _chunks(rows))
+    """The driver is given tuples at once: SQLAlchemy takes longer to make dictionaries into them than SQLite to run."""
+    run = tx.connection.exec_driver_sql
+    sql, forms = _positional(statement, tuple(rows[0]), tx.connection.dialect)
+    return sum(run(sql, [_tuple(row, forms) for row in some]).rowcount for some in _chunks(rows))
+
+
+Form = Callable[[Any], Any] | None
+"""What makes the driver's value of one of ours; None where it is the same."""
+
+
+@functools.lru_cache(maxsize=256)
+def _positional(
+    statement: sa.Insert | sa.Update, names: Names, dialect: Dialect
+) -> tuple[str, tuple[tuple[str, Form], ...]]:
+    keys = list(names) if isinstance(statement, sa.Insert) else None
+    compiled: Any = statement.compile(dialect=dialect, column_keys=keys)
+    types = {name: compiled.binds[name].type.dialect_impl(dialect) for name in compiled.positiontup}
+    return str(compiled), tuple((name, one.bind_processor(dialect)) for name, one in types.items())
+
+
+def _tuple(row: Row, forms: Sequence[tuple[str, Form]]) -> tuple[Any, ...]:
+    return tuple([row[name] if form is None else form(row[name]) for name, form in forms])
 
 
 @functools.cache

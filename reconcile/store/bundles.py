@@ -241,8 +241,8 @@ def findings_of(tx: Transaction, ids: Collection[str]) -> dict[str, str]:
     return dict(tx.connection.execute(query).all())
 
 
-def later_with(tx: Transaction, one: Stored) -> list[str]:
-    """Plans that were carried out after this one on any of the same records, the newest first."""
+def sharing_with(tx: Transaction, one: Stored) -> list[str]:
+    """Other plans that were carried out, before or after this one, on any of the same records."""
     mine = sa.select(finding_members.c.record).where(finding_members.c.finding == one.finding)
     sharing = sa.select(finding_members.c.finding).where(finding_members.c.record.in_(mine))
     done = (BundleState.SUCCEEDED.value, BundleState.COMPENSATING.value)
@@ -250,8 +250,7 @@ def later_with(tx: Transaction, one: Stored) -> list[str]:
         sa.select(bundles.c.id)
         .where(bundles.c.finding.in_(sharing), bundles.c.id != one.id, bundles.c.state.in_(done))
         .where(bundles.c.dataset == one.dataset, bundles.c.target == one.target, bundles.c.undoes.is_(None))
-        .where(bundles.c.ended_at >= (one.ended_at or one.created_at))
-        .order_by(bundles.c.ended_at.desc(), bundles.c.id)
+        .order_by(bundles.c.id)
     )
     return list(tx.connection.execute(query).scalars())
 
@@ -337,6 +336,14 @@ def next_due(
         query = query.where(bundles.c.run == run)
     found: dt.datetime | None = tx.connection.execute(query).scalar_one()
     return found
+
+
+def undo_of(tx: Transaction, finding: str) -> Stored | None:
+    """The undo of a finding that waits, is under way, or is in doubt."""
+    query = sa.select(*COLUMNS).where(bundles.c.finding == finding, bundles.c.undoes.is_not(None))
+    query = query.where(bundles.c.state.in_([state.value for state in LIVE])).limit(1)
+    row = tx.connection.execute(query.order_by(bundles.c.created_at.desc(), bundles.c.id)).one_or_none()
+    return None if row is None else stored(tx, row)
 
 
 def standing(tx: Transaction, finding: str, *, lock: bool = False) -> Stored | None:
