@@ -197,7 +197,7 @@ def main() -> None:
         "# Results of `make bench`\n\n"
         "Whole processes, interleaved, medians of one to three runs; absolute times depend on the machine, "
         "ratios less so. "
-        f"Peak memory is the process's own (ru_maxrss).\n\n{_machine()}\n"
+        f"Peak memory is the process's own.\n\n{_machine()}\n"
     )
     for name in chosen:  # written after each section, for the whole takes a while
         measured = SECTIONS[name](options.rows, options.runs)

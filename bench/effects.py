@@ -20,6 +20,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from bench import flush
+from bench.measure import took
 
 HERE = Path(__file__).parent
 TABLE = "people"
@@ -128,11 +129,8 @@ def _others(url: str) -> Iterator[None]:
 
 def _reconcile(folder: str, *arguments: str) -> float:
     """Run the command; its peak memory in MB."""
-    process = subprocess.Popen([sys.executable, "-m", "reconcile", *arguments], cwd=folder, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if os.waitstatus_to_exitcode(status) not in (0, 1):
-        raise RuntimeError(f"reconcile {' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_maxrss / 1024
+    one, _ = took([sys.executable, "-m", "reconcile", *arguments], folder, allowed=(0, 1))
+    return one.megabytes
 
 
 def table(ways: Sequence[Way], bare: dict[int, Way]) -> str:

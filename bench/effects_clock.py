@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
+from pathlib import Path
 
 
 class Clock:
@@ -18,5 +18,11 @@ class Clock:
 
     def end(self, effects: int) -> None:
         seconds, processor = time.perf_counter() - self._begun, time.process_time() - self._processor
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps({"effects": effects, "seconds": seconds, "processor": processor, "megabytes": peak}))
+        said = {"effects": effects, "seconds": seconds, "processor": processor, "megabytes": _peak()}
+        print(json.dumps(said))
+
+
+def _peak() -> float:
+    """Of this program alone: `ru_maxrss` begins with what the process had that it was made from."""
+    line = next(one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import json
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass
@@ -37,20 +37,37 @@ class Contender:
         return statistics.median(self.megabytes)
 
 
-def run_once(contender: Contender, allowed: Sequence[int] = (0,)) -> None:
-    """One whole process; raises RuntimeError with its last words when it fails."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        begin = time.perf_counter()
-        process = subprocess.Popen(list(contender.command()), stdout=out, stderr=err)
-        _, status, usage = os.wait4(process.pid, 0)
-        contender.seconds.append(time.perf_counter() - begin)
-        contender.processor.append(usage.ru_utime + usage.ru_stime)
-        contender.megabytes.append(usage.ru_maxrss / 1024)
+@dataclass(frozen=True)
+class Took:
+    """What a whole process took: wall time, processor time with the system's, and its own peak memory."""
+
+    seconds: float
+    processor: float
+    megabytes: float
+
+
+def took(command: Sequence[str], folder: str | None = None, allowed: Sequence[int] = (0,)) -> tuple[Took, str]:
+    """Run it and return what it took and wrote; raises RuntimeError with its last words when it fails."""
+    with (
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        tempfile.NamedTemporaryFile() as told,
+    ):
+        launched = [sys.executable, "-IS", str(Path(__file__).with_name("launch.py")), told.name, *command]
+        code = subprocess.run(launched, stdout=out, stderr=err, cwd=folder, check=False).returncode
         out.seek(0)
         err.seek(0)
-        if os.waitstatus_to_exitcode(status) not in allowed:
-            raise RuntimeError(f"{contender.name} failed: {err.read()[-2000:].decode(errors='replace')}")
-        contender.answer = out.read().decode().strip()
+        if code not in allowed:
+            raise RuntimeError(f"{' '.join(command)[:200]} failed: {err.read()[-2000:].decode(errors='replace')}")
+        return Took(**json.loads(told.read())), out.read().decode().strip()
+
+
+def run_once(contender: Contender, allowed: Sequence[int] = (0,)) -> None:
+    """One whole process; raises RuntimeError with its last words when it fails."""
+    one, contender.answer = took(contender.command(), allowed=allowed)
+    contender.seconds.append(one.seconds)
+    contender.processor.append(one.processor)
+    contender.megabytes.append(one.megabytes)
 
 
 def interleave(contenders: Sequence[Contender], runs: int) -> None:
