@@ -171,3 +171,8 @@ class HeadersDiffer(ConnectorError):
             f"{path} has a column {column!r} that {other} does not have; files of one dataset have the same columns: "
             f"narrow `path` or make two datasets"
         )
+
+
+def is_of_the_source(error: ConnectorError) -> bool:
+    """Whether nothing of the source can be read now; else one dataset is not as the configuration says."""
+    return error.reaction is not Reaction.STOP or isinstance(error, (SourceMissing, DriverMissing))

@@ -8,22 +8,48 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from connectors.errors import DatasetMissing, FileRefused, SourceMissing, SourceUnreachable
+from connectors.errors import AccessDenied, DatasetMissing, FileRefused, SourceMissing, SourceUnreachable
 
 FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+
+
+@contextlib.contextmanager
+def looking(source: str, place: Path) -> Iterator[None]:
+    """Where this user may not look, that is said: raises AccessDenied instead of an OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise AccessDenied(source, str(place), (error.strerror or type(error).__name__).lower()) from error
+
+
+def listed(source: str, root: Path) -> list[str]:
+    """Names of the files in the root that could be read. Raises SourceMissing when there is no root, AccessDenied."""
+    with looking(source, root):
+        _refuse_no_folder(source, root)
+        return [one.relative_to(root).as_posix() for one in below(root)]
 
 
 def matching(source: str, root: Path, pattern: str) -> list[Path]:
     """The regular files that `pattern` (a path or a glob) names below `root`, sorted.
 
-    Raises SourceMissing when there is no root, DatasetMissing when there is no such file, and FileRefused for a link
-    that leaves the root, a FIFO or a device.
+    Raises SourceMissing when there is no root, AccessDenied, DatasetMissing when there is no such file, and FileRefused
+    for a link that leaves the root, a FIFO or a device.
     """
+    with looking(source, root):
+        return _matching(source, root, pattern)
+
+
+def _refuse_no_folder(source: str, root: Path) -> None:
     if not root.is_dir():
-        raise SourceMissing(source, str(root), "there is no such folder")
+        raise SourceMissing(source, str(root), "it is not a folder" if root.exists() else "there is no such folder")
+
+
+def _matching(source: str, root: Path, pattern: str) -> list[Path]:
+    _refuse_no_folder(source, root)
     if "\0" in pattern:
         raise FileRefused(repr(pattern), "a path has no NUL character", "correct `path`")
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
@@ -31,6 +57,8 @@ def matching(source: str, root: Path, pattern: str) -> list[Path]:
     exact = root / pattern
     if exact.is_symlink() or exact.exists():
         found = [exact]
+    elif any("**" in part and part != "**" for part in Path(pattern).parts):
+        raise FileRefused(pattern, "`**` stands for folders, alone between slashes", "write it like **/*.csv")
     else:
         found = [one for one in sorted(root.glob(pattern)) if not one.is_dir()] if pattern else []
     if not found:
@@ -83,8 +111,6 @@ def confined(path: Path, root: Path) -> None:
 
 def below(root: Path) -> list[Path]:
     """Files of a known format directly in the root, for near names."""
-    if not root.is_dir():
-        return []
     return sorted(one for one in root.iterdir() if one.is_file() and format_of(one) is not None)
 
 

@@ -23,7 +23,7 @@ from connectors.csv_dialect import CsvDialect, CsvWish
 from connectors.csv_files import CsvFile
 from connectors.declared import Declared, Notation, declared
 from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer
-from connectors.file_paths import below, confined, format_of, matching, state
+from connectors.file_paths import confined, format_of, listed, matching, state
 from connectors.jsonl_files import JsonLines
 from connectors.parquet_files import ParquetFile
 
@@ -74,7 +74,7 @@ class FilesSource:
         self._prepared: dict[tuple[Any, ...], CsvFile] = {}
 
     def datasets(self) -> Sequence[str]:
-        return [one.relative_to(self.root).as_posix() for one in below(self.root)]
+        return listed(self.name, self.root)
 
     def describe(self, dataset: FilesDataset) -> pa.Schema:
         return self._opened(dataset).schema

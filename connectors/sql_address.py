@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import NullPool
 
 from connectors.errors import DriverMissing, SourceMissing
+from connectors.file_paths import looking
 from connectors.sql_stop import read_of
 
 CONNECT_SECONDS = 10
@@ -79,11 +80,12 @@ def where(url: URL) -> str:
 
 
 def sqlite_file(source: str, url: URL, root: Path) -> Path:
-    """The database file, a relative path being relative to the configuration. Raises SourceMissing."""
+    """The database file, a relative path being relative to the configuration. Raises SourceMissing, AccessDenied."""
     path = root / str(url.database)
-    if not path.is_file():
-        reason = "it is not a file" if path.exists() else "there is no such file"
-        raise SourceMissing(source, str(url.database), reason)
+    with looking(source, path):
+        if not path.is_file():
+            reason = "it is not a file" if path.exists() else "there is no such file"
+            raise SourceMissing(source, str(url.database), reason)
     return path
 
 

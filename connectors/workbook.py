@@ -21,7 +21,7 @@ from pydantic import Field
 from connectors.base import DatasetSettings, Scan, SourceSettings
 from connectors.declared import Declared, Notation, declared
 from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
-from connectors.file_paths import confined, state
+from connectors.file_paths import confined, looking, state
 from connectors.underway import Read, Underway
 from connectors.workbook_guard import Limits, kind_of
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from connectors.workbook_sheet import Sheet
 
+SUFFIXES = (".xlsx", ".xlsm", ".ods", ".xls")
 WAITING = 4
 """How much longer than its processor time a reader may take, on a machine that has other work."""
 
@@ -119,9 +120,10 @@ class WorkbookSource:
         return key, {**order, "target": str(Path(self._scratch.name) / f"{len(self._read)}.arrow")}
 
     def _checked(self) -> os.stat_result:
-        if not self.path.exists() and not self.path.is_symlink():
-            near = [one.name for one in self.path.parent.glob("*") if one.suffix in (".xlsx", ".xlsm", ".ods", ".xls")]
-            raise DatasetMissing(self.name, f"file {self.path.name}", [one for one in near if one[:2] != "~$"])
+        with looking(self.name, self.path):
+            if not self.path.exists() and not self.path.is_symlink():
+                near = [one.name for one in self.path.parent.glob("*") if one.suffix in SUFFIXES]
+                raise DatasetMissing(self.name, f"file {self.path.name}", [one for one in near if one[:2] != "~$"])
         confined(self.path, self.path.parent)
         return self.path.stat()
 

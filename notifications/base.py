@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MASK = "•••"
 """What stands in a notice for a value of a `pii` column that its channel may not show."""
+NOT_UNDONE = "not_undone"
+"""The state of a group in a notice of cleaning that says of an undo that it was not done; `history` is why."""
 
 
 class ChannelSettings(BaseModel):
@@ -96,7 +98,8 @@ class RuleNotice:
 class CleaningNotice:
     """What Reconcile did about a rule's findings, or proposes: counts of findings.
 
-    `awaiting`, `quarantined` and `failed` wait for a person and are told now; `findings` are some of those. `cleaned`,
+    `awaiting`, `quarantined`, `failed` and `not_undone` (an undo did not end as it should) wait for a
+    person and are told now; `findings` are some of those. `cleaned`,
     `stale` (the records changed, so nothing was done) and `waiting` (tried again later) are this run's. `stopped` is
     why nothing more was done by itself. `undo` is the command that takes back what was done.
     """
@@ -115,11 +118,12 @@ class CleaningNotice:
     undo: str | None = None
     findings: tuple[GroupNotice, ...] = ()
     owner: str | None = None
+    not_undone: int = 0
 
     @property
     def asks(self) -> int:
         """How many findings wait for a person."""
-        return self.awaiting + self.quarantined + self.failed
+        return self.awaiting + self.quarantined + self.failed + self.not_undone
 
     @property
     def is_told(self) -> bool:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 
 from notifications import words
-from notifications.base import CleaningNotice, GroupNotice, Notice
+from notifications.base import NOT_UNDONE, CleaningNotice, GroupNotice, Notice
 from notifications.document import Line, Section, Span
 
 _RULES = 10
@@ -57,6 +57,9 @@ def _what(one: CleaningNotice) -> Iterator[Line]:
         yield (Span(f"Of {doubt} nobody knows whether it was done: "), Span("reconcile quarantine", "code"))
     if one.failed:
         yield (Span(f"{words.plural(one.failed, 'cleaning', 'cleanings')} could not be done and will not be retried."),)
+    if one.not_undone:
+        undos = words.plural(one.not_undone, "undo did not end as it should.", "undos did not end as they should.")
+        yield (Span(undos),)
     if one.stopped:
         yield (Span(words.visible(one.stopped, 500)),)
 
@@ -76,6 +79,11 @@ def _next(one: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
             Span(f"reconcile approve {finding}", "code"),
             Span(" · do not: "),
             Span(f"reconcile reject {finding}", "code"),
+        )
+    if left := next((group.finding for group in shown if group.state == NOT_UNDONE), None):
+        yield (
+            Span("What became of an undo, and what to do: "),
+            Span(f"reconcile show {words.visible(shlex.quote(left), 40)}", "code"),
         )
 
 

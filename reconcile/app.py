@@ -185,7 +185,9 @@ class Application:
     def has_state(self) -> bool:
         """Whether a state database is there, without creating one."""
         url = self.project.state.get_secret_value()
-        return not url.startswith("sqlite") or Path(url.split("///", 1)[1].split("?")[0]).exists()
+        with contextlib.suppress(PermissionError):  # which opening it tells
+            return not url.startswith("sqlite") or Path(url.split("///", 1)[1].split("?")[0]).exists()
+        return True
 
     @property
     def memory(self) -> Store:
@@ -281,14 +283,15 @@ class Application:
         slot: str | dt.datetime | None = None,
         dry_run: bool = False,
         watch: Callable[[str, int], None] = lambda _rule, _read: None,
+        lists: bool = True,
     ) -> list[RunReport]:
-        """Run what is `chosen`, one job after the other; see `run`."""
+        """Run what is `chosen`, one job after the other; see `run`. Without `lists` reports do not list findings."""
         done: dict[str, RunReport] = {}
 
         def go_on() -> list[RunReport]:
             for name, some in self.chosen(jobs, rules):
                 if name not in done:
-                    done[name] = self._run(name, some, slot, watch, dry_run=dry_run)
+                    done[name] = self._run(name, some, slot, watch, dry_run=dry_run, lists=lists)
             return list(done.values())
 
         return self._or_held(go_on, dry_run=dry_run)
@@ -327,6 +330,7 @@ class Application:
         watch: Callable[[str, int], None],
         *,
         dry_run: bool,
+        lists: bool = True,
     ) -> RunReport:
         chosen = self.job(job)
         for name in rules:
@@ -351,6 +355,7 @@ class Application:
             self.budget,
             watch,
             self._sleep,
+            lists=lists,
             stop=self._stop,
             spans=self.spans,
             target=self.target,
@@ -375,6 +380,7 @@ class Application:
             watch,
             self._sleep,
             delivers=False,
+            lists=False,
             stop=self._stop,
             spans=self.spans,
             target=self.target,

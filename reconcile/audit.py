@@ -18,7 +18,7 @@ import datetime as dt
 import hmac
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from reconcile import checkpoints
 from reconcile.store import Store, Transaction, bulk, tables
 from reconcile.store.columns import json_text
 from reconcile.verifier import Broken, Chain, Problem, Row, commitment, first, genesis, next_head
+from rules.packed import Packed
 from rules.values import canonical_instant
 
 _BATCH = 1_000
@@ -64,16 +65,19 @@ class _Pending:
     """The entries of one transaction until its end. `seals`: the last one is signed, whatever its number."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[str, str, str, str, dict[str, str | None]]] = []
+        self.entries: Packed[tuple[str, str, str, str, dict[str, str | None]]] = Packed()
         """Actor, event, subject, body as canonical JSON, and what that is filed under."""
         self.seals = False
 
     def finish(self, tx: Transaction) -> None:
         last, head = tx.connection.execute(_LAST.with_for_update()).one()
         head = head or genesis(tx.store.id)
-        rows, bodies, signed = [], [], []
+        rows: list[Mapping[str, Any]] = []
+        bodies: list[Mapping[str, Any]] = []
+        signed = []
         at = canonical_instant(tx.now)
-        due = checkpoints.due_within(last + 1, last + len(self.entries))
+        end = last + len(self.entries)
+        due = checkpoints.due_within(last + 1, end)
         for seq, (actor, event, subject, body, filed) in enumerate(self.entries, last + 1):
             salt = secrets.token_hex(32)
             row = {"seq": seq, "at": at, "actor": actor, "event": event, "subject": subject, "prev": head}
@@ -83,15 +87,15 @@ class _Pending:
             bodies.append({"seq": seq, "salt": salt, "body": body, **filed})
             if seq in due:
                 signed.append((seq, head, at))
-        end = last + len(rows)
-        if rows:
-            bulk.insert(tx, _raw_audit, rows)
-            bulk.insert(tx, _raw_bodies, bodies)
+            if len(rows) == _BATCH or seq == end:
+                bulk.insert(tx, _raw_audit, rows)
+                bulk.insert(tx, _raw_bodies, bodies)
+                rows, bodies = [], []
         if self.seals and end and end not in due and _signed_until(tx) < end:
             signed.append((end, head, at))
         if signed:
             checkpoints.write(tx, signed)
-        if rows:
+        if self.entries:
             tx.connection.execute(_MOVE, {"end": end, "new_head": head})
 
 
@@ -146,6 +150,21 @@ def entries(
         query = query.where(log.c.at >= since)
     for row in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
         yield Entry(row.seq, row.at, row.actor, row.event, row.subject, row.body, row.head)
+
+
+def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]) -> dict[str, int]:
+    """Where each of these subjects first had one of these events, as seq; subjects that never had are left out. Unlike
+    times these numbers only ever rise."""
+    log = tables.audit
+    clear = {subject_of(tx.store, one): one for one in subjects}
+    query = sa.select(log.c.subject, sa.func.min(log.c.seq)).where(bulk.one_of(log.c.subject, "subjects"))
+    query = query.where(log.c.event.in_(list(events))).group_by(log.c.subject)
+    found: dict[str, int] = {}
+    wanted = sorted(clear)
+    for at in range(0, len(wanted), _BATCH):
+        rows = tx.connection.execute(query, {"subjects": wanted[at : at + _BATCH]})
+        found |= {clear[subject]: seq for subject, seq in rows}
+    return found
 
 
 def verify(store: Store) -> VerifyResult:

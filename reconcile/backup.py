@@ -34,6 +34,13 @@ class BackupExists(Exception):
         super().__init__(f"{file} is there already and was left as it is; name another file, or add --replace")
 
 
+class FolderNamed(BackupExists):
+    """A backup is one file."""
+
+    def __init__(self, folder: Path) -> None:
+        Exception.__init__(self, f"{folder} is a folder, and a backup is a file; name one, like {folder / 'backup.db'}")
+
+
 class BackupNotWritten(Exception):
     """The file could not be written; nothing of it is left."""
 
@@ -74,6 +81,8 @@ def make(store: Store, file: Path, *, replace: bool = False) -> Backup:
     Writers go on meanwhile. Raises BackupExists, BackupNotWritten (also when it does not verify: the state itself is
     damaged), StoreError.
     """
+    if file.is_dir():
+        raise FolderNamed(file)
     key_file = _key_file(file)
     if not replace:
         _refuse_existing(file, key_file, store.key)

@@ -6,15 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from connectors.errors import ConnectorError
+from connectors.errors import ConnectorError, is_of_the_source
 from connectors.target import Catalogue, Target, TargetRefused
 from reconcile import detect
 from reconcile.app import Application
 from reconcile.detect import RuleDoesNotFit, Subject
+from reconcile.store import Store, StoreError
+from reconcile.store.errors import StoreMisnamed
 from rules.kinds.duplicates import DuplicatesRule
 from rules.mistakes import listed
 
 _OK, _WRONG, _FAILED = 0, 2, 3
+
+
+def _asks_for(error: ConnectorError) -> int:
+    """A table that is not there is as wrong as a column that is not; a source that does not answer failed."""
+    return _FAILED if is_of_the_source(error) else _WRONG
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,17 @@ class Look:
         return {"subject": self.subject, "ok": not self.wrong, "sentence": self.sentence}
 
 
+def state(application: Application) -> Look:
+    """Where findings are kept, which is left as it is: not made, not upgraded."""
+    try:
+        where, found = Store.found_at(application.project.state.get_secret_value(), application.project.directory)
+    except StoreError as error:
+        return Look("state", str(error), _WRONG if isinstance(error, StoreMisnamed) else _FAILED)
+    if found is None:
+        return Look("state", f"there is none yet; the first run makes it in {where}")
+    return Look("state", f"{where}, schema {found}")
+
+
 def look(application: Application, source: str | None = None) -> Iterator[Look]:
     """Every source, dataset, rule and channel in order; with `source`, only it and what reads it.
 
@@ -46,7 +64,8 @@ def look(application: Application, source: str | None = None) -> Iterator[Look]:
     subjects: dict[str, Subject] = {}
     for dataset in project.datasets.values():
         if dataset.source in seen and seen[dataset.source].wrong:
-            yield Look(f"dataset {dataset.name}", f"not looked at, since source {dataset.source} cannot be", _FAILED)
+            sentence = f"not looked at, since source {dataset.source} cannot be"
+            yield Look(f"dataset {dataset.name}", sentence, seen[dataset.source].code)
         elif dataset.source in seen:
             yield _dataset(application, dataset.name, subjects)
     for rule in project.rules.values():
@@ -61,7 +80,7 @@ def _source(application: Application, name: str) -> Look:
     try:
         found = application.sources[name].datasets()
     except ConnectorError as error:
-        return Look(f"source {name}", str(error), _FAILED)
+        return Look(f"source {name}", str(error), _asks_for(error))
     some = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
     return Look(f"source {name}", f"answers; it holds {some}" if found else "answers; it holds nothing to read yet")
 
@@ -70,7 +89,7 @@ def _dataset(application: Application, name: str, subjects: dict[str, Subject]) 
     try:
         subject = subjects[name] = application.subject(name)
     except ConnectorError as error:
-        return Look(f"dataset {name}", str(error), _FAILED)
+        return Look(f"dataset {name}", str(error), _asks_for(error))
     columns = ", ".join(f"{c.name} {c.type.value}" for c in subject.relation.schema)
     unnamed = "" if subject.relation.id else "; it has no `id`, so its records are named by their content and place"
     return Look(f"dataset {name}", f"{columns}{unnamed}")
@@ -102,7 +121,7 @@ def _cleaning(rule: DuplicatesRule, subject: Subject, seen: Look) -> Look:
     except TargetRefused as error:
         return Look(seen.subject, str(error), _WRONG)
     except ConnectorError as error:
-        return Look(seen.subject, str(error), _FAILED)
+        return Look(seen.subject, str(error), _asks_for(error))
     if wrong:
         return Look(seen.subject, "; ".join(wrong), _WRONG)
     return Look(seen.subject, f"{seen.sentence}; {_means(rule, catalogue)}")

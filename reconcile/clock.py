@@ -15,10 +15,12 @@ import sqlalchemy as sa
 from reconcile import audit, lease
 from reconcile.store import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import clock
+from reconcile.store.tables import anchors, breakers, bundles, clock, outbox
 from rules.values import canonical_instant
 
 JUMP = dt.timedelta(minutes=10)
+LONGEST_WAIT = dt.timedelta(days=1)
+"""Longer than anything of ours is put off, but for what a template of retries says."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,24 @@ def confirm(tx: Transaction, actor: str) -> Held | None:
         body = {"from": canonical_instant(was.before), "to": canonical_instant(was.since)}
         audit.append(tx, actor, "clock.confirmed", "clock", body)
     return was
+
+
+def let_go(tx: Transaction, longest: dt.timedelta) -> None:
+    """Whatever waits for longer than anything is put off (or is `longest` put off) got its time from a clock that was
+    ahead, and would wait until then: it is due now."""
+    after = tx.now + max(longest, LONGEST_WAIT)
+    for table, column, states in _WAITING:
+        put_off = sa.update(table).where(table.c[states].in_(_WAITING_STATES), table.c[column] > after)
+        tx.connection.execute(put_off.values({column: tx.now}))
+
+
+_WAITING = (
+    (bundles, "next_at", "state"),
+    (outbox, "next_at", "status"),
+    (anchors, "next_at", "status"),
+    (breakers, "probe_at", "state"),
+)
+_WAITING_STATES = ("approved", "retry_wait", "ambiguous", "queued", "due", "open", "half_open")
 
 
 def _jumped(went: dt.timedelta, host: HostTime, row: sa.Row[object]) -> bool:

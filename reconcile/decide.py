@@ -89,6 +89,16 @@ class PlanChanged(FindingError):
         )
 
 
+class UndoInHand(FindingError):
+    """The undo is being done, or nobody knows whether it was: it cannot be withdrawn."""
+
+    def __init__(self, finding: Finding, undo: Stored) -> None:
+        super().__init__(
+            f"The undo of {finding.id} is {_of_plan(undo)}, so it cannot be withdrawn. Nothing was changed; "
+            f"`reconcile show {finding.id}` says what became of it"
+        )
+
+
 class NotYours(FindingError):
     """The rule asks for two people, and this one has had their say."""
 
@@ -239,14 +249,24 @@ def approve(
 
 
 def reject(store: Store, asked: str, *, actor: str, plan: str | None = None, note: str | None = None) -> Decision:
-    """The plan of this finding is not carried out, nor proposed again as it is; the finding stays open."""
+    """The plan of this finding is not carried out, nor proposed again as it is; the finding stays open.
+
+    Where an undo of it stands instead, that is withdrawn, and the finding stays what it is; it can be asked for again.
+    Raises NothingProposed, PlanChanged, UndoInHand.
+    """
     with store.begin() as tx:
         name = name_of(tx, asked)
         bundle = _plan_taken(tx, name)
         finding = lock(tx, name)
-        if bundle is None or bundle.undoes is not None:
+        if bundle is None:
             raise NothingProposed(finding)
         _must_be(finding, bundle, plan)
+        if bundle.undoes is not None:
+            if not effects.withdraw(tx, [bundle.id], f"Withdrawn by {actor}.", actor):
+                raise UndoInHand(finding, bundle)
+            _decided(tx, finding, actor, note)
+            sentence = f"The undo of {finding.id} is withdrawn; its records stay as they were cleaned."
+            return _done(tx, finding, sentence)
         if bundle.state not in (BundleState.AWAITING, BundleState.APPROVED):
             raise PlanChanged(finding, f"its plan is {_of_plan(bundle)} already")
         approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, decision="rejected", note=note)

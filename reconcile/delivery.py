@@ -11,17 +11,19 @@ import datetime as dt
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
 from notifications.base import Notice, Receipt
-from notifications.errors import CannotBeAsked, ChannelError, Reaction
+from notifications.errors import CannotBeAsked, ChannelError, DeliveryUnknown, Reaction
 from reconcile import retry
 from reconcile.lease import Owner, is_dead
 from reconcile.outbox import MESSAGES, Message, log, messages, notice_of, one
 from reconcile.store import Store, Transaction
 from reconcile.store.tables import outbox, told
+
+T = TypeVar("T")
 
 PATIENCE = dt.timedelta(seconds=30)
 """How long one delivery waits for messages that are due soon; what is due later is the next run's."""
@@ -29,6 +31,7 @@ PATIENCE = dt.timedelta(seconds=30)
 CLAIM = dt.timedelta(minutes=5)
 LOOKS = (0.0, 4.0, 6.0)
 """Seconds before each look for a message that may have arrived, where the channel does not say (`looks`)."""
+_UNDELIVERED = ("queued", "sending")
 
 
 _in_hand: set[tuple[str, str]] = set()
@@ -96,7 +99,7 @@ def anything_due(tx: Transaction, channels: Collection[str]) -> bool:
     """Whether a delivery would find a message to send, to look for, or to give up."""
     ours = outbox.c.channel.in_(list(channels))
     due = sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
-    strange = sa.and_(outbox.c.status == "queued", sa.not_(ours))
+    strange = sa.and_(outbox.c.status.in_(_UNDELIVERED), sa.not_(ours))
     return bool(tx.connection.execute(sa.select(sa.exists().where(sa.or_(sa.and_(due, ours), strange)))).scalar())
 
 
@@ -189,7 +192,7 @@ class _Delivery:
             if claim.in_doubt:
                 receipt, doubt = self._look(channel, claim)
             found = receipt is not None
-            receipt = receipt or channel.send(claim.notice)
+            receipt = receipt or _ask(channel.send, claim)
         except _Overtaken:
             return
         except ChannelError as error:
@@ -212,7 +215,7 @@ class _Delivery:
             for wait in getattr(channel, "looks", LOOKS):
                 if wait:
                     self._sleep(wait)
-                receipt = channel.find(claim.notice)
+                receipt = _ask(channel.find, claim)
                 if receipt is not None:
                     return receipt, False
         except CannotBeAsked:
@@ -266,19 +269,33 @@ class _Delivery:
     def give_up_unknown_channels(self) -> None:
         """A message to a channel that is configured no more waits until its budget ends, then it fails."""
         with self._store.begin() as tx:
-            overdue = sa.select(outbox.c.message, outbox.c.channel, outbox.c.run).where(
-                outbox.c.status == "queued",
+            overdue = sa.select(outbox).where(
+                outbox.c.status.in_(_UNDELIVERED),
                 outbox.c.channel.not_in(list(self._channels)),
                 outbox.c.give_up_at < tx.now,
             )
             for row in tx.connection.execute(overdue).all():
+                if row.status == "sending" and not _is_left(tx, row):
+                    continue
                 problem = f"the channel {row.channel!r} is not configured any more"
-                tx.connection.execute(
-                    sa.update(outbox).where(outbox.c.message == row.message).values(status="failed", problem=problem)
-                )
+                over = {"status": "failed", "problem": problem, "owner": None, "fence": row.fence + 1}
+                doubt = {"in_doubt": row.in_doubt or row.status == "sending"}
+                mine = sa.update(outbox).where(outbox.c.message == row.message, outbox.c.fence == row.fence)
+                if tx.connection.execute(mine.values(over | doubt)).rowcount == 0:
+                    continue
                 log(tx, "reconcile", "message.failed", row.message, {"run": row.run, "class": "no_channel"})
                 _untell(tx, row.message)
                 self.report.failed.append(one(tx, row.message))
+
+
+def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
+    """What the channel does; where it fails as no channel may, nobody knows whether it was sent, and others go on."""
+    try:
+        return act(claim.notice)
+    except ChannelError:
+        raise
+    except Exception as error:
+        raise DeliveryUnknown(claim.channel, f"it failed with {type(error).__name__}, which is a defect") from error
 
 
 def _untell(tx: Transaction, message: str) -> None:

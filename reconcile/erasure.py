@@ -21,10 +21,11 @@ from notifications.base import MASK
 from reconcile import audit, outbox
 from reconcile.findings.identity import decode, erased_name, id_of, public, record_of
 from reconcile.findings.operations import OVER, BundleState
+from reconcile.sealing import SealBroken
 from reconcile.store import Store, Transaction, bundles, tables
 from reconcile.store.bundles import BundleError, Stored
 from reconcile.store.columns import json_text
-from reconcile.verifier import ERASED
+from reconcile.verifier import ERASED, RESTORED
 
 NOT_REACHED = (
     "messages that were sent already",
@@ -39,8 +40,26 @@ _BATCH = 1_000
 _TEXTS = ("note",)
 """What people wrote in an entry."""
 
+_REPORTS = ((tables.runs, "summary"), (tables.run_rules, "outcome"))
+_NOTES = (
+    (tables.findings, "note"),
+    (tables.findings, "payload"),
+    (tables.bundles, "reason"),
+    (tables.approvals, "note"),
+    (tables.not_same, "note"),
+)
+"""What people wrote, of any finding: they stand in entries of the log as well, and are counted there."""
+
 _KEPT = ("finding", "bundle", "bundles", "from", "to", "plan_hash", "by", "decision", "was")
 """What the erasure's own entry goes on saying of an entry whose body it took: the states, so that they add up."""
+
+
+_OWN = {
+    *("id", "run", "job", "slot", "since", "created", "timezone", "first", "last", "release", "status", "messages"),
+    *("checked", "rule", "severity", "dataset", "kind", "finding", "state", "engine", "money", "owner", "runbook"),
+    *("link", "undo", "subject", "column", "table", "effects", "span", "change", "settled_key"),
+}
+"""What we or the configuration say in messages and reports: it stays whole, or nobody could read the rest."""
 
 
 class ErasureWaits(Exception):
@@ -261,7 +280,7 @@ class _Work:
     def _holds(self, plan: Stored) -> bool:
         try:
             return any(self._is_wanted("", said) for said in _rows_of(plan))
-        except BundleError:  # nobody can read it any more but as text
+        except (BundleError, SealBroken):  # nobody can read it any more but as text
             return self._says(f"{plan.content} {plan.outcome}")
 
     def _is_wanted(self, record: str, said: Sequence[tuple[str, str]]) -> bool:
@@ -379,13 +398,14 @@ class _Work:
                 self._change("messages", sa.update(mine).where(mine.c.message == row.message).values(notice=shown))
 
     def _reports(self) -> None:
-        for table, name in ((tables.runs, "summary"), (tables.run_rules, "outcome")):
-            column = table.c[name]
-            for row in list(self._rows(sa.select(*table.primary_key.columns, column).where(column.is_not(None)))):
-                shown = self._masked(row[-1]) if self._says(json_text(row[-1])) else row[-1]
-                if shown != row[-1]:
-                    keys = [c == value for c, value in zip(table.primary_key.columns, row, strict=False)]
-                    self._change("reports", sa.update(table).where(*keys).values({name: shown}))
+        for table, name in (*_REPORTS, *_NOTES):
+            column, names = table.c[name], table.primary_key.columns
+            found = self._rows(sa.select(*names, column).where(column.is_not(None)))
+            for *key, said in [row for row in found if self._says(json_text(row[-1]))]:
+                if (shown := self._masked(said)) != said:
+                    mine = [one == value for one, value in zip(names, key, strict=True)]
+                    self._counts["reports"] += (table, name) in _REPORTS
+                    self._run(sa.update(table).where(*mine).values({name: shown}))
 
     def _bodies(self) -> None:
         """The bodies of entries that hold the data, or what people wrote about these findings."""
@@ -393,7 +413,8 @@ class _Work:
         text = sa.type_coerce(mine.c.body, sa.Text).label("text")
         query = sa.select(log.c.seq, log.c.event, mine.c.finding, text).join_from(log, mine, mine.c.seq == log.c.seq)
         for row in self._rows(query.order_by(log.c.seq)):
-            if row.event == ERASED or not (self._says(row.text) or row.finding in self._findings):
+            # neither holds data, and the chain cannot be followed without what they say
+            if row.event in (ERASED, RESTORED) or not (self._says(row.text) or row.finding in self._findings):
                 continue
             body = json.loads(row.text)
             if self._says(row.text) or any(body.get(name) for name in _TEXTS):
@@ -406,17 +427,23 @@ class _Work:
         """Whether JSON text holds one of the needles."""
         return any(needle in text for needle in self._escaped)
 
-    def _masked(self, said: Any) -> Any:
-        """The same JSON without the data: the findings' groups, and every text that holds a needle."""
+    def _masked(self, said: Any, own: Collection[str] = _OWN) -> Any:
+        """The same JSON without the data: the findings' groups, and every text that holds a needle but what is our own.
+
+        The columns of a key may be called as anything of ours is.
+        """
         match said:
             case dict():
-                shown = {name: self._masked(value) for name, value in said.items()}
+                shown = {
+                    name: value if name in own else self._masked(value, () if name == "key" else own)
+                    for name, value in said.items()
+                }
                 if said.get("finding") in self._findings and "keeper" in said:
                     shown["key"] = dict.fromkeys(said.get("key") or {}, MASK)
                     shown |= {"keeper": MASK, "surplus": [MASK for _ in said.get("surplus") or ()]}
                 return shown
             case list():
-                return [self._masked(one) for one in said]
+                return [self._masked(one, own) for one in said]
             case str() if any(needle in said for needle in self._needles):
                 return MASK
         return said

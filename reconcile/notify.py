@@ -11,13 +11,14 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from notifications.base import MASK, CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.base import MASK, NOT_UNDONE, CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.words import plural
 from reconcile.config.settings import DatasetConfig, Project
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import Change
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
+from reconcile.personal import Hidden
 from rules.forensics import retry_sentence
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import RecordId, Value
@@ -50,6 +51,64 @@ class Letter:
     show: tuple[str, ...]
 
 
+class News:
+    """What there is to tell of findings: sums for each rule, the largest findings, and which `versions` these were."""
+
+    def __init__(self) -> None:
+        self.versions: dict[str, int] = {}
+        self._rules: dict[str, _OfRule] = defaultdict(_OfRule)
+
+    @classmethod
+    def of(cls, project: Project, findings: Iterable[Finding]) -> News:
+        """Findings are looked at one after the other, and most of them forgotten."""
+        made = cls()
+        for one in findings:
+            rule = project.rules[one.rule]
+            assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
+            made.versions[one.id] = one.version
+            made._rules[one.rule].add(one, _gaps(one, rule))
+        return made
+
+    def of_rule(self, name: str) -> _OfRule:
+        return self._rules[name]
+
+    def __bool__(self) -> bool:
+        return bool(self.versions)
+
+
+class _OfRule:
+    """What there is to tell of one rule's findings. `records`: surplus that no earlier decision covers."""
+
+    def __init__(self) -> None:
+        self.changes: Counter[Change] = Counter()
+        self.states: Counter[State] = Counter()
+        self.records = 0
+        self.money: dict[str, Decimal] = defaultdict(Decimal)
+        self.summary = False
+        self.gaps: list[float] = []
+        self._large: list[Finding] = []
+
+    def add(self, finding: Finding, gaps: Iterable[float]) -> None:
+        self.changes[finding.change] += 1
+        self.states[finding.state] += 1
+        self.records += sum(one.settled_at is None for one in finding.surplus)
+        for currency, amount in finding.money.items():
+            self.money[currency] += amount
+        self.summary = self.summary or finding.summary
+        self.gaps.extend(gaps)
+        self._large.append(finding)
+        if len(self._large) > 10 * MOST_GROUPS:  # sorted once in a while, and not for each
+            self._large = self.largest()
+
+    def largest(self) -> list[Finding]:
+        """The most money first, then the most records, then the oldest."""
+
+        def rank(finding: Finding) -> tuple[Decimal, int, dt.datetime, str]:
+            return -max(finding.money.values(), default=Decimal(0)), -finding.records, finding.first_seen, finding.id
+
+        return sorted(self._large, key=rank)[:MOST_GROUPS]
+
+
 def message_id(run: str, channel: str, attempt: int) -> str:
     """One id for one attempt's message to one channel, however often it is sent."""
     digest = hashlib.sha256(f"reconcile/message/1|{run}|{channel}|{attempt}".encode()).hexdigest()
@@ -59,32 +118,25 @@ def message_id(run: str, channel: str, attempt: int) -> str:
 def digest(
     letter: Letter,
     outcomes: Sequence[Mapping[str, Any]],
-    untold: Sequence[Finding],
+    untold: News,
     news: Sequence[FailureNews],
-    asking: Sequence[Finding] = (),
+    asking: News,
+    not_undone: News,
 ) -> Notice:
-    """The one message of a run to a channel: what waits for a person (`asking`), what is new to the channel, what could
-    not be checked, what was cleaned, and what got better."""
-    by_rule = _by_rule(untold)
+    """The one message of a run to a channel: what waits for a person (`asking`, and undos that were `not_undone`), what
+    is new to the channel, what could not be checked, what was cleaned, and what got better."""
     return Notice(
         id=letter.message,
         job=letter.job,
         run=letter.run,
         slot=letter.slot,
-        rules=tuple(_rule(letter, o, by_rule[o["rule"]]) for o in outcomes if "failed" not in o),
+        rules=tuple(_rule(letter, o, untold.of_rule(o["rule"])) for o in outcomes if "failed" not in o),
         failures=tuple(FailureNotice(n.subject, n.sentence, n.since, n.ended) for n in news),
         since=letter.since,
         created=letter.created,
         timezone=letter.project.timezone,
-        cleaning=tuple(_cleanings(letter, outcomes, asking)),
+        cleaning=tuple(_cleanings(letter, outcomes, asking, not_undone)),
     )
-
-
-def _by_rule(told: Iterable[Finding]) -> dict[str, list[Finding]]:
-    by_rule: dict[str, list[Finding]] = defaultdict(list)
-    for finding in told:
-        by_rule[finding.rule].append(finding)
-    return by_rule
 
 
 def says_something(outcomes: Sequence[Mapping[str, Any]]) -> bool:
@@ -94,41 +146,45 @@ def says_something(outcomes: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _cleanings(
-    letter: Letter, outcomes: Sequence[Mapping[str, Any]], asking: Sequence[Finding]
+    letter: Letter, outcomes: Sequence[Mapping[str, Any]], asking: News, not_undone: News
 ) -> Iterator[CleaningNotice]:
-    """A notice for each rule that did something or asks something; rules that ask come first."""
-    by_rule = _by_rule(asking)
-    made = [_cleaning(letter, outcome, by_rule[outcome["rule"]]) for outcome in outcomes if "failed" not in outcome]
+    """A notice for each rule that did something or asks something, whether it could be checked or not; rules that ask
+    come first."""
+    made = [_cleaning(letter, one, asking.of_rule(one["rule"]), not_undone.of_rule(one["rule"])) for one in outcomes]
     yield from sorted((one for one in made if one.is_told), key=lambda one: not one.asks)
 
 
-def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: Sequence[Finding]) -> CleaningNotice:
+def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_undone: _OfRule) -> CleaningNotice:
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
     dataset = letter.project.datasets[rule.dataset]
     said = outcome.get("cleaning", {})
-    states = Counter(finding.state for finding in asking)
     return CleaningNotice(
         rule=rule.name,
         severity=rule.severity.name,
         dataset=rule.dataset,
-        awaiting=states[State.AWAITING],
-        quarantined=states[State.QUARANTINED],
-        failed=states[State.FAILED],
+        awaiting=asking.states[State.AWAITING],
+        quarantined=asking.states[State.QUARANTINED],
+        failed=asking.states[State.FAILED],
+        not_undone=not_undone.states.total(),
         cleaned=said.get("cleaned", 0),
         stale=said.get("stale", 0),
         waiting=said.get("waiting", 0),
-        money=_money(asking),
+        money=dict(sorted(asking.money.items())),
         stopped=said.get("stopped"),
         undo=f"reconcile undo --run {letter.run}",
-        findings=tuple(
-            replace(_group(letter, finding, rule, dataset), state=finding.state.value) for finding in _largest(asking)
+        findings=(
+            *(
+                replace(_group(letter, one, rule, dataset), state=NOT_UNDONE, history=one.not_undone)
+                for one in not_undone.largest()
+            ),
+            *(replace(_group(letter, one, rule, dataset), state=one.state.value) for one in asking.largest()),
         ),
         owner=rule.owner,
     )
 
 
-def _rule(letter: Letter, outcome: Mapping[str, Any], told: Sequence[Finding]) -> RuleNotice:
+def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNotice:
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
     dataset = letter.project.datasets[rule.dataset]
@@ -139,51 +195,21 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], told: Sequence[Finding]) -
         kind=rule.kind,
         severity=rule.severity.name,
         dataset=rule.dataset,
-        new=_count(told, Change.NEW),
-        grown=_count(told, Change.GROWN),
-        reopened=_count(told, Change.REOPENED, Change.WOKEN),
-        known=max(0, still - len(told) - outcome.get("cleaning", {}).get("cleaned", 0)),
+        new=told.changes[Change.NEW],
+        grown=told.changes[Change.GROWN],
+        reopened=told.changes[Change.REOPENED] + told.changes[Change.WOKEN],
+        known=max(0, still - told.changes.total() - outcome.get("cleaning", {}).get("cleaned", 0)),
         resolved=counts["resolved"],
-        records=sum(len(_undecided(finding)) for finding in told),
-        money=_money(told),
-        first_run=any(finding.summary for finding in told),
+        records=told.records,
+        money=dict(sorted(told.money.items())),
+        first_run=told.summary,
         owner=rule.owner,
         runbook=rule.runbook,
-        why=_why(told, rule),
+        why=retry_sentence(told.gaps),
         trend=_trend(outcome),
-        largest=tuple(_group(letter, finding, rule, dataset) for finding in _largest(told)),
+        largest=tuple(_group(letter, finding, rule, dataset) for finding in told.largest()),
         skipped=tuple(left_out(one) for one in outcome["skipped"]),
     )
-
-
-def _count(told: Iterable[Finding], *changes: Change) -> int:
-    return sum(finding.change in changes for finding in told)
-
-
-def _undecided(finding: Finding) -> tuple[FindingMember, ...]:
-    """Surplus records that no earlier decision covers."""
-    return tuple(member for member in finding.surplus if member.settled_at is None)
-
-
-def _money(told: Iterable[Finding]) -> dict[str, Decimal]:
-    total: dict[str, Decimal] = defaultdict(Decimal)
-    for finding in told:
-        for currency, amount in finding.money.items():
-            total[currency] += amount
-    return dict(sorted(total.items()))
-
-
-def _largest(told: Sequence[Finding]) -> list[Finding]:
-    """The most money first, then the most records, then the oldest."""
-
-    def rank(finding: Finding) -> tuple[Decimal, int, dt.datetime, str]:
-        return -max(finding.money.values(), default=Decimal(0)), -finding.records, finding.first_seen, finding.id
-
-    return sorted(told, key=rank)[:MOST_GROUPS]
-
-
-def _why(told: Iterable[Finding], rule: DuplicatesRule) -> str | None:
-    return retry_sentence([gap for finding in told for gap in _gaps(finding, rule)])
 
 
 def _gaps(finding: Finding, rule: DuplicatesRule) -> tuple[float, ...]:
@@ -203,14 +229,14 @@ def _trend(outcome: Mapping[str, Any]) -> str | None:
 
 
 def _group(letter: Letter, finding: Finding, rule: DuplicatesRule, dataset: DatasetConfig) -> GroupNotice:
-    hidden = set(dataset.pii) - set(letter.show)
+    hidden = Hidden.of(letter.project, dataset.name, rule.name, letter.show)
     keeper = finding.keeper
     raw = keeper.values if keeper else {}
-    first, last = finding.span or (None, None)
+    first, last = (None, None) if finding.span is None or hidden.hides(hidden.span) else finding.span
     return GroupNotice(
         finding=finding.id,
         state=finding.change.value,
-        key={n: MASK if n in hidden else _text(raw.get(n, value)) for n, value in finding.key.items()},
+        key={n: MASK if hidden.hides(n) else _text(raw.get(n, value)) for n, value in finding.key.items()},
         keeper=_record(keeper, dataset, hidden) if keeper else "",
         surplus=tuple(_record(member, dataset, hidden) for member in finding.surplus),
         records=finding.records,
@@ -229,13 +255,13 @@ def _history(finding: Finding) -> str | None:
     return f"{finding.reason}{decided}" if finding.reason else None
 
 
-def _record(member: FindingMember, dataset: DatasetConfig, hidden: set[str]) -> str:
+def _record(member: FindingMember, dataset: DatasetConfig, hidden: Hidden) -> str:
     """A record's name for people: its id, or file and row where it has none."""
     if not dataset.id:
         file, row = member.values.get("_file"), member.values.get("_row")
         return f"{_text(file)}, row {_text(row)}" if row is not None else _name(member.id)
     return " / ".join(
-        MASK if column in hidden else _text(value) for column, value in zip(dataset.id, member.id, strict=True)
+        MASK if hidden.hides(column) else _text(value) for column, value in zip(dataset.id, member.id, strict=True)
     )
 
 
@@ -254,6 +280,8 @@ def left_out(one: Mapping[str, Any]) -> str:
     first = f", first at {one['first']}" if one.get("first") else ""
     if column == "id" and reason == "not unique":
         return f"{plural(one['records'], 'record shares its id', 'records share their id')} with another"
+    if column == "*":  # it is said of the file
+        return f"{reason}{first}"
     if "read_as" in one:  # the record took part; it is counted once more if it is left out for that
         return f"{column} of {records} counts as empty, for it is {reason}{first}"
     return f"{records} left out, {reason if column == 'where' else f'{column} is {reason}'}{first}"

@@ -79,8 +79,20 @@ class Paused(Exception):
         self.pause = pause
 
 
+class PauseInThePast(Exception):
+    """The end of a pause is not in the future; nothing was paused."""
+
+    def __init__(self, until: dt.datetime, now: dt.datetime) -> None:
+        super().__init__(
+            f"A pause until {until:%Y-%m-%d %H:%M} UTC would be over already: it is {now:%Y-%m-%d %H:%M} UTC. "
+            "Give a time that is still to come, or none to pause until somebody resumes it."
+        )
+
+
 def pause(tx: Transaction, subject: str, *, reason: str, by: str, until: dt.datetime | None = None) -> Pause:
-    """Stop a subject; a pause that is there already is replaced."""
+    """Stop a subject; a pause that is there already is replaced. Raises PauseInThePast."""
+    if until is not None and until < tx.now:
+        raise PauseInThePast(until, tx.now)
     one = Pause(subject, reason, by, tx.now, until)
     insert = insert_for(tx, pauses)
     newer = {name: insert.excluded[name] for name in ("reason", "by", "since", "until")}

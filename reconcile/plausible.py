@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reconcile.detect import Detected
+from reconcile.notify import left_out
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
 from rules.engines.base import Detection
@@ -35,10 +36,11 @@ def refuse(rule: DuplicatesRule, found: Detected, tx: Transaction | None, run: s
     seen = found.detection
     if seen.read == 0 and tx is not None:
         _refuse_emptied(rule, tx, run)
-    left_out = [one for one in seen.skipped if one.scanned]
-    if seen.scanned and sum(one.records for one in left_out) == seen.scanned:
-        why = "; ".join(f"{one.column} is {one.reason} in {one.records:,} records" for one in left_out)
-        raise NothingChecked(rule.name, f"every record was left out ({why})")
+    skipped = [one for one in seen.skipped if one.scanned]
+    if seen.scanned and sum(one.records for one in skipped) == seen.scanned:
+        why = [f"{one.column} is {one.reason} in {one.records:,} records" for one in skipped]
+        why += [left_out(vars(one) | ({} if one.skipped else {"read_as": None})) for one in found.problems]
+        raise NothingChecked(rule.name, f"every record was left out ({'; '.join(why)})")
     if _nothing_passes(seen) and not (tx is not None and stored.ever_passed(tx, rule.dataset, rule.name)):
         raise NothingChecked(rule.name, f"none of {seen.read:,} records passes its `where`, nor ever did")
 

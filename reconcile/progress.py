@@ -14,7 +14,7 @@ from reconcile.store import Transaction, bulk
 from reconcile.store.finding_memory import CHUNK, FORMER
 from reconcile.store.tables import finding_members, findings
 
-_TOLD = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED)
+_TOLD = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
 """What is news: a person has to do something."""
 _SETTLING = (Event.CLEANED, Event.TAKEN_BACK)
 
@@ -78,7 +78,7 @@ def _whole(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> l
             continue
         now[one.finding] = to = TRANSITIONS[was, one.event]
         versions[one.finding] += one.event in _TOLD
-        payloads[one.finding] |= _said(rows[one.finding], one)
+        payloads[one.finding] |= _said(rows[one.finding], one, versions[one.finding])
         _log(tx, one, rows[one.finding], was, to, versions[one.finding], by, run)
         done.append(one)
     changed = dict.fromkeys(one.finding for one in done)
@@ -89,10 +89,11 @@ def _whole(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> l
                 "version": versions[name],
                 "payload": payloads[name],
                 "state_since": tx.now if now[name].value != rows[name].state else rows[name].state_since,
+                "snoozed_until": None if now[name].value != rows[name].state else rows[name].snoozed_until,
             }
             for name in changed
         ]
-        bulk.update(tx, findings, [{"id": name} for name in changed], columns, {"snoozed_until": None})
+        bulk.update(tx, findings, [{"id": name} for name in changed], columns)
     settle(tx, [one.finding for one in done if one.event in _SETTLING])
     return done
 
@@ -112,8 +113,13 @@ def settle(tx: Transaction, names: Collection[str]) -> None:
         tx.connection.execute(_SETTLE, {"ids": list(names), "now": tx.now})
 
 
-def _said(row: sa.Row[Any], one: Move) -> dict[str, Any]:
+def _said(row: sa.Row[Any], one: Move, version: int) -> dict[str, Any]:
+    """`not_undone` stands beside the reason of the finding's state, with the version in which it is news."""
+    if one.event is Event.NOT_UNDONE:
+        return {"not_undone": [version, one.why]}
     said: dict[str, Any] = {} if one.why is None else {"reason": one.why}
+    if one.event is Event.TAKEN_BACK:
+        said["not_undone"] = None
     return said | ({"settled_key": row.key} if one.event in _SETTLING else {})
 
 
@@ -131,7 +137,7 @@ def _locked(*names: str) -> sa.Select[Any]:
 
 
 _LOCKED = _locked(*_NAMES)
-_LOCKED_WHOLE = _locked(*_NAMES, "payload", "key")
+_LOCKED_WHOLE = _locked(*_NAMES, "snoozed_until", "payload", "key")
 _MOVE = (
     sa.update(findings)
     .where(bulk.one_of(findings.c.id, "ids"))

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from cronsim import CronSim, CronSimError
 
-from rules.mistakes import short, suggestion
+from rules.mistakes import nearest, short, suggestion
 from rules.values import canonical_json
 
 CATCH_UP = ("latest", "skip", "all")
@@ -249,9 +249,13 @@ def _zone(name: str) -> zoneinfo.ZoneInfo:
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        near = suggestion(name, zoneinfo.available_timezones())
-        hint = near if near.startswith("did you") else "write an IANA name like Europe/Berlin or UTC"
-        raise ScheduleRefused("timezone", name, f"is not a time zone; {hint}") from None
+        raise ScheduleRefused("timezone", name, f"is not a time zone; {zone_meant(name)}") from None
+
+
+def zone_meant(name: str) -> str:
+    """The end of a sentence about a name that is no time zone. Abbreviations are near many, and mean another each."""
+    near = nearest(name, (one for one in zoneinfo.available_timezones() if "/" in one or one == "UTC"))
+    return f"did you mean `{near}`?" if near else "write an IANA name like Europe/Berlin or UTC"
 
 
 def _require_aware(*times: dt.datetime) -> None:

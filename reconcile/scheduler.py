@@ -157,6 +157,7 @@ def _look_at_the_clock(tx: Transaction, project: Project, host: clock.HostTime) 
         return
     for row in stored.schedule_rows(tx).values():
         stored.keep_schedule(tx, replace(row, watermark=tx.now))
+    clock.let_go(tx, project.longest_retry)
     troubles.begin(tx, project, "clock", held.sentence)
 
 

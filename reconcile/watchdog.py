@@ -24,6 +24,7 @@ from reconcile.config.settings import JobConfig, Project
 from reconcile.store import Store, Transaction
 from reconcile.store import successes as stored
 from reconcile.store.successes import Expectation
+from reconcile.store.tables import bundles
 from reconcile.store.tables import targets as stored_targets
 
 DEADLINE = 10.0
@@ -177,6 +178,8 @@ def targets(store: Store, project: Project) -> None:
         known = _known(tx, _TARGET)
         waiting = {one.target: why for one in breaker.all_open(tx) if (why := breaker.lasting(one)) is not None}
         sources = dict(tx.connection.execute(_SOURCES).all()) if waiting else {}
+        for target in waiting.keys() - sources.keys():  # nothing was ever sent there
+            sources[target] = tx.connection.execute(_PLANNED_IN, {"the_target": target}).scalar_one_or_none()
     named = {target: sources[target] for target in waiting if sources.get(target) in project.sources}
     sentences = {
         f"{_TARGET}{target}": f"Nothing is cleaned in source {name!r} for now\n{waiting[target]}"
@@ -201,3 +204,9 @@ def _tell(store: Store, project: Project, known: Mapping[str, str], sentences: M
 
 _ANCHOR, _TARGET = "anchor:", "target:"
 _SOURCES = sa.select(stored_targets.c.identity, stored_targets.c.source)
+_PLANNED_IN = (
+    sa.select(bundles.c.source)
+    .where(bundles.c.target == sa.bindparam("the_target"))
+    .order_by(bundles.c.created_at.desc(), bundles.c.id)
+    .limit(1)
+)

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from inspect import Parameter, Signature
 from typing import Any
 
 import sqlalchemy as sa
@@ -263,6 +264,9 @@ def _row_function(bound: Bound, columns: Columns, names: Sequence[str], slot: dt
         row = {name: None if text is None else read(text) for (name, read), text in zip(readers, texts, strict=True)}
         return _written(bound.evaluate(columns.complete(row, slot), slot))
 
+    # DuckDB takes as many values as the signature has names, and `*texts` is one.
+    parameters = [Parameter(f"text_{n}", Parameter.POSITIONAL_ONLY) for n in range(len(names))]
+    vars(function)["__signature__"] = Signature(parameters)
     return function
 
 

@@ -24,6 +24,7 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
 MAX_NODES = 50_000  # a thousand rules; what is wrong with more could not be told in seconds
 
+_PRINTED_QUOTES = "“”„‟‘’‚‛«»"
 _NULLS = ("", "~", "null", "Null", "NULL")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _Parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml where PyYAML was built with it: 20 times faster
@@ -262,6 +263,8 @@ class _Builder:
         value: str = event.value
         if not event.style and value in _NULLS:
             return ScalarNode(at, None)
+        if not event.style and value[0] in _PRINTED_QUOTES:
+            self._tell(at, f"`{value[0]}` is a quote of a word processor, which quotes nothing here; write ' or \"")
         written = self._text[event.start_mark.index : event.end_mark.index]
         lead = 0 if written == value else 1 if written[1:-1] == value and event.style in ("'", '"') else None
         return ScalarNode(at, value, lead)

@@ -21,6 +21,8 @@ def missing(schema: Schema, relation: Relation, named: Iterable[tuple[str, str]]
     for setting, column in named:
         if column not in schema:
             near = suggestion(column, schema.names)
+            if setting == "money" and near.startswith("known"):
+                near = f"write a column, or a currency as three capitals like EUR; {near}"
             yield f"`{setting}` names `{column}`, but dataset `{relation.dataset}` has no such column; {near}"
 
 

@@ -9,12 +9,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
-from rules.mistakes import suggestion
+from rules.mistakes import short, suggestion
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
 _UNITS |= {"d": 24 * _UNITS["h"], "w": 7 * 24 * _UNITS["h"]}
+_LONGEST = 36_500
+"""Days; a moment so long before or after any of this century still has a date."""
 
 
 class Severity(enum.IntEnum):
@@ -42,8 +44,11 @@ def parse_duration(value: Any) -> Any:
         return value
     found = _DURATION.fullmatch(str(value).strip())
     if not found:
-        raise ValueError(f"`{value}` is not a duration; write it like 30s, 15m, 6h, 3d or 2w")
-    return dt.timedelta(microseconds=round(float(found[1]) * _UNITS[found[2]]))
+        raise ValueError(f"`{short(str(value))}` is not a duration; write it like 30s, 15m, 6h, 3d or 2w")
+    microseconds = float(found[1]) * _UNITS[found[2]]
+    if microseconds > _LONGEST * _UNITS["d"]:
+        raise ValueError(f"`{short(str(value))}` is longer than a hundred years; give it at most {_LONGEST}d")
+    return dt.timedelta(microseconds=round(microseconds))
 
 
 SeverityField = Annotated[

@@ -141,13 +141,17 @@ def _sentence(error: Any, node: Node, secrets: Secrets) -> str:
     if kind in _BOUNDS:
         return f"{value} must be {_BOUNDS[kind]} {context[_LIMITS[kind]]}"
     if kind in ("too_short", "string_too_short"):
-        return f"needs at least {context['min_length']}; add what is missing"
+        return f"needs at least {context['min_length']}{_signs(kind, context['min_length'])}; add what is missing"
     if kind in ("too_long", "string_too_long"):
-        return f"takes at most {context['max_length']}; remove the rest"
+        return f"takes at most {context['max_length']}{_signs(kind, context['max_length'])}; remove the rest"
     wanted = next((said for words, said in _WANTED if any(kind.startswith(w) for w in words)), None)
     if wanted is None:
         return f"{value} does not fit: {error['msg'][:1].lower()}{error['msg'][1:]}"
     return f"is empty; it must be {wanted}" if data(node) is None else f"must be {wanted}, not {value}"
+
+
+def _signs(kind: str, number: int) -> str:
+    return "" if not kind.startswith("string") else " character" if number == 1 else " characters"
 
 
 _WANTED = (

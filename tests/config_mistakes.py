@@ -49,6 +49,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a variable without quotes in braces": "sources: {shop: {type: files, root: ${ROOT}}}\n",
     "a line that does not line up": f"{READ}rules:\n  twice:\n    kind: duplicates\n   dataset: charges\n",
     "an escape that means nothing": rule('key: [{order_id: [{regex: ["\\d", ""]}]}]'),
+    "quotes of a word processor": rule(KEY, "where: “status = 'paid'”", "owner: „ann“"),
     "one key twice": rule(KEY, "severity: low", "owner: x", "severity: low"),
     "one rule twice": f"{READ}{RULE}  twice: {{kind: duplicates, dataset: charges, key: [id]}}\n",
     "an anchor and an alias": f"{READ}rules:\n  twice: &base {{kind: duplicates, dataset: charges, key: [a]}}\n"
@@ -195,6 +196,8 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "a severity that is none": rule(KEY, "severity: hihg"),
     "a severity far from all": rule(KEY, "severity: urgent"),
     "a window that is no duration": rule(KEY, "window: {charged_at: 15 minutes}"),
+    "windows that no calendar holds": rule(KEY, "window: {charged_at: 99999999999999999999d}")
+    + f"  again: {{kind: duplicates, dataset: charges, {KEY}, gap: {{charged_at: {'9' * 400}w}}}}\n",
     "a window without a column": rule(KEY, "window: 15m"),
     "a negative window": rule(KEY, "gap: {position: -3}"),
     "gap and window together": rule(KEY, "gap: {at: 1m}", "window: {at: 1m}"),
@@ -231,12 +234,15 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "datasets: {charges: {source: shop, path: a.csv, money: {amount: total, curency: EUR}}}\n" + RULE,
     "money that is a word": "sources: {shop: {type: files}}\n"
     "datasets: {charges: {source: shop, path: a.csv, money: total}}\n" + RULE,
+    "an abbreviation of a time zone": f"timezone: CEST\n{READ}{RULE}",
+    "delimiters that are too long": (READ + RULE).replace("id: id}", "id: id, delimiter: ;;, quote: ''}"),
     "a misspelt time zone": f"timezone: Europe/Berln\n{READ}{RULE}",
     "memory without a unit": f"memory: 2000\n{READ}{RULE}",
     "too little memory": f"memory: 1MB\n{READ}{RULE}",
     "a state in another database": f"state: mysql://root:hunter2secret@db/x\n{READ}{RULE}",
     "a state whose password runs into its host": f"state: postgresql://ada:hunter2@secret@db/x\n{READ}{RULE}",
     "a state at a port that is none": f"state: postgresql://ada:hunter2secret@db:port/x\n{READ}{RULE}",
+    "a state with two slashes": f"state: sqlite://reconcile.db\n{READ}{RULE}",
     "a state in memory": f"state: 'sqlite://'\n{READ}{RULE}",
     "a job without rules": f"{READ}{RULE}jobs: {{nightly: {{}}, hourly: {{rules: []}}}}\n",
     "misspelt names in a job": f"{READ}{RULE}jobs: {{nightly: {{rules: [twic], notify: [ops], existing: sumary}}}}\n"
@@ -268,6 +274,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "  v: {type: vault, url: '${secret:PAGER_TOKEN}', retries: '${secret:PIN}'}\n" + RULE,
     "a secret written in the file": "sources: {v: {type: vault, url: 'hunter2-is-here'}}\n" + RULE,
     "an include that matches nothing": f"include: [rules/*.yaml]\n{READ}{RULE}",
+    "includes that are no files": f"include: [., ./, a**.yaml]\n{READ}{RULE}",
     "an include that leads out": f"include: [../*.yaml, /etc/*.yaml]\n{READ}{RULE}",
     "one name in two files": {
         "reconcile.yaml": f"include: ['rules/*.yaml']\n{READ}{RULE}",

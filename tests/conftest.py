@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -22,6 +23,30 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("reconcile")
+
+
+class Compiled(dict[Any, Any]):
+    """SQL that was compiled once, for all SQLite engines of this process: tests open many, each with an empty cache."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(self._known(key), default)
+
+    def __setitem__(self, key: Any, compiled: Any) -> None:
+        super().__setitem__(self._known(key), compiled)
+
+    @staticmethod
+    def _known(key: Any) -> Any:
+        dialect, *statement = key
+        return (type(dialect), *statement)
+
+
+COMPILED = Compiled()
+
+
+@sa.event.listens_for(sa.Engine, "engine_connect")
+def _compile_once(connection: sa.Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        connection.execution_options(compiled_cache=COMPILED)
 
 
 SLOW = {
@@ -43,6 +68,16 @@ SLOW = {
     "test_a_large_dataset_is_grouped_in_little_memory",
     "test_mass_match_after_a_schema_change",
     "test_workbooks_conform",
+    "test_a_sheet_that_is_written_otherwise_is_read_in_one_piece",
+    "test_every_decimal_comes_back_as_written",
+    "test_it_is_read_as_cell_by_cell",
+    "test_lines_are_found_again_whatever_stands_before_and_between_them",
+    "test_nothing_is_said_when_the_reader_leaves_and_the_exit_code_stays",
+    "test_the_header_may_stand_in_any_slab_or_be_a_row_that_is_not_there",
+    "test_the_project_that_init_writes_runs_and_is_never_overwritten",
+    "test_undo_of_apply_restores_every_field_nobody_touched_and_reports_every_other",
+    "test_whatever_happens_to_workers_and_replies_no_key_is_done_twice_or_lost",
+    "test_whatever_plans_of_two_rules_and_edits_of_others_meet_somebody_survives_and_nothing_dangles",
 }
 """Suites and tests that take longest; `make quick` leaves them to `make test`."""
 

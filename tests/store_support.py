@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-import multiprocessing
 import os
 import textwrap
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+from forked_support import SERVER
 
-_SERVER = multiprocessing.get_context("forkserver")  # imports once, then forks: a program starts in milliseconds
-_SERVER.set_forkserver_preload(["__main__", "store_support", "reconcile.delivery", "reconcile.effects", "psycopg"])
+NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 
 _PRELUDE = """
 import datetime as dt, os, signal
@@ -40,8 +38,8 @@ class Program:
     """
 
     def __init__(self, code: str, url: str, root: Path) -> None:
-        self._pipe, theirs = _SERVER.Pipe()
-        self.process = _SERVER.Process(target=_run, args=(code, url, root, theirs), daemon=True)
+        self._pipe, theirs = SERVER.Pipe()
+        self.process = SERVER.Process(target=_run, args=(code, url, root, theirs), daemon=True)
         self.process.start()
         theirs.close()
 

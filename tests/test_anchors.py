@@ -154,6 +154,7 @@ def test_a_file_is_never_rewritten(tmp_path: Path, store: Store) -> None:
     assert path.stat().st_ino == inode
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_tear_no_line(tmp_path: Path, store: Store) -> None:
     code = """
     from reconcile import checkpoints

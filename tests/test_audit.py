@@ -183,6 +183,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_chain_that_verifies_with_all_it_
         kept = result.entries
 
 
+@pytest.mark.slow
 def test_verifying_needs_no_more_memory_for_a_longer_log(store: Store) -> None:
     peaks = []
     for _ in range(2):

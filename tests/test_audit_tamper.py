@@ -231,6 +231,9 @@ def rebuild(log: Log, seq: int) -> int:
 ATTACKS: dict[str, Attack] = {
     one.__name__: one for one in (edit, edit_body, delete, insert, reorder, truncate, truncate_and_append, rebuild)
 }
+QUICK = {"edit", "truncate"}
+"""The attacks that `make quick` also carries out."""
+EVERY_ATTACK = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in ATTACKS]
 PLACES = (2, 9_960)
 
 
@@ -283,7 +286,7 @@ def test_the_log_that_nobody_touched_is_proven(untouched: proof.Proof) -> None:
 
 
 @pytest.mark.parametrize("seq", PLACES)
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", EVERY_ATTACK)
 def test_who_writes_rows_is_named_at_the_entry(name: str, seq: int, root: Path) -> None:
     wrong = carry_out(root, ATTACKS[name], seq, "rows")
 
@@ -294,7 +297,7 @@ def test_who_writes_rows_is_named_at_the_entry(name: str, seq: int, root: Path) 
 
 
 @pytest.mark.parametrize("seq", PLACES)
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", EVERY_ATTACK)
 def test_who_writes_the_database_and_knows_the_hashes_is_named(name: str, seq: int, root: Path) -> None:
     wrong = carry_out(root, ATTACKS[name], seq, "database")
     explained(root)
@@ -303,7 +306,7 @@ def test_who_writes_the_database_and_knows_the_hashes_is_named(name: str, seq: i
 
 
 @pytest.mark.parametrize("seq", [2, 5_003, 9_960])
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", EVERY_ATTACK)
 def test_who_also_has_the_stores_key_is_named_by_the_anchor(name: str, seq: int, root: Path) -> None:
     wrong = carry_out(root, ATTACKS[name], seq, "key")
     explained(root)
@@ -311,7 +314,7 @@ def test_who_also_has_the_stores_key_is_named_by_the_anchor(name: str, seq: int,
     assert names(proven(root), wrong)
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", EVERY_ATTACK)
 def test_who_also_rewrites_every_anchor_is_not_seen(name: str, root: Path) -> None:
     """docs/audit.md: whoever has the database, the key and every anchor can rebuild all of it."""
     carry_out(root, ATTACKS[name], 5_003, "anchor")
@@ -323,7 +326,7 @@ def test_who_also_rewrites_every_anchor_is_not_seen(name: str, root: Path) -> No
 # Without an anchor
 
 
-@pytest.mark.parametrize("name", [name for name in ATTACKS if name != "truncate"])
+@pytest.mark.parametrize("name", [one for one in EVERY_ATTACK if one.values != ("truncate",)])
 def test_without_an_anchor_signatures_still_show_what_is_rebuilt_without_the_key(name: str, root: Path) -> None:
     wrong = carry_out(root, ATTACKS[name], 5_003, "database")
     explained(root)

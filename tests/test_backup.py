@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -197,6 +198,7 @@ print(made.entries, used() - before)
 """
 
 
+@pytest.mark.slow
 def test_a_large_state_is_backed_up_and_restored_in_little_memory(store: Store, url: str, tmp_path: Path) -> None:
     for _ in range(10):
         with store.begin() as tx:
@@ -489,6 +491,7 @@ def test_a_worker_that_goes_on_after_a_restore_writes_nothing(
         assert taken.fence > 1
 
 
+@pytest.mark.slow
 def test_a_transaction_that_has_begun_ends_before_the_rows_are_replaced(
     store: Store, url: str, tmp_path: Path, file: Path
 ) -> None:
@@ -553,6 +556,7 @@ def test_a_reader_sees_the_state_of_before_or_that_of_after(store: Store, url: s
     assert seen == {5}
 
 
+@pytest.mark.slow
 def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new_one(url: str, tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop", url)
     filled.build(url, shop.folder)
@@ -634,6 +638,22 @@ def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> 
     assert len(shop.findings()) == 1
 
 
+def test_a_restore_says_in_words_what_is_gone(tmp_path: Path) -> None:
+    shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"))
+    shop.run("--slot", START)
+    shop.cli("backup", "b.db")
+    shop.add(*twice(11, "A-2")).run("--slot", NEXT)
+    newest = shop.findings()[-1]["id"]
+    assert shop.cli("dismiss", newest).code == 0
+
+    done = shop.cli("restore", "b.db", "--yes")
+
+    [gone] = [line for line in done.out.splitlines() if line.startswith("gone: ")]
+    assert gone.startswith("gone: 1 run, 1 finding, 1 pair judged not to be the same, ")
+    assert re.search(r", \d+ log entries, \d+ rows that belonged to them$", gone)
+    assert "_" not in gone, "no name of a table"
+
+
 def test_a_restore_needs_no_state_to_be_there(tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.run("--slot", START)
@@ -647,6 +667,7 @@ def test_a_restore_needs_no_state_to_be_there(tmp_path: Path) -> None:
     assert shop.intact()
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_leaves_no_half_a_backup_and_the_state_as_it_was(tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.run("--slot", START)

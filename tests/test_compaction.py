@@ -239,6 +239,7 @@ def test_nothing_points_at_what_is_gone(store: Store, url: str, tmp_path: Path) 
             tx.connection.execute(sa.delete(tables.releases))
 
 
+@pytest.mark.slow
 def test_a_compaction_that_is_killed_is_gone_on_with(url: str, tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop", url)
     shop.config["retention"] = {"details": "1d", "runs": "2d"}

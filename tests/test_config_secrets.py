@@ -30,6 +30,7 @@ CANARY = "c4n4ry-Zq'x\\7"
         ("the ${TEAM} of ${CITY:-Berlin}", "the finance of Berlin"),
         ("${EMPTY:-none}", "none"),
         ("x${EMPTY}y", "xy"),
+        ("${EMPTY:-}", ""),
         ("$${TEAM} costs $5 and 3$", "${TEAM} costs $5 and 3$"),
         ("${CITY:-a:-b/c d}", "a:-b/c d"),
         ("${NESTED}", "${TEAM}"),
@@ -55,6 +56,17 @@ def test_a_missing_variable_is_named_at_its_place_and_told_once(tmp_path: Path) 
 
     assert problems(tmp_path, text) == [
         "4:84: the environment variable `LEAST` is not set; set it before you start Reconcile"
+    ]
+
+
+def test_a_value_that_is_empty_where_it_was_set_is_named_there(tmp_path: Path) -> None:
+    (tmp_path / "key").touch()
+    text = SMALL.replace("OWNER", "${EMPTY}") + "encryption_key: ['${secret:EMPTY}', '${file:key}']\n"
+
+    assert problems(tmp_path, text, {"EMPTY": ""}) == [
+        "4:72: `${EMPTY}` is there and empty; give it a value, or write `${EMPTY:-}` where nothing is meant",
+        "5:19: `${secret:EMPTY}` is there and empty; give it a value",
+        "5:38: `${file:key}` is there and empty; give it a value",
     ]
 
 

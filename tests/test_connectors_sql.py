@@ -450,6 +450,7 @@ def test_a_server_that_is_not_there_is_unreachable_and_its_password_not_shown(sc
     assert told.value.reaction is Reaction.RETRY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["postgresql://r@{}/shop?connect_timeout=2", "mysql://r@{}/shop?read_timeout=1"])
 def test_a_server_that_accepts_and_says_nothing_is_unreachable(url: str) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
@@ -597,6 +598,7 @@ MANY = {
 }
 
 
+@pytest.mark.slow
 def test_a_long_answer_streams_in_bounded_memory_and_can_be_given_up(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connectors.sql, "has_adbc", lambda: False)
     shop = source(url)

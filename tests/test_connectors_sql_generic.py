@@ -490,6 +490,7 @@ MANY = {
 }
 
 
+@pytest.mark.slow
 def test_a_long_answer_streams_in_bounded_memory_and_can_be_given_up(url: str) -> None:
     execute(url, "create table t (n integer)")
     shop = source(alias(url))

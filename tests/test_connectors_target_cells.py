@@ -250,6 +250,7 @@ STORED = st.one_of(
 AFFINITIES = ("integer", "text", "real", "numeric", "blob", "", "datetime", "boolean", "uuid", "decimal(10,2)")
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     rows=st.lists(st.tuples(*[STORED] * len(AFFINITIES)), min_size=4, max_size=4),

@@ -314,6 +314,7 @@ def test_entities_are_refused_and_never_expanded(tmp_path):
     refused(tmp_path, "lol.ods", FileRefused, "declares a document type")
 
 
+@pytest.mark.slow
 def test_a_workbook_that_needs_too_much_memory_ends_only_its_reader(tmp_path):
     """A small file whose repeated rows are honest XML, but cost gigabytes of cells."""
     row = cell("string", inner=f"<text:p>{'x' * 200}</text:p>").replace(
@@ -391,6 +392,7 @@ def test_a_sheet_that_was_begun_and_is_not_asked_for_leaves_no_process(book):
     assert not children() - before
 
 
+@pytest.mark.slow
 def test_a_stop_from_another_thread_ends_the_reader(book):
     opened = source(book(["id"], *([f"text {n}"] for n in range(30_000))))
     opened.begin(WorkbookDataset())

@@ -92,6 +92,7 @@ def agree(folder: Path, inside: list[str], header_row: int | None = None) -> pa.
     return table
 
 
+@pytest.mark.slow
 def test_a_large_sheet_has_the_same_rows_types_and_errors_in_slabs_as_in_one_piece(tmp_path: Path) -> None:
     table = agree(tmp_path, rows())
 
@@ -118,6 +119,7 @@ def test_a_slab_may_be_narrower_begin_further_right_or_be_empty(tmp_path: Path) 
     assert table.column_names == ["id", "note", PADDING, "last", "_row"]
 
 
+@pytest.mark.slow
 def test_rows_and_cells_after_the_first_of_a_slab_need_not_say_their_place(tmp_path: Path) -> None:
     bare = [one.replace(' r="', ' was="') if n % 5 else one for n, one in enumerate(rows(1_000))]
 
@@ -147,6 +149,7 @@ def test_a_sheet_that_is_written_otherwise_is_read_in_one_piece(tmp_path: Path, 
     assert read(path)[0].num_rows > 500
 
 
+@pytest.mark.slow
 def test_many_texts_that_all_sheets_share_make_slabs_larger_or_none(tmp_path: Path) -> None:
     def shared(size: int) -> Path:
         path = write(tmp_path, sheet_of(rows(20_000)))

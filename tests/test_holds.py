@@ -75,6 +75,7 @@ RECORDS = st.sampled_from("abcde")
 WANTED = st.tuples(RECORDS, st.sets(RECORDS, min_size=1, max_size=3)).filter(lambda pair: pair[0] not in pair[1])
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(WANTED, min_size=1, max_size=4), max_size=6))
 def test_no_record_is_ever_keeper_and_surplus_whatever_is_wanted_in_whatever_order(
     batches: list[list[tuple[str, set[str]]]],

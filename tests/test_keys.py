@@ -110,6 +110,7 @@ def test_keys_are_equal_exactly_where_the_ids_are(one: tuple[Value, ...], other:
     assert (key(*one) == key(*other)) == same
 
 
+@pytest.mark.slow
 def test_a_key_is_the_same_in_every_process_whatever_its_hash_seed_and_locale() -> None:
     program = (
         f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r}); import test_keys as t; print(t.key('é', 1, None))"

@@ -101,6 +101,7 @@ def test_work_that_takes_too_long_is_stopped_and_the_sentence_says_what_to_raise
     assert work.ended.is_set()
 
 
+@pytest.mark.slow
 def test_work_that_is_silent_is_stopped_and_work_that_tells_of_progress_is_not() -> None:
     work, clock = Hanging(), Clock()
     clock.step = 30
@@ -146,6 +147,7 @@ def test_what_the_watcher_raises_ends_the_work_at_once() -> None:
     assert work.ended.is_set()
 
 
+@pytest.mark.slow
 def test_work_that_does_not_let_go_is_left_behind_and_ended_by_its_next_word() -> None:
     work, clock = Hanging(deaf=True), Clock()
     clock.step = 600
@@ -162,6 +164,7 @@ def test_work_that_does_not_let_go_is_left_behind_and_ended_by_its_next_word() -
     assert len(looks) == seen
 
 
+@pytest.mark.slow
 def test_a_process_ends_while_work_that_was_left_behind_hangs_in_c() -> None:
     code = """
         import datetime as dt, socket, threading
@@ -312,6 +315,7 @@ def test_a_source_that_dies_half_way_could_not_be_read(server: Server, tmp_path:
     assert "did not answer at" in failed(report)
 
 
+@pytest.mark.slow
 def test_an_endless_statement_of_sqlite_is_interrupted(tmp_path: Path) -> None:
     for engine in ("embedded", "pushdown"):
         url = sqlite_at(tmp_path / f"{engine}.db")
@@ -337,6 +341,7 @@ def test_duckdb_is_interrupted_while_it_computes() -> None:
     assert isinstance(work.ended(0), duckdb.InterruptException)
 
 
+@pytest.mark.slow
 def test_a_dry_run_has_the_same_limits(tmp_path: Path) -> None:
     shop = shop_with(tmp_path, sqlite_at(tmp_path / "far.db"), "slow", time_limit="3s")
 

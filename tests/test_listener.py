@@ -130,6 +130,7 @@ def test_who_sends_nothing_or_too_slowly_is_cut_off(server: Listener, monkeypatc
     assert ask(server)[0] == 200
 
 
+@pytest.mark.slow
 def test_silent_clients_take_no_more_than_their_room_and_give_it_back(
     server: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:

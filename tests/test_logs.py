@@ -196,6 +196,7 @@ def test_a_log_that_nobody_takes_stops_no_work() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # so that closing it has somewhere to write
 
 
+@pytest.mark.slow
 def test_lines_of_several_processes_and_threads_do_not_mix(tmp_path: Path) -> None:
     code = """
 import sys, threading, structlog

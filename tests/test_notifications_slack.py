@@ -219,6 +219,7 @@ def test_slack_sdk_and_jinja_are_not_loaded_before_they_are_needed() -> None:
     assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == 0
 
 
+@pytest.mark.slow
 def test_an_answer_that_comes_too_late_is_unknown(slack: SlackServer) -> None:
     slack.fail(POST, slow(5))
 

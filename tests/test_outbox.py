@@ -436,6 +436,7 @@ class Hall:
 """
 
 
+@pytest.mark.slow
 def test_eight_senders_at_once_send_every_message_once(url: str, tmp_path: Path) -> None:
     with Store.open(url, tmp_path) as store:
         with store.begin() as tx:

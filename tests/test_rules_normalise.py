@@ -87,6 +87,7 @@ def test_sql_of_text_says_the_same_for_every_text_where_it_claims_so(run: Run) -
     check()
 
 
+@pytest.mark.slow
 def test_sql_of_text_says_the_same_for_every_ascii_text_where_it_claims_so(run: Run) -> None:
     @settings(max_examples=60)
     @given(st.lists(ASCII | CODES.filter(str.isascii), min_size=1, max_size=60))

@@ -373,7 +373,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def test_a_path_below_a_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
 
-    with pytest.raises(errors.StoreNotWritable, match=r"notes\.txt/reconcile\.db cannot be written"):
+    with pytest.raises(errors.StoreFolderMissing, match=r"there is no folder .*notes\.txt\. Correct"):
         Store.open("sqlite:///notes.txt/reconcile.db", tmp_path)
 
 

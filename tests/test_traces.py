@@ -187,6 +187,7 @@ def test_without_a_word_nothing_is_sent(setting: str | None, environ: dict[str, 
     assert traces.begin(setting, environ) is traces.NOWHERE
 
 
+@pytest.mark.slow
 def test_what_nobody_asked_for_is_not_even_loaded(folder: Path) -> None:
     run(folder)
     code = """
@@ -201,6 +202,7 @@ print([name for name in sys.modules if name.startswith("opentelemetry")])
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_a_collector_that_is_not_there_fails_nothing_and_is_told_in_one_sentence(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

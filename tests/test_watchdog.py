@@ -209,6 +209,7 @@ def test_the_address_is_in_no_sentence(folder: Folder) -> None:
     assert "canary" not in config.load(folder.path / "reconcile.yaml").canonical
 
 
+@pytest.mark.slow
 def test_all_tries_together_end_at_the_deadline(folder: Folder) -> None:
     """Every answer drips for ever."""
     folder.listener.drips = True

@@ -84,6 +84,8 @@ class SlackAnchor:
             cursor = (page.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
                 return
+        reason = f"{method} lists more than {_PAGE * _PAGES:,} {what}; give it a channel of its own, by its id (C…)"
+        raise NotReadable(self.name, f"cannot be read back: {reason}")
 
 
 def _mark(message: Mapping[str, Any], payload: Any) -> Mark | Torn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,7 +29,7 @@ from reconcile.config.settings import (
 from reconcile.config.written import texts
 from reconcile.plugins import Kinds, PluginBroken
 from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
-from rules.expressions import parse
+from rules.expressions import ExpressionError, parse
 from rules.loader import expression_problems, load_rule
 from rules.mistakes import Position, Problem, short, suggestion
 from rules.reading import Reader, known_keys, name_problem, wants_secret, without
@@ -227,7 +228,7 @@ class _Loading:
             common.id,
             common.where,
             derived,
-            common.pii,
+            _with_what_is_made_of_them(common.pii, derived),
             common.money,
             common.timezone,
             common.references,
@@ -384,6 +385,16 @@ class _Loading:
         if not scheme.startswith("sqlite") or not separator or path.startswith("/"):
             return state
         return SecretStr(f"{scheme}:///{self.sections.path.parent.absolute() / path}")
+
+
+def _with_what_is_made_of_them(pii: tuple[str, ...], derived: Mapping[str, str]) -> tuple[str, ...]:
+    """Columns with personal data, and those that are computed of one; each of these may use those before it."""
+    columns = list(pii)
+    for name, text in derived.items():
+        with contextlib.suppress(ExpressionError):  # told by _dataset_expressions
+            if name not in columns and not set(columns).isdisjoint(parse(text).columns):
+                columns.append(name)
+    return tuple(columns)
 
 
 def _dataset_expressions(node: Node) -> Iterator[Problem]:

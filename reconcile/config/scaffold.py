@@ -78,11 +78,28 @@ class AlreadyThere(ProjectNotWritten):
         self.path = path
 
 
+class FolderNotEmpty(ProjectNotWritten):
+    """The demo writes over what has its files' names."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(f"{directory} is not empty, so nothing was written; name an empty folder: --in FOLDER")
+
+
 class FolderRefused(ProjectNotWritten):
     """The folder cannot be made or written to."""
 
     def __init__(self, directory: Path, error: OSError) -> None:
         super().__init__(f"{directory} cannot hold a project: {error.strerror}; name a folder you may write to")
+
+
+def empty_folder(directory: Path) -> None:
+    """Make the folder unless it is there. Raises FolderNotEmpty, FolderRefused."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if any(directory.iterdir()):
+            raise FolderNotEmpty(directory)
+    except OSError as error:
+        raise FolderRefused(directory, error) from error
 
 
 def write_project(directory: Path) -> list[Path]:

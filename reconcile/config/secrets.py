@@ -51,6 +51,14 @@ class _Unresolved(Exception):
     """A reference that cannot be filled in; the message is the sentence."""
 
 
+def _refuse_empty(value: str, found: re.Match[str], *, secret: bool) -> None:
+    """A whole value that was filled in with nothing: the mistake is where it is set, not in the setting."""
+    reference = found[0]
+    if not value and reference == found.string and ":-" not in reference:
+        said = f"`{short(reference)}` is there and empty; give it a value"
+        raise _Unresolved(said if secret else f"{said}, or write `{short(reference[:-1])}:-}}` where nothing is meant")
+
+
 @dataclass
 class Resolver:
     """Fills a tree in and remembers what went wrong, and in which values.
@@ -91,6 +99,7 @@ class Resolver:
             done = found.end()
             try:
                 value, secret = self._value(found, secrets_allowed=secrets_allowed)
+                _refuse_empty(value, found, secret=secret)
             except _Unresolved as why:
                 self.problems.append(Problem.at(node.position(found.start()), str(why)))
                 self.unresolved.add(node.at)

@@ -148,7 +148,10 @@ def _matches(node: Node, gathered: Sections) -> list[Path]:
     folder = gathered.path.parent.resolve()
     files: list[Path] = []
     leads_out = Path(pattern).is_absolute() or ".." in Path(pattern).parts
-    if not leads_out:
+    if any("**" in part and part != "**" for part in Path(pattern).parts):
+        gathered.tell(node.at, f"`{short(pattern)}`: `**` stands for folders, alone between slashes, like **/*.yaml")
+        return []
+    if not leads_out and Path(pattern).parts:
         files = sorted(file.resolve() for file in folder.glob(pattern) if file.is_file())
         leads_out = not all(file.is_relative_to(folder) for file in files)
     if leads_out:

@@ -184,7 +184,7 @@ class DatasetEntry(Strict):
     columns: dict[str, ColumnField] = Field(
         default_factory=dict, description="Types of columns, like decimal, and derived ones: {is: net + fee}."
     )
-    pii: Names = Field(default=(), description="Columns with personal data; messages mask them.")
+    pii: Names = Field(default=(), description="Columns with personal data; messages and commands mask them.")
     money: Money | None = Field(default=None, description="The amount that is at risk, and its currency.")
     timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default the project's.")
     references: tuple[LinkEntry, ...] = Field(
@@ -378,6 +378,11 @@ class Project:
             max((one.records for one in there), default=Limits().records) if said.records is None else said.records
         )
         return Caps(records=records, money=_largest(there) if said.money is None else said.money)
+
+    @property
+    def longest_retry(self) -> dt.timedelta:
+        """The longest delay of a template that is written."""
+        return max((one.cap for one in self.retries.values()), default=dt.timedelta(0))
 
     @property
     def directory(self) -> Path:

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, SecretStr, WithJsonSchema
 
-from rules.mistakes import short, suggestion
+from reconcile.schedule import zone_meant
+from rules.mistakes import short
 
 MIN_MEMORY = 64_000_000
 DEFAULT_LISTEN = "127.0.0.1:8321"
@@ -52,9 +53,7 @@ def parse_timezone(value: Any) -> Any:
     try:
         zoneinfo.ZoneInfo(str(value))
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        near = suggestion(str(value), zoneinfo.available_timezones())
-        hint = near if near.startswith("did you") else "write an IANA name like Europe/Berlin or UTC"
-        raise ValueError(f"`{short(str(value))}` is not a time zone; {hint}") from None
+        raise ValueError(f"`{short(str(value))}` is not a time zone; {zone_meant(str(value))}") from None
     return value
 
 
@@ -72,6 +71,10 @@ def parse_state(value: Any) -> Any:
         raise ValueError("an address of PostgreSQL begins with postgresql://")
     if scheme not in ("sqlite", "postgresql"):
         raise ValueError("the state is kept in SQLite or PostgreSQL; write sqlite:///file.db or postgresql://…")
+    if scheme == "sqlite" and ":///" not in text and text.rstrip("/") != "sqlite:":
+        raise ValueError(
+            "an SQLite file stands behind three slashes; write sqlite:///file.db, or sqlite:////folder/file.db"
+        )
     if scheme == "sqlite" and text.split("?")[0].rstrip("/") in ("sqlite:", "sqlite:///:memory:"):
         raise ValueError("a state in memory would be forgotten after each run; add the path of a file")
     if scheme == "postgresql" and _SERVER.fullmatch(text) is None:

@@ -62,9 +62,9 @@ def examine(path: Path, environ: Mapping[str, str]) -> Iterator[Diagnosis]:
 
 def _state(application: Application) -> Iterator[Diagnosis]:
     project = application.project
-    found = Store.schema_at(project.state.get_secret_value(), project.directory)
+    where, found = Store.found_at(project.state.get_secret_value(), project.directory)
     if found is None:
-        yield Diagnosis("state", "ok", "there is none yet; the first run makes it")
+        yield Diagnosis("state", "ok", f"there is none yet; the first run makes it in {where}")
     elif found < tables.REVISION:
         sentence = f"its schema is {found}, and this version's {tables.REVISION}; `reconcile migrate` brings it there"
         yield Diagnosis("state", "look", sentence)

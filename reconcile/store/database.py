@@ -19,6 +19,7 @@ from reconcile.store.engine import (
     Place,
     create_file,
     frozen,
+    is_there,
     locate,
     look_up_references,
     standing,
@@ -118,15 +119,18 @@ class Store:
         return store
 
     @classmethod
-    def schema_at(cls, url: str, root: Path) -> str | None:
-        """The schema of the store at a `state:` URL, which is left as it is; None where there is none yet."""
+    def found_at(cls, url: str, root: Path) -> tuple[str, str | None]:
+        """Where the store at a `state:` URL is, as errors name it, and its schema; None where there is none yet.
+
+        It is left as it is. Raises a StoreError.
+        """
         place = locate(url, root, dt.timedelta(seconds=10))
-        if place.file is not None and not place.file.exists():
-            return None
+        if place.file is not None and not is_there(place):
+            return place.where, None
         store = cls(place, dt.timedelta(seconds=10), None)
         try:
             with store._looking() as found:
-                return None if found is None else str(found.revision)
+                return place.where, None if found is None else str(found.revision)
         finally:
             store.close()
 
@@ -147,7 +151,7 @@ class Store:
 
     def heir(self, store_id: str, secret: bytes, epoch: int) -> Store:
         """The store as it will be once a transaction that gives it this identity is kept; it shares our connections."""
-        one = Store(self._place, self._patience, self._clock)
+        one = Store(self._place, self._patience, self._clock, self.seals)
         one.id, one.key, one.epoch, one.revision = store_id, secret, epoch, self.revision
         return one
 

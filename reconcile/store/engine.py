@@ -109,17 +109,30 @@ def frozen(file: Path) -> Place:
 
 def create_file(place: Place) -> None:
     """An empty SQLite file readable by its owner only (findings hold personal data), unless something is there."""
-    file = place.file
-    if file is None:
+    if place.file is None or is_there(place):
         return
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists():
-            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+        os.close(os.open(place.file, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise errors.StoreNotWritable(place.where, error.strerror or str(error)) from error
-    if not file.is_file():
-        raise errors.StoreUrlRefused(f"{place.where}: it is not a file")
+
+
+def is_there(place: Place) -> bool:
+    """Whether there is a file for an SQLite store. Raises StoreUrlRefused where something else stands there.
+
+    A folder is never made for it, but StoreFolderMissing raised: where its name is misspelt, everything would be found
+    and told anew.
+    """
+    file = place.file
+    assert file is not None  # noqa: S101 - the caller looked
+    try:
+        if not file.parent.is_dir():
+            raise errors.StoreFolderMissing(place.where, str(file.parent))
+        if file.exists() and not file.is_file():
+            raise errors.StoreUrlRefused(f"{place.where}: it is not a file")
+        return file.exists()
+    except OSError as error:
+        raise errors.StoreNotWritable(place.where, error.strerror or str(error)) from error
 
 
 def standing(place: Place) -> tuple[int, int] | None:

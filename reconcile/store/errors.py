@@ -11,13 +11,27 @@ class StoreError(Exception):
     reaction = Reaction.STOP
 
 
-class StoreUrlRefused(StoreError):
+class StoreMisnamed(StoreError):
+    """`state:` names what is no place for the state: the configuration is wrong, and nothing was made or changed."""
+
+
+class StoreUrlRefused(StoreMisnamed):
     """`state:` names something that cannot hold the state."""
 
     def __init__(self, said: str) -> None:
         super().__init__(
             f"The state cannot be kept in {said}. Write `state: sqlite:///reconcile.db` for one host, or "
             "`state: postgresql://user@host/database` when several share it"
+        )
+
+
+class StoreFolderMissing(StoreMisnamed):
+    """`state:` names a file in a folder that does not exist; nothing was made."""
+
+    def __init__(self, where: str, folder: str) -> None:
+        super().__init__(
+            f"The state cannot be kept in {where}: there is no folder {folder}. Correct `state:`, or make the folder "
+            "if this is a new state"
         )
 
 
@@ -114,7 +128,7 @@ class StoreGone(StoreError):
         )
 
 
-class StoreForeign(StoreError):
+class StoreForeign(StoreMisnamed):
     """The database belongs to another program."""
 
     def __init__(self, where: str, tables: str) -> None:

@@ -123,7 +123,12 @@ class Binder:
             return left, self.as_time(node, right, left.type)
         if right.type in _TIMES and left.constant:
             return self.as_time(node, left, right.type), right
-        advice = "a number is written without quotes" if Type.TEXT in (left.type, right.type) else ""
+        what = (
+            "text is written in single"
+            if (left if left.constant else right).type.is_number
+            else "number is written without"
+        )
+        advice = f"a {what} quotes" if Type.TEXT in (left.type, right.type) else ""
         if {left.type, right.type} == set(_TIMES):
             advice = "compare columns of one of the two types"
         raise self.wrong(node, f"Cannot compare {left.type.value} with {right.type.value}", advice)
