@@ -19,10 +19,12 @@ def in_short(notice: Notice) -> list[str]:
     """The headline's parts: how much waits for a person, and how much was cleaned."""
     asked = sum(one.asks for one in notice.cleaning)
     cleaned = sum(one.cleaned for one in notice.cleaning)
-    stopped = sum(one.stopped is not None for one in notice.cleaning)
+    stopped = [words.visible(one.rule, 40) for one in notice.cleaning if one.stopped]
     parts = [words.plural(asked, "cleaning waits for you", "cleanings wait for you")] if asked else []
     if stopped and not asked:
-        parts.append(f"cleaning of {words.plural(stopped, 'rule', 'rules')} stopped")
+        parts.append(
+            f"cleaning of {stopped[0] if len(stopped) == 1 else words.plural(len(stopped), 'rule', 'rules')} stopped"
+        )
     return parts + ([words.plural(cleaned, "finding cleaned", "findings cleaned")] if cleaned else [])
 
 

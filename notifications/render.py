@@ -73,7 +73,7 @@ def headline(notice: Notice) -> str:
         found.append(f"findings of {words.plural(len(told) - _HEADLINE_RULES, 'more rule', 'more rules')}")
     parts += [f"{'First run: ' if all_first else ''}{words.listed(found)}"] if found else []
     if parts:
-        worst = [rule.severity for rule in told] + [one.severity for one in notice.cleaning if one.asks]
+        worst = [rule.severity for rule in told] + [one.severity for one in notice.cleaning if one.asks or one.stopped]
         worst.sort(key=lambda severity: SEVERITIES.index(severity) if severity in SEVERITIES else -1)
         sign = "⚠️" if failed else _SIGNS.get(worst[-1], "•") if worst else "✅"
         return f"{sign} {'; '.join(parts)}"

@@ -99,6 +99,8 @@ def give(
         "decision": decision,
         "plan_hash": plan_hash,
     }
+    if note:
+        body["note"] = note
     body["was"] = was  # so that `audit verify` can tell what stands from what was said
     audit.append(tx, by, f"approval.{decision}", f"bundle:{plan.id}", body)
     return satisfied(tx, plan)

@@ -40,12 +40,14 @@ class OverLimit(Exception):
 
 
 class CleaningStopped(OverLimit):
-    """Cleaning was stopped there, and waits for a person."""
+    """Cleaning was stopped there, and waits for a person; the sentence is the same wherever it is told."""
 
     def __init__(self, scope: str, reason: str) -> None:
         kind, _, name = scope.partition(":")
-        what = f"rule `{name}`" if kind == "rule" else "this target"
-        super().__init__(f"Cleaning of {what} is stopped: {reason}. A person has to allow it again.", "stopped")
+        of_rule = kind == "rule"
+        what = f"rule `{name}`" if of_rule else "this target"
+        todo = f"then `reconcile allow {name}` lets it go on" if of_rule else "a person has to allow it again"
+        super().__init__(f"Cleaning of {what} is stopped: {reason}. See why; {todo}.", "stopped")
         self.scope = scope
 
 
@@ -145,11 +147,12 @@ def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
             counter.take_off(tx, rows)
 
 
-def stop(tx: Transaction, scope: str, reason: str, by: str = "reconcile") -> None:
-    """Stop the cleaning of a rule or in a target (`of_rule`, `of_target`) until a person allows it again."""
+def stop(tx: Transaction, scope: str, reason: str, by: str = "reconcile") -> str:
+    """Stop the cleaning of a rule or in a target (`of_rule`, `of_target`) until a person allows it again; why, told."""
     _make(tx, [scope])
     tx.connection.execute(sa.update(budgets).where(budgets.c.scope == scope).values(stopped_at=tx.now, reason=reason))
     audit.append(tx, by, "cleaning.stopped", scope, {"scope": scope, "reason": reason})
+    return str(CleaningStopped(scope, reason))
 
 
 def allow(tx: Transaction, scope: str, by: str) -> bool:
@@ -162,17 +165,16 @@ def allow(tx: Transaction, scope: str, by: str) -> bool:
 
 
 def stops(tx: Transaction) -> dict[str, str]:
-    """Everything whose cleaning is stopped, and why."""
+    """Everything whose cleaning is stopped, with the sentence that says why and what to do."""
     query = sa.select(budgets.c.scope, budgets.c.reason).where(budgets.c.stopped_at.is_not(None))
-    return {scope: reason or "" for scope, reason in tx.connection.execute(query.order_by(budgets.c.scope))}
+    rows = tx.connection.execute(query.order_by(budgets.c.scope))
+    return {scope: str(CleaningStopped(scope, reason or "it is not known why")) for scope, reason in rows}
 
 
 def stopped(tx: Transaction, *, rule: str, target: str) -> str | None:
     """The sentence that says why nothing of this rule is cleaned in this target; None where it may be."""
     found = stops(tx)
-    return next(
-        (str(CleaningStopped(one, found[one])) for one in (of_rule(rule), of_target(target)) if one in found), None
-    )
+    return next((found[one] for one in (of_rule(rule), of_target(target)) if one in found), None)
 
 
 # Counting

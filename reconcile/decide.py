@@ -265,6 +265,8 @@ def reject(store: Store, asked: str, *, actor: str, plan: str | None = None, not
             if not effects.withdraw(tx, [bundle.id], f"Withdrawn by {actor}.", actor):
                 raise UndoInHand(finding, bundle)
             _decided(tx, finding, actor, note)
+            if note:
+                _tell(tx, finding, "finding.noted", actor=actor, body={"note": note})
             sentence = f"The undo of {finding.id} is withdrawn; its records stay as they were cleaned."
             return _done(tx, finding, sentence)
         if bundle.state not in (BundleState.AWAITING, BundleState.APPROVED):

@@ -139,10 +139,15 @@ def digest(
     )
 
 
-def says_something(outcomes: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether there is something to tell of what was done, beyond findings."""
-    said = (outcome.get("cleaning", {}) for outcome in outcomes)
-    return any(one.get(name) for one in said for name in ("cleaned", "stale", "stopped"))
+def says_something(outcomes: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether there is something to tell of what was done, beyond findings and a stop that the run `before` told."""
+    known = {(one["rule"], one.get("cleaning", {}).get("stopped")) for one in before}
+
+    def is_new(rule: str, said: Mapping[str, Any]) -> bool:
+        stops = said.get("stopped") and (rule, said["stopped"]) not in known
+        return bool(said.get("cleaned") or said.get("stale") or stops)
+
+    return any(is_new(one["rule"], one.get("cleaning", {})) for one in outcomes)
 
 
 def _cleanings(

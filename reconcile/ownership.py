@@ -116,8 +116,8 @@ def enter(store: Store, target: Target) -> None:
 
 
 def check(tx: Transaction, seen: Seen) -> None:
-    """Raises an OwnershipRefused unless this store may clean there."""
-    _refuse(tx, seen, _known(tx, seen.identity))
+    """Raises an OwnershipRefused unless this store may clean there; it locks nothing, so a reader may ask."""
+    _refuse(tx, seen, _known(tx, seen.identity, lock=False))
 
 
 def adopt(store: Store, target: Target, *, by: str) -> Owner | None:
@@ -172,8 +172,9 @@ def _refuse(tx: Transaction, seen: Seen, known: tuple[int, int] | None) -> None:
         raise TargetBehind(seen.source)
 
 
-def _known(tx: Transaction, identity: str) -> tuple[int, int] | None:
-    row = tx.connection.execute(_KNOWN, {"the_identity": identity}).one_or_none()
+def _known(tx: Transaction, identity: str, *, lock: bool = True) -> tuple[int, int] | None:
+    query = _KNOWN.with_for_update() if lock else _KNOWN
+    row = tx.connection.execute(query, {"the_identity": identity}).one_or_none()
     return None if row is None else (row.ratchet, row.confirmed)
 
 
@@ -206,8 +207,4 @@ def _confirm(store: Store, seen: Seen, ratchet: int) -> None:
         )
 
 
-_KNOWN = (
-    sa.select(targets.c.ratchet, targets.c.confirmed)
-    .where(targets.c.identity == sa.bindparam("the_identity"))
-    .with_for_update()
-)
+_KNOWN = sa.select(targets.c.ratchet, targets.c.confirmed).where(targets.c.identity == sa.bindparam("the_identity"))

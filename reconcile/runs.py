@@ -262,8 +262,8 @@ class _Run:
                 self._void_homeless(tx, rule)
                 outcome = self._remember(tx, rule, found, tx.now - dt.timedelta(seconds=time.monotonic() - begun))
                 if relation is not None and (why := shape.refuse(tx, rule, relation, found.detection, self.id)):
-                    budgets.stop(tx, f"rule:{rule.name}", why)
-                    outcome["cleaning"] = {"stopped": why, "refused": True}
+                    stop = budgets.stop(tx, budgets.of_rule(rule.name), why)
+                    outcome["cleaning"] = {"stopped": stop, "refused": True}
                 stored.checkpoint(tx, self.id, rule.name, "done", outcome)
                 return outcome
         except (ConnectorError, RuleDoesNotFit, OutOfMemory, RuleEnded, plausible.Implausible) as error:
@@ -388,7 +388,8 @@ class _Run:
         asking = notify.News.of(project, stored_findings.untold(tx, channel, rules, states=stored_findings.ASKING))
         not_undone = notify.News.of(project, stored_findings.not_undone(tx, rules, channel))
         told = {**untold.versions, **asking.versions, **not_undone.versions}
-        if not told and not news and not notify.says_something(outcomes) and settings.quiet:
+        before = stored.outcomes_before(tx, self.job, self.order.slot)
+        if not told and not news and not notify.says_something(outcomes, before) and settings.quiet:
             return None
         letter = notify.Letter(
             project=project,

@@ -118,5 +118,29 @@ def test_doctor_tells_what_of_cleaning_waits_for_a_person(shop: Project) -> None
     assert told["quarantine"] == ("look", "nobody knows the end of 1 cleaning; look at `reconcile quarantine`")
     assert told["source shop"][0] == "look"
     assert "The user may not do that; a person has to see to it" in told["source shop"][1]
-    assert told["cleaning of rule:twins"] == ("look", "a column is gone; `reconcile allow RULE` lets it go on")
+    assert told["cleaning of rule:twins"] == (
+        "look",
+        "Cleaning of rule `twins` is stopped: a column is gone. See why; then `reconcile allow twins` lets it go on",
+    )
     assert "cleaning" not in told
+
+
+def test_a_rule_that_stopped_cleaning_is_told_once_with_what_to_do(shop: Project) -> None:
+    told = "channels: {team: {type: file, path: told.txt}}\njobs: {nightly: {rules: all, notify: team}}\n"
+    shop.write(CONFIG.replace("{CLEAN}", "{action: set, values: {phone: twin}}") + told)
+    with sqlite(shop.folder / "shop.db") as connection:
+        connection.executescript("insert into customers (id, email) values (1, 'a'), (2, 'b');")
+    shop("run")
+    with sqlite(shop.folder / "shop.db") as connection:
+        connection.executescript("alter table customers drop column phone; alter table customers add column phone int;")
+
+    answers = [shop("run") for _ in range(3)]
+
+    sentence = (
+        "Cleaning of rule `twins` is stopped: dataset 'customers' does not look as it did: column phone was text and "
+        "is integer. See why; then `reconcile allow twins` lets it go on"
+    )
+    assert [(answer.code, sentence in answer.said) for answer in answers] == [(4, True)] * 3
+    message = (shop.folder / "told.txt").read_text()
+    assert message.count(sentence) == 1
+    assert "🟡 cleaning of twins stopped" in message

@@ -52,6 +52,34 @@ def test_approve_says_what_was_done_and_undo_takes_it_back(world: World) -> None
     assert world.rows() == list(TWO)
 
 
+def test_why_it_was_approved_and_taken_back_is_in_the_log_and_shown(world: World) -> None:
+    world.run()
+    finding = world.only()
+    _say("approve", finding, "--note", "one person")
+    _say("undo", finding, "--note", "two people after all")
+
+    _, shown = _say("show", finding)
+    _, logged = _say("audit", "--finding", finding, "--json")
+
+    assert "anna  approval.approved: one person\n" in shown.stdout
+    assert "anna  bundle.proposed: two people after all\n" in shown.stdout
+    entries = json.loads(logged.stdout)
+    written = [(one["event"], one["body"]["note"]) for one in entries if "note" in one["body"]]
+    assert written == [("approval.approved", "one person"), ("bundle.proposed", "two people after all")]
+
+
+def test_why_an_undo_was_withdrawn_is_in_the_log(world: World) -> None:
+    world.run()
+    finding = world.only()
+    _say("approve", finding)
+    _say("pause", "--rule", "twins")
+    assert _say("undo", finding)[0] == exits.REFUSED
+
+    _say("reject", finding, "--note", "it was right")
+
+    assert "anna  finding.noted: it was right\n" in _say("show", finding)[1].stdout
+
+
 def test_a_dry_run_says_what_would_be_proposed_and_changes_nothing(world: World) -> None:
     before = sorted(path.name for path in world.folder.iterdir())
 

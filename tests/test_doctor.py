@@ -128,6 +128,23 @@ def test_a_state_in_postgresql_is_looked_at_too(place: Place, postgres_url: str)
     assert set(told) == set(lossy) - {"synchronous_commit"}
 
 
+@pytest.mark.server
+def test_whose_database_it_cleans_is_looked_at_also_where_the_state_is_in_postgresql(
+    place: Place, postgres_url: str
+) -> None:
+    with sqlite3.connect(place.folder / "shop.db") as connection:
+        connection.execute("create table charges (id integer primary key, o text)")
+    place.write(
+        state=postgres_url,
+        sources={"shop": {"type": "sql", "url": "sqlite:///shop.db"}},
+        datasets={"charges": {"source": "shop", "table": "charges", "id": "id"}},
+        rules={"twice": {"kind": "duplicates", "dataset": "charges", "key": ["o"], "clean": {"action": "delete"}}},
+    )
+    Store.open(postgres_url, place.folder).close()
+
+    assert place.worse() == []
+
+
 # What can be wrong
 
 

@@ -330,4 +330,11 @@ def test_a_cleaning_that_stopped_says_why() -> None:
     shown = document.text(render.document(notice, render.SLACK))
 
     assert "column email is gone" in shown
-    assert "cleaning of 1 rule stopped" in render.headline(notice)
+    assert "cleaning of twins stopped" in render.headline(notice)
+
+
+def test_a_cleaning_that_stopped_never_looks_like_an_all_clear() -> None:
+    stopped = CleaningNotice("twins", "medium", "customers", stopped="Cleaning of rule `twins` is stopped: x")
+    notice = replace(night(), rules=(), failures=(), cleaning=(stopped,))
+
+    assert render.headline(notice) == "🟡 cleaning of twins stopped"

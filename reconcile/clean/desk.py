@@ -56,13 +56,11 @@ class BeyondLimits(FindingError):
 
     reaction = Reaction.ASK
 
-    def __init__(self, finding: str, rule: str, error: budgets.OverLimit) -> None:
-        if isinstance(error, budgets.CleaningStopped):
-            todo = f"`reconcile allow {rule}` lets it go on"
-        else:
-            todo = f"`reconcile approve {finding} --over-limit` does it all the same"
+    def __init__(self, finding: str, error: budgets.OverLimit) -> None:
         said = str(error).removesuffix(" People decide about all of them.").rstrip(".")
-        super().__init__(f"{finding} was not cleaned: {said}. {todo}")
+        if not isinstance(error, budgets.CleaningStopped):  # which says itself what to do
+            said += f". `reconcile approve {finding} --over-limit` does it all the same"
+        super().__init__(f"{finding} was not cleaned: {said}")
 
 
 class AnotherWentBeyond(FindingError):

@@ -100,7 +100,7 @@ def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str, cle
 
 
 def refuse(tx: Transaction, rule: DuplicatesRule, relation: Relation, found: Detection, run: str) -> str | None:
-    """Why nothing may be cleaned by this rule, a sentence; None: it may, and this is what the next run compares with.
+    """Why nothing may be cleaned by this rule, for `budgets.stop`; None: it may, and the next run compares with this.
 
     The shape that was refused waits for `allow`. A run that is taken up again is compared with the runs before it.
     """
@@ -124,7 +124,7 @@ def allow(tx: Transaction, dataset: str, rule: str) -> bool:
 
 
 def compare(rule: DuplicatesRule, before: Past, now: Shape) -> str | None:
-    """What is too different, a sentence; None: nothing.
+    """What is too different, for `budgets.stop`; None: nothing.
 
     Nothing is compared in the first run, and in the first after an edit of the rule: those ask people anyway.
     """
@@ -134,10 +134,7 @@ def compare(rule: DuplicatesRule, before: Past, now: Shape) -> str | None:
     reason = next(_differences(rule, was, before.groups, now), None)
     if reason is None:
         return None
-    return (
-        f"Rule {rule.name!r} cleans nothing in dataset {rule.dataset!r}: {reason}. Its findings are reported as ever; "
-        f"look at what changed the data, then allow the rule to go on"
-    )
+    return f"dataset {rule.dataset!r} does not look as it did: {reason}"
 
 
 def _differences(rule: DuplicatesRule, was: Shape, groups: Sequence[int], now: Shape) -> Iterator[str]:

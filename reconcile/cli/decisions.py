@@ -12,6 +12,7 @@ from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Ou
 
 if TYPE_CHECKING:
     from reconcile.app import Application
+    from reconcile.audit import Entry
     from reconcile.decide import Decision
     from reconcile.findings.shown import Finding, FindingMember
     from reconcile.personal import Hidden
@@ -142,7 +143,11 @@ def show(
     veil = hidden(application, one, show=show)
     shown = veil.finding(to_json(one))
     if json:
-        events = [{"seq": e.seq, "at": e.at.isoformat(), "actor": e.actor, "event": e.event} for e in history]
+        events = [
+            {"seq": e.seq, "at": e.at.isoformat(), "actor": e.actor, "event": e.event}
+            | ({"note": note} if (note := _note_of(e)) else {})
+            for e in history
+        ]
         asked = {} if undo is None else {"undo": {"plan": undo.id, "state": undo.state.value, "why": undo.reason}}
         out.emit(shown | {"history": events} | asked)
         return
@@ -157,7 +162,8 @@ def show(
         if text:
             out.say(text)
     for event in history:
-        out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {event.event}")
+        said = _note_of(event)
+        out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {event.event}{f': {said}' if said else ''}")
     if one.not_undone:
         out.say(f"An undo of it was not done: {one.not_undone}")
     if undo is not None:
@@ -166,6 +172,11 @@ def show(
         out.note(HIDDEN)
     if then := _next(one, undo):
         out.note(f"Next: {then}")
+
+
+def _note_of(entry: Entry) -> str | None:
+    """What a person wrote beside a decision, unless it was erased."""
+    return (entry.body or {}).get("note")
 
 
 def _next(one: Finding, undo: Stored | None) -> str | None:

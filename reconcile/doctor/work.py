@@ -105,7 +105,7 @@ def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         yield Diagnosis(f"source {sources.get(one.target, one.target)}", "look", sentence)
     for scope, why in budgets.stops(tx).items():
         found = True
-        yield Diagnosis(f"cleaning of {scope}", "look", f"{why.rstrip('.')}; `reconcile allow RULE` lets it go on")
+        yield Diagnosis(f"cleaning of {scope}", "look", why.rstrip("."))
     if not found and any(rule.clean is not None for rule in application.project.rules.values()):
         yield Diagnosis("cleaning", "ok", "nothing is in quarantine, nothing is stopped")
 

@@ -237,6 +237,8 @@ def _log(tx: Transaction, one: Bundle, row: dict[str, Any], by: str) -> None:
     body = {"bundle": row["id"], "finding": one.finding, "run": row["run"], "from": None, "to": row["state"]}
     body |= {"plan_hash": row["plan_hash"], "release": row["release"], "policy": row["policy"], "action": one.action}
     body |= {"records": row["records"], "rows": row["rows"], "money": row["money"], "undoes": one.undoes}
+    if row["reason"]:
+        body["note"] = row["reason"]
     audit.append(tx, by, "bundle.proposed", f"bundle:{row['id']}", body)
 
 

@@ -98,6 +98,13 @@ def slot_before(tx: Transaction, job: str, slot: dt.datetime) -> dt.datetime | N
     return found
 
 
+def outcomes_before(tx: Transaction, job: str, slot: dt.datetime) -> list[dict[str, Any]]:
+    """What the job's run of the slot before this one reported of its rules; nothing where it has not ended."""
+    query = sa.select(runs.c.summary).where(runs.c.job == job, runs.c.slot < slot)
+    summary = tx.connection.execute(query.order_by(runs.c.slot.desc()).limit(1)).scalar_one_or_none()
+    return list((summary or {}).get("rules", ()))
+
+
 def checkpoints(tx: Transaction, run: str) -> dict[str, dict[str, Any]]:
     """What each rule of the run came to, for rules that ended well: those are not run again."""
     query = sa.select(run_rules.c.rule, run_rules.c.outcome).where(run_rules.c.run == run, run_rules.c.status == "done")
