@@ -52,13 +52,13 @@ class Deliverer(Protocol):
 class Report:
     """What a delivery did: `sent` and `failed` by it, and all that is `waiting` afterwards, whoever queued it.
 
-    `retried` names the error of each attempt that will be repeated.
+    `retried` holds each attempt that failed and will be repeated: the name of its error, and the message.
     """
 
     sent: list[Message] = field(default_factory=list)
     failed: list[Message] = field(default_factory=list)
     waiting: list[Message] = field(default_factory=list)
-    retried: list[str] = field(default_factory=list)
+    retried: list[tuple[str, Message]] = field(default_factory=list)
 
 
 def deliver(
@@ -264,7 +264,7 @@ class _Delivery:
         if over:
             self.report.failed.append(message)
         else:
-            self.report.retried.append(type(error).__name__)
+            self.report.retried.append((type(error).__name__, message))
 
     def give_up_unknown_channels(self) -> None:
         """A message to a channel that is configured no more waits until its budget ends, then it fails."""

@@ -121,7 +121,7 @@ class Metrics:
             self._messages.labels(message.channel, "sent").inc()
         for message in report.failed:
             self._messages.labels(message.channel, "failed").inc()
-        for why in report.retried:
+        for why, _ in report.retried:
             self._retries.labels(why).inc()
 
     def carried_out(self, tally: Tally) -> None:

@@ -118,6 +118,11 @@ class Server:
         self.metrics.delivered(report)
         for message in report.sent:
             log.info("message.sent", channel=message.channel, message=message.message, job=message.job)
+        for _, message in report.retried:
+            again = {"attempts": message.attempts, "next_at": message.next_at}
+            log.warning(
+                "message.not_sent", channel=message.channel, message=message.message, why=message.problem, **again
+            )
         for message in report.failed:
             log.warning("message.failed", channel=message.channel, message=message.message, why=message.problem)
 

@@ -158,7 +158,9 @@ def test_messages_are_counted_by_what_became_of_them_and_attempts_by_their_error
     with server.store.read() as tx:
         sent, failed, _ = outbox.messages(tx)
 
-    server.metrics.delivered(delivery.Report(sent=[sent], failed=[failed], retried=["RateLimited", "RateLimited"]))
+    server.metrics.delivered(
+        delivery.Report(sent=[sent], failed=[failed], retried=[("RateLimited", failed), ("RateLimited", failed)])
+    )
 
     assert server.value("messages_total", channel="team", status="sent") == 1
     assert server.value("messages_total", channel="team", status="failed") == 1

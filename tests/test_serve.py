@@ -136,6 +136,17 @@ def test_what_is_due_is_run_and_told_and_a_stop_ends_with_0(place: Place) -> Non
         assert audit.verify(store).intact
 
 
+def test_a_message_that_a_channel_does_not_take_is_a_warning_with_its_reason(place: Place) -> None:
+    (place.folder / "messages.jsonl").mkdir()
+    with place.store() as store, serving(place.folder) as server:
+        request(store, "nightly")
+
+        [warned, *_] = server.hear("message.not_sent", channel="team")
+
+        assert "messages.jsonl" in warned["why"]
+        server.stop()
+
+
 def test_a_schedule_that_was_slept_over_is_caught_up_at_the_start(place: Place) -> None:
     place.write(jobs={"nightly": {"schedule": "* * * * *"}})
     with place.store() as store:

@@ -279,7 +279,7 @@ class Desk:
         try:
             budgets.reserve_many(tx, [use], rule=one.rule, target=one.target, run=one.run, caps=both)
         except budgets.OverLimit as error:
-            raise BeyondLimits(one.finding, one.rule, error) from error
+            raise BeyondLimits(one.finding, error) from error
         if over_limit:
             effects.beyond_limits(tx, one.id, use.records, by=self.actor)
 

@@ -66,18 +66,22 @@ def time_zones(_application: Application, tx: Transaction) -> Iterator[Diagnosis
 
 
 def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    waits = outbox.c.status.in_(("queued", "sending"))
     kinds = {
         "failed": (outbox.c.status == "failed", outbox.c.in_doubt.is_(False)),
         "in doubt": (outbox.c.status == "failed", outbox.c.in_doubt.is_(True)),
-        "waiting for over an hour": (outbox.c.status.in_(("queued", "sending")), outbox.c.queued_at < tx.now - UNSENT),
+        "not sent so far, tried again": (waits, outbox.c.problem.is_not(None)),
+        "waiting for over an hour": (waits, outbox.c.problem.is_(None), outbox.c.queued_at < tx.now - UNSENT),
     }
-    advice = "`reconcile notify test` tries a channel"
     found = False
     for kind, those in kinds.items():
-        by = sa.select(outbox.c.channel, sa.func.count()).where(*those).group_by(outbox.c.channel)
-        for channel, count in tx.connection.execute(by.order_by(outbox.c.channel)):
+        which = (outbox.c.channel, sa.func.count(), sa.func.max(outbox.c.problem))
+        by = sa.select(*which).where(*those).group_by(outbox.c.channel)
+        for channel, count, problem in tx.connection.execute(by.order_by(outbox.c.channel)):
             found = True
-            yield Diagnosis(f"channel {channel}", "look", f"{plural(count, 'message', 'messages')} {kind}; {advice}")
+            why = f" ({problem})" if problem else ""
+            sentence = f"{plural(count, 'message', 'messages')} {kind}{why}; `reconcile notify test {channel}` tries it"
+            yield Diagnosis(f"channel {channel}", "look", sentence)
     if not found:
         yield Diagnosis("messages", "ok", "none failed, none waits for long")
 
