@@ -44,6 +44,11 @@ class CsvDialect:
     header: bool
     columns: tuple[str, ...]
 
+    @property
+    def above(self) -> int:
+        """The rows that a spreadsheet shows above the first record."""
+        return self.before + int(self.header)
+
     def __str__(self) -> str:
         apart = {"\t": "tabs", NO_DELIMITER: "nothing (one column)"}.get(self.delimiter, repr(self.delimiter))
         return (

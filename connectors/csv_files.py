@@ -249,13 +249,12 @@ def _problems(file: CsvFile, column: str, kind: Declared, value: str, nulls: Seq
     slot = f"c{file.dialect.columns.index(column)}"
     text = f"concat_ws('', {', '.join(f'c{i}' for i in range(len(file.dialect.columns)))})"
     ends = f"(len({text}) - len(replace({text}, chr(10), '')))"
-    header = file.dialect.before + int(file.dialect.header)
     earlier = "over (rows between unbounded preceding and 1 preceding)"
     lines = (
         f"select row_number() over () as n, coalesce(sum({ends}) {earlier}, 0) as inside, "
         f"({coerce.unreadable(slot, value)}) as wrong from {reader([file], nulls)}"
     )
-    place = f"{literal(file.name + ':')} || (min({header} + n + inside) filter (where wrong))::bigint"
+    place = f"{literal(file.name + ':')} || (min({file.dialect.above} + n + inside) filter (where wrong))::bigint"
     return (
         f'select {literal(column)} as "column", {literal(kind.reason)} as reason, '
         f'count(*) filter (where wrong) as records, {place} as "first", '

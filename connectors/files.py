@@ -210,11 +210,11 @@ def _stream(opened: _Opened, columns: Sequence[str], coercion: Coercion) -> Iter
     before = 0
     try:
         for file in opened.files:
-            row = 0
+            row, above = 0, file.dialect.above if isinstance(file, CsvFile) else 0
             for batch in file.batches(wanted, opened.notation.null_values, ROWS):
                 extra: dict[str, pa.Array[Any]] = {
                     "_file": pa.repeat(pa.scalar(file.name, pa.string()), batch.num_rows),
-                    "_row": pa.array(range(row + 1, row + batch.num_rows + 1), pa.int64()),
+                    "_row": pa.array(range(above + row + 1, above + row + batch.num_rows + 1), pa.int64()),
                 }
                 arrays = [extra[one] if one in extra else batch.column(wanted.index(one)) for one in columns]
                 whole = pa.RecordBatch.from_arrays(arrays, schema=pa.schema([opened.raw.field(one) for one in columns]))

@@ -73,10 +73,18 @@ def test_several_files_are_one_dataset_with_their_places(put):
 
     rows, _ = records(root, "in/bank-*.csv", ["_file", "_row", "id", "line"])
 
-    assert rows == [("in/bank-01.csv", 1, "1", "y"), ("in/bank-01.csv", 2, "2", "z"), ("in/bank-02.csv", 1, "3", "x")]
+    assert rows == [("in/bank-01.csv", 2, "1", "y"), ("in/bank-01.csv", 3, "2", "z"), ("in/bank-02.csv", 2, "3", "x")]
     schema, same, _ = by_duckdb(root, "in/bank-*.csv", ["_file", "id"])
     assert sorted(same) == [(row[0], row[2]) for row in rows]
     assert schema.names == ["_file", "id"]
+
+
+def test_a_row_has_the_number_that_a_spreadsheet_shows_beside_it(put):
+    root = put("bank.csv", "Kontoauszug Müller;\nBetrag;Zweck\n1;a\n2;b\n".encode("cp1252"))
+
+    rows, _ = records(root, "bank.csv", ["_row", "Zweck"], skip=1)
+
+    assert rows == [(3, "a"), (4, "b")]
 
 
 def test_files_with_other_columns_are_not_one_dataset(put):
