@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import enum
+import re
 from collections.abc import Iterable
 
 
@@ -146,7 +147,11 @@ class ColumnMissing(ConnectorError):
     """A column that was asked for or declared is not in the dataset."""
 
     def __init__(self, where: str, column: str, known: Iterable[str]) -> None:
-        super().__init__(f"{where} has no column {column!r}; {nearest(column, known)}")
+        names = list(known)
+        unnamed = sum(re.fullmatch(r"column_[0-9]+", name) is not None for name in names)
+        where_else = ". Most columns have no heading: where it stands further down, say `skip`, the lines above it"
+        said = f"{where} has no column {column!r}; {nearest(column, names)}"
+        super().__init__(said + (where_else if 2 * unnamed >= len(names) > 1 else ""))
 
 
 class FileRefused(ConnectorError):

@@ -202,7 +202,7 @@ class _Opened:
                 raise ColumnMissing(self.files[0].name, one, self.raw.names)
 
     def warnings(self) -> tuple[Problem, ...]:
-        return tuple(problem for one in self.files if isinstance(one, CsvFile) for problem in one.warnings())
+        return csv_files.warnings([one for one in self.files if isinstance(one, CsvFile)])
 
 
 def _stream(opened: _Opened, columns: Sequence[str], coercion: Coercion) -> Iterator[pa.RecordBatch]:

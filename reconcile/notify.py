@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from notifications.base import MASK, NOT_UNDONE, CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
@@ -19,12 +19,16 @@ from reconcile.findings.judgement import Change
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.personal import Hidden
-from rules.forensics import retry_sentence
+from rules.forensics import Shift, copy_sentence, retry_sentence
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import RecordId, Value
 
 MOST_GROUPS = 40
 """A message shows three groups, its thread some more; the rest is a count and a command."""
+
+_COMPARED = 10
+"""Records of one group that are compared by the places they stand at."""
+_MOST_SHIFTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class _OfRule:
         self.money: dict[str, Decimal] = defaultdict(Decimal)
         self.summary = False
         self.gaps: list[float] = []
+        self.shifts: Counter[Shift] = Counter()
         self._large: list[Finding] = []
 
     def add(self, finding: Finding, gaps: Iterable[float]) -> None:
@@ -96,6 +101,9 @@ class _OfRule:
             self.money[currency] += amount
         self.summary = self.summary or finding.summary
         self.gaps.extend(gaps)
+        self.shifts.update(_shifts(finding))
+        if len(self.shifts) > _MOST_SHIFTS:  # what most have in common stays
+            self.shifts = Counter(dict(self.shifts.most_common(_MOST_SHIFTS // 10)))
         self._large.append(finding)
         if len(self._large) > 10 * MOST_GROUPS:  # sorted once in a while, and not for each
             self._large = self.largest()
@@ -210,7 +218,7 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNoti
         first_run=told.summary,
         owner=rule.owner,
         runbook=rule.runbook,
-        why=retry_sentence(told.gaps),
+        why=copy_sentence(told.shifts, told.records) or retry_sentence(told.gaps),
         trend=_trend(outcome),
         largest=tuple(_group(letter, finding, rule, dataset) for finding in told.largest()),
         skipped=tuple(left_out(one) for one in outcome["skipped"]),
@@ -223,6 +231,16 @@ def _gaps(finding: Finding, rule: DuplicatesRule) -> tuple[float, ...]:
         return ()
     times = sorted(t for m in finding.members if isinstance(t := m.values.get(rule.span.column), dt.datetime))
     return tuple((later - earlier).total_seconds() for earlier, later in pairwise(times))
+
+
+def _shifts(finding: Finding) -> Iterator[Shift]:
+    """Its pairs of records of two files, where records are known by file and row."""
+    places = sorted(
+        (file, row)
+        for member in finding.members[:_COMPARED]
+        if isinstance(file := member.values.get("_file"), str) and isinstance(row := member.values.get("_row"), int)
+    )
+    return ((a, b, at - of) for (a, of), (b, at) in combinations(places, 2) if a != b)
 
 
 def _trend(outcome: Mapping[str, Any]) -> str | None:

@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from rules.engines.base import Relation
 from rules.errors import RuleError
+from rules.grouping import PLACE
 from rules.mistakes import suggestion
 from rules.models import KeyPart
 from rules.normalise import chain_type
 from rules.values import Schema, Type
 
 TIMES = (Type.DATE, Type.INSTANT)
+_UNNAMED = re.compile(r"column_[0-9]+")
+_HEADING = "most columns have no heading: where it stands further down, say `header_row` (workbook) or `skip` (file)"
 
 
 def missing(schema: Schema, relation: Relation, named: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """For (setting, column) pairs: a sentence for each column the dataset does not have."""
+    """For (setting, column) pairs: a sentence for each column the dataset does not have; what it has is said once."""
+    known_are_said = False
     for setting, column in named:
         if column not in schema:
             near = suggestion(column, schema.names)
-            if setting == "money" and near.startswith("known"):
-                near = f"write a column, or a currency as three capitals like EUR; {near}"
-            yield f"`{setting}` names `{column}`, but dataset `{relation.dataset}` has no such column; {near}"
+            is_list = near.startswith("known")
+            advice = [
+                "write a column, or a currency as three capitals like EUR" if is_list and setting == "money" else "",
+                "" if is_list and known_are_said else near,
+                _HEADING if is_list and not known_are_said and _is_without_heading(schema.names) else "",
+            ]
+            known_are_said = known_are_said or is_list
+            what = f"`{setting}` names `{column}`, but dataset `{relation.dataset}` has no such column"
+            yield "; ".join([what, *filter(None, advice)])
+
+
+def _is_without_heading(names: Iterable[str]) -> bool:
+    """Whether most columns got the names of those whose heading is empty, as below a title that stands alone."""
+    heading = [name for name in names if name not in PLACE]
+    return 2 * sum(_UNNAMED.fullmatch(name) is not None for name in heading) >= len(heading) > 1
 
 
 def key_part(schema: Schema, part: KeyPart) -> Iterator[str]:

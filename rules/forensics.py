@@ -1,15 +1,18 @@
-"""Why it happened: what the distances in time between repeats betray, said only when a test passes its threshold."""
+"""Why it happened: what distances between repeats, in time and in files, betray; said only past a threshold."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 _RATIO = 1.15  # bins grow by 15 %: a retry after 30 s lands in one of two neighbouring bins
 _FEWEST = 8  # repeats; fewer cannot carry a claim
 _SHARE = 0.6  # of the repeats that must lie in the peak
 _CHANCE = 0.001  # of seeing such a peak in scattered repeats, over all bins (Bonferroni)
 _TIMEOUTS = (1, 2, 3, 5, 10, 15, 20, 25, 30, 45, 60, 90, 120, 180, 300, 600, 900, 1800, 3600)
+
+Shift = tuple[str, str, int]
+"""Two files, in the order of their names, and how many rows further down the second one holds a record."""
 
 
 def retry_sentence(seconds: Sequence[float]) -> str | None:
@@ -35,6 +38,23 @@ def retry_sentence(seconds: Sequence[float]) -> str | None:
     return (
         f"{len(inside)} of {len(gaps)} repeats came {between} after the record before: "
         f"this looks like a client that retries after {after}."
+    )
+
+
+def copy_sentence(shifts: Mapping[Shift, int], repeats: int) -> str | None:
+    """One sentence on a file that holds the same records as another one, or None.
+
+    `shifts` counts pairs of repeated records by their two files and the distance of their rows: an export that was
+    delivered twice, whole or in part, repeats its records at one distance, and what was done twice lies scattered.
+    """
+    if not shifts:
+        return None
+    (first, second, _), count = max(shifts.items(), key=lambda one: (one[1], one[0]))
+    if count < _FEWEST or count < _SHARE * repeats:
+        return None
+    return (
+        f"{count:,} of {repeats:,} repeats stand in {first} and, in the same order, in {second}: "
+        "this looks like one export that was delivered twice."
     )
 
 

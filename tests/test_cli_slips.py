@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import xlsxwriter
 from cli_support import FILES, ORDERS, Project, in_words, sqlite
 
 PAYMENTS = """\
@@ -108,6 +109,60 @@ def test_what_does_not_fit_is_told_with_how_it_is_written(
 
     assert (answer.code, len(answer.out.splitlines())) == (2, 1), answer.said
     assert sentence in answer.out
+
+
+BILLS = """\
+sources: {books: {type: workbook, path: books.xlsx}}
+datasets: {bills: {source: books, id: Beleg, money: {amount: Betrag, currency: EUR}}}
+rules: {twice: {kind: duplicates, dataset: bills, key: [Lieferant, Betrag]}}
+"""
+
+
+def test_a_heading_below_a_title_is_asked_for_and_what_there_is_instead_stands_once(tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(tmp_path / "books.xlsx") as book:
+        sheet = book.add_worksheet("A")
+        for row, cells in enumerate([["Eingangsrechnungen 2026"], ["Beleg", "Lieferant", "Betrag"], ["R1", "A", 2]]):
+            sheet.write_row(row, 0, cells)
+    books = Project(tmp_path).write(BILLS)
+
+    said = books("check", "-q").out
+
+    assert said.count("known are") == 1
+    assert said.count("say `header_row` (workbook) or `skip` (file)") == 1
+    assert books.write(BILLS.replace("id: Beleg", "header_row: 2, id: Beleg"))("check").code == 0
+
+
+EXPORTS = """\
+sources: {bank: {type: files}}
+datasets: {payments: {source: bank, path: "may*.csv", columns: {amount: decimal}}}
+rules: {paid-twice: {kind: duplicates, dataset: payments, key: [iban, amount]}}
+channels: {team: {type: file, path: told.txt}}
+"""
+
+
+def test_an_export_that_was_put_there_twice_is_told_as_the_cause(tmp_path: Path) -> None:
+    text = "iban,amount\n" + "".join(f"DE{number},{number}.00\n" for number in range(1, 21))
+    (tmp_path / "may.csv").write_text(text)
+    bank = Project(tmp_path).write(EXPORTS)
+    bank("run")
+    (tmp_path / "may (1).csv").write_text(text)
+
+    bank("run")
+
+    cause = "20 of 20 repeats stand in may (1).csv and, in the same order, in may.csv"
+    assert (
+        f"Probable cause: {cause}: this looks like one export that was delivered twice."
+        in (tmp_path / "told.txt").read_text()
+    )
+
+
+def test_a_file_with_lines_above_its_heading_is_told_how_to_skip_them(shop: Project) -> None:
+    (shop.folder / "orders.csv").write_text("Export of May,,,,\n" + ORDERS)
+
+    said = shop("check", "-q")
+
+    assert said.code == 2
+    assert "Most columns have no heading: where it stands further down, say `skip`" in said.out
 
 
 def test_the_log_is_listed_without_what_an_entry_does_not_say(shop: Project) -> None:

@@ -87,6 +87,16 @@ def test_a_row_has_the_number_that_a_spreadsheet_shows_beside_it(put):
     assert rows == [(3, "a"), (4, "b")]
 
 
+def test_what_was_guessed_of_many_files_is_said_once(put):
+    for month in (1, 2, 3):
+        root = put(f"bank-0{month}.csv", "id,name\n1,Müller\n".encode("cp1252"))
+
+    _, problems = records(root, "bank-*.csv", ["id", "name"])
+
+    said = "3 files are not UTF-8 and were read as Windows-1252; set `encoding` to what it is"
+    assert [(one.reason, one.first) for one in problems] == [(said, "bank-01.csv:2")]
+
+
 def test_files_with_other_columns_are_not_one_dataset(put):
     put("a.csv", "id,x\n1,2\n")
     root = put("b.csv", "id,y\n1,2\n")

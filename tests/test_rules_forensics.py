@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
-from rules.forensics import retry_sentence
+from rules.forensics import copy_sentence, retry_sentence
 
 
 def test_repeats_that_cluster_at_thirty_seconds_betray_a_retrying_client() -> None:
@@ -37,3 +38,21 @@ def test_scattered_repeats_name_no_cause() -> None:
 
 def test_repeats_at_the_same_instant_name_no_cause() -> None:
     assert retry_sentence([0.0] * 20) is None
+
+
+def test_an_export_that_was_delivered_twice_repeats_its_records_in_their_order() -> None:
+    shifts = {("may (1).csv", "may.csv", 0): 3391, ("april.csv", "may.csv", -17): 1, ("may (1).csv", "may.csv", 40): 20}
+
+    assert copy_sentence(shifts, 3419) == (
+        "3,391 of 3,419 repeats stand in may (1).csv and, in the same order, in may.csv: "
+        "this looks like one export that was delivered twice."
+    )
+
+
+def test_payments_made_twice_lie_scattered_and_are_no_copy() -> None:
+    chance = random.Random(7)
+    shifts = Counter(("april.csv", "may.csv", chance.randrange(-2000, 2000)) for _ in range(60))
+
+    assert copy_sentence(shifts, 60) is None
+    assert copy_sentence({("a.csv", "b.csv", 0): 7}, 7) is None
+    assert copy_sentence({}, 9) is None
