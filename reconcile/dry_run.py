@@ -18,7 +18,8 @@ from reconcile.limits import RuleEnded, detected
 from reconcile.remember import RuleOutcome
 from reconcile.run_report import RunReport, outcome_json
 from reconcile.store import Store
-from rules.engines.base import OutOfMemory
+from rules.engines.base import Group, OutOfMemory
+from rules.grouping import PLACE
 from rules.kinds.duplicates import DuplicatesRule
 
 
@@ -101,7 +102,14 @@ def _findings(rule: DuplicatesRule, judgement: Judgement) -> Iterator[dict[str, 
                 "key": {name: public(value) for name, value in verdict.group.key.items()},
                 "records": len(verdict.group.members),
                 "money": {currency: public(amount) for currency, amount in verdict.group.money.items()},
+                **_places(verdict.group),
             }
+
+
+def _places(group: Group) -> dict[str, Any]:
+    """File and row of its records, the keeper first, where they are known: without an `id` nothing else names them."""
+    at = [[one.values.get(name) for name in PLACE] for one in group.members]
+    return {} if any(None in one for one in at) else {"places": at}
 
 
 def _status(verdict: Verdict) -> str:

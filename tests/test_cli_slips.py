@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,25 @@ datasets: {payments: {source: bank, path: "may*.csv", columns: {amount: decimal}
 rules: {paid-twice: {kind: duplicates, dataset: payments, key: [iban, amount]}}
 channels: {team: {type: file, path: told.txt}}
 """
+
+
+def test_a_dry_run_shows_the_largest_groups_before_anybody_is_told(tmp_path: Path) -> None:
+    numbers = [1, 2, 3, 4, 5, 2, 3, 4, 5, 5]
+    rows = "".join(f"DE{number},{number}.00\n" for number in numbers)
+    (tmp_path / "may.csv").write_text(f"iban,amount\n{rows}")
+    more = "pii: iban, money: {amount: amount, currency: EUR}, path: may*.csv"
+    bank = Project(tmp_path).write(EXPORTS.replace('path: "may*.csv"', more))
+
+    looked, shown = bank("run", "--dry-run"), bank("run", "--dry-run", "--show")
+
+    first, *_, last = [line for line in shown.out.splitlines() if line.startswith("paid-twice: ")]
+    assert first.startswith("paid-twice: new  DE5 · 5.00: keep may.csv, row ")
+    assert sorted(re.findall(r"row (\d+)", first), key=int) == ["6", "10", "11"]
+    assert first.endswith(", 10.00 EUR at risk")
+    assert last == "paid-twice: and 1 more; --json lists all"
+    assert "paid-twice: new  ••• · 5.00: keep may.csv, row " in looked.out
+    assert "DE5" not in looked.said
+    assert not (tmp_path / "told.txt").exists()
 
 
 def test_an_export_that_was_put_there_twice_is_told_as_the_cause(tmp_path: Path) -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.run_report import RunReport
 
+_SHOWN = 3
+_TOLD = ("new", "grown", "reopened", "woken")
+
 
 def register(app: typer.Typer) -> None:
     app.command(help="Run jobs now: all of them, or those named.")(run)
@@ -65,7 +68,8 @@ def run(
         out.emit(said[0] if len(said) == 1 else said)
     else:
         for report in reports:
-            tell(report, out)
+            found = report.findings if dry_run else ()
+            tell(report, out, found if show else _hidden(application, found))
     raise typer.Exit(exits.first_that_applies(*(_code(report, severity) for report in reports)))
 
 
@@ -132,8 +136,8 @@ def _hidden(application: Application, findings: Sequence[Mapping[str, Any]]) -> 
     return Packed(Hidden.of(project, one["dataset"], one["rule"]).finding(one) for one in findings) or []
 
 
-def tell(report: RunReport, out: Output) -> None:
-    """A run for people: a line a rule, then what to do next."""
+def tell(report: RunReport, out: Output, found: Sequence[Mapping[str, Any]] = ()) -> None:
+    """A run for people: a line a rule, the largest of what was `found` and would be told, then what to do next."""
     from reconcile.slots import slot_text
 
     out.say(f"{report.job}  {slot_text(report.slot)}  {_what(report)}")
@@ -146,6 +150,8 @@ def tell(report: RunReport, out: Output) -> None:
     for why, names in _failures(report).items():
         out.say(f"could not check {', '.join(names)}: {why}")
     for rule in report.rules:
+        for sentence in _largest([one for one in found if one["rule"] == rule["rule"] and one["change"] in _TOLD]):
+            out.say(f"{rule['rule']}: {sentence}")
         _details(rule, report, out)
     for channel in report.sent:
         out.say(f"told {channel}")
@@ -155,6 +161,31 @@ def tell(report: RunReport, out: Output) -> None:
         out.note(report.watchdog)
     if any(rule.get("groups") for rule in report.rules) and report.status != "dry_run":
         out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
+
+
+def _largest(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The findings with most money, or most records, a sentence each, and how many more there are."""
+    from notifications.words import money
+
+    amounts = [{name: Decimal(amount) for name, amount in one["money"].items()} for one in found]
+    sums = [
+        (max(amount.values(), default=Decimal(0)), one["records"]) for amount, one in zip(amounts, found, strict=True)
+    ]
+    for place in sorted(range(len(found)), key=lambda place: sums[place], reverse=True)[:_SHOWN]:
+        one, (keeper, *surplus) = found[place], _names(found[place])
+        key = " · ".join("" if value is None else str(value) for value in one["key"].values())
+        more = f" and {len(surplus) - _SHOWN:,} more" if len(surplus) > _SHOWN else ""
+        risk = f", {money(amounts[place])} at risk" if amounts[place] else ""
+        yield f"{one['change']}  {key}: keep {keeper}, surplus {'; '.join(surplus[:_SHOWN])}{more}{risk}"
+    if len(found) > _SHOWN:
+        yield f"and {len(found) - _SHOWN:,} more; --json lists all"
+
+
+def _names(one: Mapping[str, Any]) -> list[str]:
+    """Its records as people find them, the keeper first: by file and row, else by id."""
+    if "places" in one:
+        return [f"{file}, row {row}" for file, row in one["places"]]
+    return [" / ".join(map(str, name)) for name in (one["keeper"], *one["surplus"])]
 
 
 def _details(rule: Mapping[str, Any], report: RunReport, out: Output) -> None:
