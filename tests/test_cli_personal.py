@@ -43,7 +43,7 @@ def shop(tmp_path: Path) -> Project:
 
 def personal(text: str) -> list[str]:
     """What of the people stands in a text."""
-    return [one for one in ("anary", "1815", "1906") if one in text]
+    return [one for one in ("anary", "1815-", "1906-") if one in text]
 
 
 def one(shop: Project, rule: str = "twins") -> dict[str, Any]:
