@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 import subprocess
 import time
 from dataclasses import replace
@@ -34,12 +35,17 @@ def asking(tmp_path: Path) -> World:
     return world
 
 
-@pytest.fixture
-def alone(tmp_path: Path) -> World:
-    """One group of twins, of a rule that asks nobody and has run once."""
-    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> World:
+    world = World.at(tmp_path_factory.mktemp("ran") / "w", *TWO, twins=ALONE)
     world.run()
     return world
+
+
+@pytest.fixture
+def alone(ran: World, tmp_path: Path) -> World:
+    """One group of twins, of a rule that asks nobody and has run once."""
+    return World(shutil.copytree(ran.folder, tmp_path / "w"), dict(ran.rules))
 
 
 # By itself
