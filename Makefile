@@ -27,7 +27,8 @@ test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), some
 	@$(BIN)/pytest -q tests/test_soak.py # alone: what it sees of others' load it would take for its own
 
 quick: $(DEV) ## the inner loop: no servers, two to three minutes on two cores
-	@$(IN_MEMORY) $(BIN)/pytest -q -m "not server and not slow and not chaos" -n 2 -o tmp_path_retention_policy=failed
+	@$(IN_MEMORY) $(BIN)/pytest -q -m "not server and not slow and not chaos" -n 2 --dist worksteal \
+		--hypothesis-profile quick -o tmp_path_retention_policy=failed
 
 check: $(DEV) ## formatting, lint, types, layers
 	$(BIN)/ruff format --check .
