@@ -271,7 +271,7 @@ def _odd_effects(tx: Transaction, end: int) -> Iterator[Problem]:
     """Operations that are not in the state of their bundle."""
     row = tx.connection.execute(_ODD).first()
     if row is not None:
-        said = f"an operation of the plan {row.bundle} is {row.state}, and the plan is {row.stands}"
+        said = f"an operation of the bundle {row.bundle} is {row.state}, and the bundle is {row.stands}"
         seq = _last_entry(tx, row.bundle) or end
         yield Problem(seq, said)
 
@@ -290,7 +290,7 @@ def _backwards(tx: Transaction) -> Iterator[tuple[Any, dict[str, Any]]]:
         yield row, row.body
 
 
-_WORDS = {"finding": "finding", "bundle": "plan", "plan": "hash of plan", "approval": "word on plan"}
+_WORDS = {"finding": "finding", "bundle": "bundle", "plan": "hash of bundle", "approval": "word on bundle"}
 _SAID = tables.approvals.c
 _STANDING: Mapping[str, sa.Select[Any]] = {
     "finding": sa.select(tables.findings.c.id, tables.findings.c.state),

@@ -77,7 +77,7 @@ class NotKnown(UndoRefused):
 
     def __init__(self, one: Stored) -> None:
         super().__init__(
-            f"How the records of {one.finding} looked right after plan {one.id} was never read, so it cannot be said "
+            f"How the records of {one.finding} looked right after bundle {one.id} was never read, so it cannot be said "
             "what changed since; compare them with `reconcile plan` of that plan and set them back by hand"
         )
 

@@ -30,7 +30,7 @@ class NotInQuarantine(Exception):
     reaction = Reaction.STOP
 
     def __init__(self, bundle: str, state: BundleState) -> None:
-        super().__init__(f"Plan {bundle} is {state.value}, not in quarantine; there is nothing to decide about it.")
+        super().__init__(f"Bundle {bundle} is {state.value}, not in quarantine; there is nothing to decide about it.")
 
 
 class UndoInQuarantine(Exception):
@@ -39,7 +39,7 @@ class UndoInQuarantine(Exception):
     reaction = Reaction.STOP
 
     def __init__(self, bundle: str, undo: str) -> None:
-        super().__init__(f"What is in doubt is the undo of plan {bundle}: decide about {undo}.")
+        super().__init__(f"What is in doubt is the undo of bundle {bundle}: decide about {undo}.")
 
 
 @dataclass(frozen=True)
