@@ -111,9 +111,10 @@ def anything_due(store: Store) -> bool:
         return bool(stored.sources_due(tx) or effects.abandoned(tx) or _doubtful(tx))
 
 
-def _doubtful(tx: Transaction, source: str | None = None) -> bool:
+def _doubtful(tx: Transaction, source: str | None = None) -> set[str]:
+    """The targets that can be asked now about plans in doubt that nobody has in hand."""
     wanted = stored.Filter(states=(BundleState.AMBIGUOUS,), source=source)
-    return any(one.owner is None and one.next_at <= tx.now for one in stored.find(tx, wanted))
+    return {one.target for one in stored.find(tx, wanted) if one.owner is None and one.next_at <= tx.now}
 
 
 def _sources(tools: Tools) -> list[str]:
@@ -149,6 +150,7 @@ class _Carrier:
         self._stamps: dict[str, str] = {}
         self._rules: set[str] = set()
         self._targets: set[str] = set()
+        self._doubted: set[str] = set()
         self._probes: dict[str, breaker.Probe] = {}
         self._admission = Admission(tools.terms, source, self._carried, self._digests)
 
@@ -161,6 +163,7 @@ class _Carrier:
                 target = self.tools.target(self.source)
                 self._enter(target)
                 self._settle_doubt(target)
+                self._answered()
                 while self._look(target) and self._work(target):
                     pass
         except (TargetRefused, ownership.OwnershipRefused) as error:
@@ -174,17 +177,22 @@ class _Carrier:
         return self.tally
 
     def _has_work(self) -> bool:
-        """Whether there is anything to do that nothing stands in the way of; a target that is away is not asked."""
+        """Whether there is anything to do that nothing stands in the way of.
+
+        Nothing is sent to a target that is away. What is in doubt is asked about all the same, and counts as a probe
+        where one is due: if only that is left, nothing else would show for how long the target is away.
+        """
         with self.tools.store.read() as tx:
             due = [(rule, target) for rule, _, target in stored.due_of(tx, self.source) if self._wants(rule)]
             self._targets = {target for _, target in due}
             rules = self._admission.open(tx, {rule for rule, _ in due})
             there = [target for target in self._targets if not self._is_away(tx, target)]
-            asleep = [one.target for one in breaker.all_open(tx) if one.target in there]
-            left = bool(effects.abandoned(tx, self.source)) or _doubtful(tx, self.source)
-        if rules and asleep:
-            self._take_probes(asleep)
-        return left or bool(rules and {*there} - {*asleep} | self._probes.keys())
+            left = {one.target for one in effects.abandoned(tx, self.source)}
+            self._doubted = left | _doubtful(tx, self.source)
+            asleep = {one.target for one in breaker.all_open(tx)}
+        if probed := asleep & ({*there} if rules else set()) | asleep & self._doubted:
+            self._take_probes(probed)
+        return bool(self._doubted) or bool(rules and {*there} - {*asleep} | self._probes.keys())
 
     def _take_probes(self, targets: Iterable[str]) -> None:
         """To connect is a probe already: one worker at a time does, and where that fails it counts as one."""
@@ -212,7 +220,7 @@ class _Carrier:
         """The target does not answer, and nothing was begun: the plans wait as they are."""
         self.tally.because(str(error), held_up=True)
         with self.tools.store.begin() as tx:
-            for target in {self._carried.identity} if self._carried.identity else self._targets:
+            for target in {self._carried.identity} if self._carried.identity else self._targets | self._doubted:
                 breaker.broke(tx, target, str(error), probe=self._carried.probe or self._probes.get(target))
             effects.ask_later(tx, self.source, tx.now + ASK_AGAIN)
 
@@ -231,6 +239,13 @@ class _Carrier:
     def _settle_doubt(self, target: Target) -> None:
         """Ask the target about every plan of which it is unknown whether it was done."""
         self._settle(lambda one: self._asked(target, one))
+
+    def _answered(self) -> None:
+        """Nothing is left in doubt, and nothing is due that would try it: that it answered ends the probe."""
+        if self._carried.probe is not None and not self._targets:
+            with self.tools.store.begin() as tx:
+                if self.source not in effects.sources_unsettled(tx):
+                    self._carried.worked(tx)
 
     def _settle(self, answer: Callable[[Claimed], Result]) -> None:
         while True:
