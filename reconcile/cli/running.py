@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from reconcile.run_report import RunReport
 
 
+_CHANGES = ("new", "grown", "reopened", "known", "resolved")
+"""What a run's table counts of each rule's findings."""
+
+
 def register(app: typer.Typer) -> None:
     app.command(help="Run jobs now: all of them, or those named.")(run)
     app.command(help="List the latest runs.")(runs)
@@ -158,7 +162,7 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
         return
     checked = [rule for rule in report.rules if "failed" not in rule]
     rows = [_row(rule if hiding is None else _without_amounts(hiding, rule)) for rule in checked]
-    headings = ("rule", "severity", "groups", "new", "grown", "back", "known", "gone", "at risk", "records", "engine")
+    headings = ("rule", "severity", "groups", *_CHANGES, "at risk", "records", "engine")
     if rows:
         out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9))
     for why, names in _failures(report).items():
@@ -227,7 +231,7 @@ def _row(rule: Mapping[str, Any]) -> Sequence[str]:
     counts, amounts = rule["findings"], rule["money"]
     hidden = MASK in amounts.values()
     risk = MASK if hidden else money({currency: Decimal(amount) for currency, amount in amounts.items()})
-    numbers = (rule["groups"], *(counts[name] for name in ("new", "grown", "reopened", "known", "resolved")))
+    numbers = (rule["groups"], *(counts[name] for name in _CHANGES))
     return (
         rule["rule"],
         rule["severity"],
