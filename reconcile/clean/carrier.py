@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TypeVar
 
 from connectors.errors import ConnectorError, Reaction
 from connectors.target import Target, TargetError, TargetRefused
@@ -20,8 +18,8 @@ from reconcile import breaker, effects, lease, ownership, points, progress, watc
 from reconcile.clean import zombies
 from reconcile.clean.admission import CLAIM, Admission
 from reconcile.clean.carried import ACTOR, ASK_AGAIN, Carried, Tally
-from reconcile.clean.execute import How, Job, Limits, Result, failed, perform
-from reconcile.clean.leaving import DatasetMissing, Leaving
+from reconcile.clean.execute import How, Job, Limits, Result, overtaken, perform
+from reconcile.clean.leaving import Leaving
 from reconcile.clean.plan import soft_links
 from reconcile.clean.resolve import ask
 from reconcile.clean.terms import Terms
@@ -31,8 +29,6 @@ from reconcile.findings.states import Event
 from reconcile.progress import Move
 from reconcile.store import Store, Transaction
 from reconcile.store import bundles as stored
-
-T = TypeVar("T")
 
 DEADLINE = 20.0
 """Seconds after which the target itself ends a transaction of ours."""
@@ -70,13 +66,6 @@ class Which:
     rules: Collection[str] | None = None
 
 
-def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """The items in lists of so many, the last one shorter."""
-    rest = iter(items)
-    while some := list(islice(rest, size)):
-        yield some
-
-
 def carry_out(
     tools: Tools,
     *,
@@ -108,13 +97,7 @@ def carry_out(
 def anything_due(store: Store) -> bool:
     """Whether carrying out would find a plan that may be claimed, or one that somebody left."""
     with store.read() as tx:
-        return bool(stored.sources_due(tx) or effects.abandoned(tx) or _doubtful(tx))
-
-
-def _doubtful(tx: Transaction, source: str | None = None) -> set[str]:
-    """The targets that can be asked now about plans in doubt that nobody has in hand."""
-    wanted = stored.Filter(states=(BundleState.AMBIGUOUS,), source=source)
-    return {one.target for one in stored.find(tx, wanted) if one.owner is None and one.next_at <= tx.now}
+        return bool(stored.sources_due(tx) or effects.abandoned(tx) or effects.doubtful(tx))
 
 
 def _sources(tools: Tools) -> list[str]:
@@ -188,7 +171,7 @@ class _Carrier:
             rules = self._admission.open(tx, {rule for rule, _ in due})
             there = [target for target in self._targets if not self._is_away(tx, target)]
             left = {one.target for one in effects.abandoned(tx, self.source)}
-            self._doubted = left | _doubtful(tx, self.source)
+            self._doubted = left | effects.doubtful(tx, self.source)
             asleep = {one.target for one in breaker.all_open(tx)}
         if probed := asleep & ({*there} if rules else set()) | asleep & self._doubted:
             self._take_probes(probed)
@@ -332,7 +315,7 @@ class _Carrier:
 
     def _perform(self, target: Target, jobs: Sequence[Job]) -> list[Result]:
         leaving = Leaving(target, self.tools.terms.project.datasets)
-        ended = {job.id: result for job in jobs if (result := _overtaken(job, leaving)) is not None}
+        ended = {job.id: result for job in jobs if (result := overtaken(job, leaving)) is not None}
         rest = [job for job in jobs if job.id not in ended]
         limits = Limits(self._seconds, self._named, {**leaving.stamps, **self._stamps})
         together = [rest] if self.tools.together else [[job] for job in rest]
@@ -398,21 +381,6 @@ class _Carrier:
     def _job(self, one: Claimed) -> Job:
         receipts = effects.receipts_of(self.tools.store, one) if self._remembers else ()
         return Job(one.id, one.bundle, receipts)
-
-
-def _overtaken(job: Job, leaving: Leaving) -> Result | None:
-    """Why an undo is not even begun: somebody came to refer to a table that rows would leave."""
-    if not job.bundle.undoes:
-        return None
-    try:
-        now = leaving.digest(job.bundle)
-    except DatasetMissing:
-        return Result(job, How.DRIFTED, f"dataset {job.bundle.dataset!r} is not in the configuration any more")
-    except ConnectorError as error:
-        return failed(job, error)
-    if now == job.bundle.catalogue:
-        return None
-    return Result(job, How.DRIFTED, "a table that rows would leave, or what refers to it, changed since it was planned")
 
 
 def _boot_seconds() -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 from connectors.errors import ConnectorError
 from connectors.target import Target
-from reconcile.clean import carrier
+from reconcile.clean.chunks import in_chunks
 from reconcile.clean.cleaning import Lives
 from reconcile.clean.plan import NothingToDo, Stale, Tools, make_many
 from reconcile.clean.terms import Terms
@@ -79,7 +79,7 @@ def _findings(
     Those that wait for people already are added to `waiting`.
     """
     wanted = (one for one in verdicts if one.group is not None and one.change not in _NOBODY)
-    for some in carrier.in_chunks(wanted, _CHUNK):
+    for some in in_chunks(wanted, _CHUNK):
         known: dict[str, Finding] = {}
         if store is not None:
             with store.read() as tx:
