@@ -146,8 +146,8 @@ def _means(rule: DuplicatesRule, catalogue: Catalogue) -> str:
 
 
 def _channel(application: Application, name: str) -> Look:
-    channel = application.channels[name]
     try:
+        channel = application.channels[name]
         if isinstance(channel, Checkable):
             channel.check()
     except ChannelError as error:

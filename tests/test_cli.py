@@ -324,6 +324,8 @@ def test_check_says_of_a_file_channel_what_a_run_would_meet_and_makes_nothing(sh
     made = list((shop.folder / "notes").iterdir())
     (shop.folder / "notes" / "told.txt").mkdir()
     folder = shop("check")
+    shop.write(CHANNEL.replace("path: told.txt", "path: told.txt, template: none.txt"))
+    untold = shop("check")
 
     assert (missing.code, told.code, ready.code, folder.code) == (3, 3, 0, 3)
     said = "Channel 'team' cannot write to notes/told.txt: its folder does not exist. Nothing was written; correct"
@@ -331,6 +333,7 @@ def test_check_says_of_a_file_channel_what_a_run_would_meet_and_makes_nothing(sh
     assert said in told.err
     assert made == []
     assert "wrong  channel team: Channel 'team' cannot write to notes/told.txt: is a directory" in folder.out
+    assert (untold.code, "wrong  channel team: Template none.txt: cannot be read" in untold.out) == (3, True)
 
 
 def test_check_tells_each_trouble_with_its_code(shop: Project) -> None:
