@@ -134,6 +134,7 @@ class _Carrier:
         self._rules: set[str] = set()
         self._targets: set[str] = set()
         self._doubted: set[str] = set()
+        self._sends = False
         self._probes: dict[str, breaker.Probe] = {}
         self._admission = Admission(tools.terms, source, self._carried, self._digests)
 
@@ -173,7 +174,8 @@ class _Carrier:
             left = {one.target for one in effects.abandoned(tx, self.source)}
             self._doubted = left | effects.doubtful(tx, self.source)
             asleep = {one.target for one in breaker.all_open(tx)}
-        if probed := asleep & ({*there} if rules else set()) | asleep & self._doubted:
+        self._sends = bool(rules and there)
+        if probed := asleep & (self._doubted.union(there) if rules else self._doubted):
             self._take_probes(probed)
         return bool(self._doubted) or bool(rules and {*there} - {*asleep} | self._probes.keys())
 
@@ -224,8 +226,8 @@ class _Carrier:
         self._settle(lambda one: self._asked(target, one))
 
     def _answered(self) -> None:
-        """Nothing is left in doubt, and nothing is due that would try it: that it answered ends the probe."""
-        if self._carried.probe is not None and not self._targets:
+        """Nothing is left in doubt, and nothing may be sent that would try it: that it answered ends the probe."""
+        if self._carried.probe is not None and not self._sends:
             with self.tools.store.begin() as tx:
                 if self.source not in effects.sources_unsettled(tx):
                     self._carried.worked(tx)
