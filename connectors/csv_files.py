@@ -23,6 +23,7 @@ from connectors.declared import Declared, Notation
 from connectors.duck import identifier, literal, literals, struct
 from connectors.errors import ConnectorError, FileUnreadable
 from connectors.file_paths import open_bytes
+from connectors.headers import confusable
 
 if TYPE_CHECKING:
     from connectors.base import Positions
@@ -84,6 +85,15 @@ class CsvFile:
         line = csv_records.line_of(self.path, self.name, self.dialect, self.max_line, record)
         return f"{self.name}:{line}"
 
+    def warnings(self, columns: Sequence[str] | None) -> Iterator[Problem]:
+        """What was decided for the file and concerns a reader of these columns, or of any."""
+        if self.odd_line is not None:
+            reason = "the file is not UTF-8 and was read as Windows-1252; set `encoding` to what it is"
+            yield Problem("*", reason, 0, f"{self.name}:{self.odd_line}")
+        if told := confusable(self.dialect.repeated, columns):
+            reason = f"{told}; rename them in the file, or leave its header out with `skip` and name all in `header`"
+            yield Problem("*", reason, 0, f"{self.name}:{self.dialect.before + 1}")
+
     def failure(self, error: Exception) -> ConnectorError:
         """What DuckDB stumbled over, in our words and without the data its own message quotes."""
         found = csv_records.diagnose(self.path, self.name, self.dialect, self.max_line)
@@ -142,16 +152,6 @@ def _transcoded(path: Path, name: str, encoding: str, scratch: Path) -> Path:
 def _new(scratch: Path) -> Path:
     with tempfile.NamedTemporaryFile(dir=scratch, suffix=".csv", delete=False) as file:
         return Path(file.name)
-
-
-def warnings(files: Sequence[CsvFile]) -> tuple[Problem, ...]:
-    """What was taken for granted in reading these files, said once for all of them."""
-    odd = [one for one in files if one.odd_line is not None]
-    if not odd:
-        return ()
-    which = "the file is not UTF-8 and was" if len(odd) == 1 else f"{len(odd):,} files are not UTF-8 and were"
-    reason = f"{which} read as Windows-1252; set `encoding` to what it is"
-    return (Problem("*", reason, 0, f"{odd[0].name}:{odd[0].odd_line}"),)
 
 
 def reader(files: Sequence[CsvFile], nulls: Sequence[str]) -> str:

@@ -171,6 +171,7 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
     dataset = letter.project.datasets[rule.dataset]
+    hidden = Hidden.of(letter.project, dataset.name, rule.name, letter.show)
     said = outcome.get("cleaning", {})
     return CleaningNotice(
         rule=rule.name,
@@ -183,7 +184,7 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
         cleaned=said.get("cleaned", 0),
         stale=said.get("stale", 0),
         waiting=said.get("waiting", 0),
-        money=dict(sorted(asking.money.items())),
+        money=hidden.risk(dict(sorted(asking.money.items())), asking.states.total()),
         stopped=said.get("stopped"),
         undo=f"reconcile undo --run {letter.run}",
         findings=(
@@ -201,6 +202,7 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNoti
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
     dataset = letter.project.datasets[rule.dataset]
+    hidden = Hidden.of(letter.project, dataset.name, rule.name, letter.show)
     counts = outcome["findings"]
     still = counts["new"] + counts["known"] + counts["grown"] + counts["reopened"]
     return RuleNotice(
@@ -214,7 +216,7 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNoti
         known=max(0, still - told.changes.total() - outcome.get("cleaning", {}).get("cleaned", 0)),
         resolved=counts["resolved"],
         records=told.records,
-        money=dict(sorted(told.money.items())),
+        money=hidden.risk(dict(sorted(told.money.items())), told.changes.total()),
         first_run=told.summary,
         owner=rule.owner,
         runbook=rule.runbook,
@@ -263,7 +265,7 @@ def _group(letter: Letter, finding: Finding, rule: DuplicatesRule, dataset: Data
         keeper=_record(keeper, dataset, hidden) if keeper else "",
         surplus=tuple(_record(member, dataset, hidden) for member in finding.surplus),
         records=finding.records,
-        money=finding.money,
+        money=hidden.risk(finding.money),
         first=first if isinstance(first, dt.datetime) else None,
         last=last if isinstance(last, dt.datetime) else None,
         seconds_apart=_gaps(finding, rule),

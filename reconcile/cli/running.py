@@ -21,6 +21,10 @@ _SHOWN = 3
 _TOLD = ("new", "grown", "reopened", "woken")
 
 
+_CHANGES = ("new", "grown", "reopened", "known", "resolved")
+"""What a run's table counts of each rule's findings."""
+
+
 def register(app: typer.Typer) -> None:
     app.command(help="Run jobs now: all of them, or those named.")(run)
     app.command(help="List the latest runs.")(runs)
@@ -64,12 +68,11 @@ def run(
     if json:
         said = [report.to_stream() for report in reports]
         if not show:
-            said = [one | {"findings": _hidden(application, one["findings"])} for one in said]
+            said = [one | _hidden(application, one) for one in said]
         out.emit(said[0] if len(said) == 1 else said)
     else:
         for report in reports:
-            found = report.findings if dry_run else ()
-            tell(report, out, found if show else _hidden(application, found))
+            tell(report, out, None if show else application)
     raise typer.Exit(exits.first_that_applies(*(_code(report, severity) for report in reports)))
 
 
@@ -127,30 +130,48 @@ def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
         yield tell
 
 
-def _hidden(application: Application, findings: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """The findings of a report without what is personal in them."""
+def _hidden(application: Application, report: Mapping[str, Any]) -> dict[str, Any]:
+    """The findings and sums of a report without what is personal in them."""
     from reconcile.personal import Hidden
     from rules.packed import Packed
 
     project = application.project
-    return Packed(Hidden.of(project, one["dataset"], one["rule"]).finding(one) for one in findings) or []
+    findings = Packed(Hidden.of(project, one["dataset"], one["rule"]).finding(one) for one in report["findings"])
+    return {"rules": [_without_amounts(application, one) for one in report["rules"]], "findings": findings or []}
 
 
-def tell(report: RunReport, out: Output, found: Sequence[Mapping[str, Any]] = ()) -> None:
-    """A run for people: a line a rule, the largest of what was `found` and would be told, then what to do next."""
+def _without_amounts(application: Application, rule: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A rule's part of a report, its sum hidden where that is one finding's and personal."""
+    from notifications.base import MASK
+    from reconcile.personal import Hidden
+
+    hidden, amounts = Hidden.of(application.project, rule["dataset"], rule["rule"]), rule.get("money", {})
+    if not amounts or hidden.risk(amounts, _undecided(rule)):
+        return rule
+    return {**rule, "money": dict.fromkeys(amounts, MASK)}
+
+
+def _undecided(rule: Mapping[str, Any]) -> int:
+    """How many findings the sum of a rule's part of a report is over."""
+    return sum(rule["findings"][name] for name in ("new", "grown", "reopened", "known"))
+
+
+def tell(report: RunReport, out: Output, hiding: Application | None = None) -> None:
+    """A run for people: a line a rule, then what to do next; without what is personal in the project of `hiding`."""
     from reconcile.slots import slot_text
 
     out.say(f"{report.job}  {slot_text(report.slot)}  {_what(report)}")
     if report.status == "running":
         return
-    rows = [_row(rule) for rule in report.rules if "failed" not in rule]
-    headings = ("rule", "severity", "groups", "new", "grown", "back", "known", "gone", "at risk", "records", "engine")
+    checked = [rule for rule in report.rules if "failed" not in rule]
+    rows = [_row(rule if hiding is None else _without_amounts(hiding, rule)) for rule in checked]
+    headings = ("rule", "severity", "groups", *_CHANGES, "at risk", "records", "engine")
     if rows:
         out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9))
     for why, names in _failures(report).items():
         out.say(f"could not check {', '.join(names)}: {why}")
     for rule in report.rules:
-        for sentence in _largest([one for one in found if one["rule"] == rule["rule"] and one["change"] in _TOLD]):
+        for sentence in _largest(rule["rule"], report, hiding):
             out.say(f"{rule['rule']}: {sentence}")
         _details(rule, report, out)
     for channel in report.sent:
@@ -163,22 +184,28 @@ def tell(report: RunReport, out: Output, found: Sequence[Mapping[str, Any]] = ()
         out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
 
 
-def _largest(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The findings with most money, or most records, a sentence each, and how many more there are."""
-    from notifications.words import money
+def _largest(rule: str, report: RunReport, hiding: Application | None) -> Iterator[str]:
+    """What a dry run would tell of a rule: the findings with most money, or most records, and how many more."""
+    from reconcile.personal import Hidden
 
-    amounts = [{name: Decimal(amount) for name, amount in one["money"].items()} for one in found]
-    sums = [
-        (max(amount.values(), default=Decimal(0)), one["records"]) for amount, one in zip(amounts, found, strict=True)
-    ]
-    for place in sorted(range(len(found)), key=lambda place: sums[place], reverse=True)[:_SHOWN]:
-        one, (keeper, *surplus) = found[place], _names(found[place])
-        key = " · ".join("" if value is None else str(value) for value in one["key"].values())
+    if report.run is not None:  # it has told people
+        return
+    found = [(one, _amounts(one)) for one in report.findings if one["rule"] == rule and one["change"] in _TOLD]
+    found.sort(key=lambda one: (max(one[1].values(), default=Decimal(0)), one[0]["records"]), reverse=True)
+    for one, amounts in found[:_SHOWN]:
+        veil = Hidden() if hiding is None else Hidden.of(hiding.project, one["dataset"], rule)
+        shown = veil.finding(one)
+        key = " · ".join("" if value is None else str(value) for value in shown["key"].values())
+        keeper, *surplus = _names(shown)
         more = f" and {len(surplus) - _SHOWN:,} more" if len(surplus) > _SHOWN else ""
-        risk = f", {money(amounts[place])} at risk" if amounts[place] else ""
+        risk = f", {veil.at_risk(amounts)} at risk" if amounts else ""
         yield f"{one['change']}  {key}: keep {keeper}, surplus {'; '.join(surplus[:_SHOWN])}{more}{risk}"
     if len(found) > _SHOWN:
         yield f"and {len(found) - _SHOWN:,} more; --json lists all"
+
+
+def _amounts(one: Mapping[str, Any]) -> dict[str, Decimal]:
+    return {currency: Decimal(amount) for currency, amount in one["money"].items()}
 
 
 def _names(one: Mapping[str, Any]) -> list[str]:
@@ -234,11 +261,13 @@ def _what(report: RunReport) -> str:
 
 
 def _row(rule: Mapping[str, Any]) -> Sequence[str]:
+    from notifications.base import MASK
     from notifications.words import money
 
-    counts = rule["findings"]
-    risk = money({currency: Decimal(amount) for currency, amount in rule["money"].items()})
-    numbers = (rule["groups"], *(counts[name] for name in ("new", "grown", "reopened", "known", "resolved")))
+    counts, amounts = rule["findings"], rule["money"]
+    hidden = MASK in amounts.values()
+    risk = MASK if hidden else money({currency: Decimal(amount) for currency, amount in amounts.items()})
+    numbers = (rule["groups"], *(counts[name] for name in _CHANGES))
     return (
         rule["rule"],
         rule["severity"],
