@@ -13,7 +13,7 @@ from typing import Any
 
 from notifications.base import MASK, NOT_UNDONE, CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.words import plural
-from reconcile.config.settings import DatasetConfig, Project
+from reconcile.config.settings import Project
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import Change
 from reconcile.findings.shown import Finding, FindingMember
@@ -157,7 +157,6 @@ def _cleanings(
 def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_undone: _OfRule) -> CleaningNotice:
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
-    dataset = letter.project.datasets[rule.dataset]
     said = outcome.get("cleaning", {})
     return CleaningNotice(
         rule=rule.name,
@@ -175,10 +174,10 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
         undo=f"reconcile undo --run {letter.run}",
         findings=(
             *(
-                replace(_group(letter, one, rule, dataset), state=NOT_UNDONE, history=one.not_undone)
+                replace(_group(letter, one, rule), state=NOT_UNDONE, history=one.not_undone)
                 for one in not_undone.largest()
             ),
-            *(replace(_group(letter, one, rule, dataset), state=one.state.value) for one in asking.largest()),
+            *(replace(_group(letter, one, rule), state=one.state.value) for one in asking.largest()),
         ),
         owner=rule.owner,
     )
@@ -187,7 +186,6 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
 def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNotice:
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
-    dataset = letter.project.datasets[rule.dataset]
     counts = outcome["findings"]
     still = counts["new"] + counts["known"] + counts["grown"] + counts["reopened"]
     return RuleNotice(
@@ -207,7 +205,7 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNoti
         runbook=rule.runbook,
         why=retry_sentence(told.gaps),
         trend=_trend(outcome),
-        largest=tuple(_group(letter, finding, rule, dataset) for finding in told.largest()),
+        largest=tuple(_group(letter, finding, rule) for finding in told.largest()),
         skipped=tuple(left_out(one) for one in outcome["skipped"]),
     )
 
@@ -228,8 +226,8 @@ def _trend(outcome: Mapping[str, Any]) -> str | None:
     return f"{outcome['groups']:,} groups in all; the runs before found {', '.join(f'{n:,}' for n in before)}"
 
 
-def _group(letter: Letter, finding: Finding, rule: DuplicatesRule, dataset: DatasetConfig) -> GroupNotice:
-    hidden = Hidden.of(letter.project, dataset.name, rule.name, letter.show)
+def _group(letter: Letter, finding: Finding, rule: DuplicatesRule) -> GroupNotice:
+    hidden = Hidden.of(letter.project, finding.dataset, rule.name, letter.show)
     keeper = finding.keeper
     raw = keeper.values if keeper else {}
     first, last = (None, None) if finding.span is None or hidden.hides(hidden.span) else finding.span
@@ -237,8 +235,8 @@ def _group(letter: Letter, finding: Finding, rule: DuplicatesRule, dataset: Data
         finding=finding.id,
         state=finding.change.value,
         key={n: MASK if hidden.hides(n) else _text(raw.get(n, value)) for n, value in finding.key.items()},
-        keeper=_record(keeper, dataset, hidden) if keeper else "",
-        surplus=tuple(_record(member, dataset, hidden) for member in finding.surplus),
+        keeper=_record(keeper, hidden) if keeper else "",
+        surplus=tuple(_record(member, hidden) for member in finding.surplus),
         records=finding.records,
         money=finding.money,
         first=first if isinstance(first, dt.datetime) else None,
@@ -255,14 +253,12 @@ def _history(finding: Finding) -> str | None:
     return f"{finding.reason}{decided}" if finding.reason else None
 
 
-def _record(member: FindingMember, dataset: DatasetConfig, hidden: Hidden) -> str:
+def _record(member: FindingMember, hidden: Hidden) -> str:
     """A record's name for people: its id, or file and row where it has none."""
-    if not dataset.id:
+    if hidden.tells_content(member.id):
         file, row = member.values.get("_file"), member.values.get("_row")
         return f"{_text(file)}, row {_text(row)}" if row is not None else _name(member.id)
-    return " / ".join(
-        MASK if hidden.hides(column) else _text(value) for column, value in zip(dataset.id, member.id, strict=True)
-    )
+    return " / ".join(map(_text, hidden.record(member.id)))
 
 
 def _name(record: RecordId) -> str:
