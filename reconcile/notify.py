@@ -19,6 +19,7 @@ from reconcile.findings.judgement import Change
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.personal import Hidden
+from rules import sums
 from rules.forensics import retry_sentence
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import RecordId, Value
@@ -83,7 +84,7 @@ class _OfRule:
         self.changes: Counter[Change] = Counter()
         self.states: Counter[State] = Counter()
         self.records = 0
-        self.money: dict[str, Decimal] = defaultdict(Decimal)
+        self.money: dict[str, Decimal] = {}
         self.summary = False
         self.gaps: list[float] = []
         self._large: list[Finding] = []
@@ -92,8 +93,7 @@ class _OfRule:
         self.changes[finding.change] += 1
         self.states[finding.state] += 1
         self.records += sum(one.settled_at is None for one in finding.surplus)
-        for currency, amount in finding.money.items():
-            self.money[currency] += amount
+        sums.add(self.money, finding.money)
         self.summary = self.summary or finding.summary
         self.gaps.extend(gaps)
         self._large.append(finding)

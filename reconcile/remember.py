@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -18,6 +18,7 @@ from reconcile.findings.states import Event, State, after
 from reconcile.store import Transaction
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
+from rules import sums
 from rules.engines.base import Group
 
 ACTOR = "reconcile"
@@ -136,8 +137,8 @@ class _Tally:
     def __init__(self, *judgements: Judgement) -> None:
         self._changes: Counter[Change] = Counter()
         self._of_groups: Counter[Change] = Counter()
-        self._money: dict[str, Decimal] = defaultdict(Decimal)
-        self._told: dict[str, Decimal] = defaultdict(Decimal)
+        self._money: dict[str, Decimal] = {}
+        self._told: dict[str, Decimal] = {}
         for one in judgements:
             self.add(one)
 
@@ -146,11 +147,10 @@ class _Tally:
         for verdict in judgement.verdicts:
             if verdict.group is not None:
                 self._of_groups[verdict.change] += 1
-                for currency, amount in verdict.group.money.items():
-                    if verdict.change not in _DECIDED:
-                        self._money[currency] += amount
-                    if verdict.change.is_told:
-                        self._told[currency] += amount
+                if verdict.change not in _DECIDED:
+                    sums.add(self._money, verdict.group.money)
+                if verdict.change.is_told:
+                    sums.add(self._told, verdict.group.money)
 
     def outcome(self, rule: RuleIdentity, entered: Entered, told: Iterable[str] = ()) -> RuleOutcome:
         return RuleOutcome(

@@ -216,6 +216,8 @@ class _Telling:
     largest: int = 0
     records: int = 0
     money: dict[str, Decimal] = field(default_factory=dict)
+    limited: dict[str, Decimal] = field(default_factory=dict)
+    """The money as limits count it."""
     not_planned: Counter[str] = field(default_factory=Counter)
 
     def all(self, names: list[str] | None) -> None:
@@ -232,15 +234,17 @@ class _Telling:
         from notifications.words import money
         from reconcile import budgets
         from reconcile.clean import shown
+        from rules import sums
 
         self.plans += 1
         self.rows += bundle.rows
-        self.counted += budgets.Use.of("", bundle).records
+        use = budgets.Use.of("", bundle)
+        self.counted += use.records
+        sums.add(self.limited, use.money)
         self.records += len(bundle.surplus)
         self.largest = max(self.largest, one.finding.records)
         amounts = {currency: Decimal(amount) for currency, amount in bundle.money.items()}
-        for currency, amount in amounts.items():
-            self.money[currency] = self.money.get(currency, Decimal(0)) + amount
+        sums.add(self.money, amounts)
         at_risk = f"  {money(amounts)} at risk" if amounts else ""
         self.out.heading(f"{bundle.finding}  {bundle.rule}  {shown.title(bundle)}{at_risk}")
         hidden = self.planning.hidden(self.rule)
@@ -277,7 +281,7 @@ class _Telling:
         from reconcile.clean.shown import limits_said
 
         caps = self.planning.caps(self.rule)
-        said, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.money)
+        said, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.limited)
         yield f"limits: {said}"
         if over:
             yield f"over the limit in {over}: nothing of it is done by itself; beyond it, approving takes --over-limit."
