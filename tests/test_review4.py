@@ -1,7 +1,8 @@
-"""What could go wrong between the parts, a fourth look: messages about what was found under a former configuration."""
+"""What could go wrong between the parts, a fourth look: former configurations, money, and kills between two runs."""
 
 from __future__ import annotations
 
+import datetime as dt
 import sqlite3
 from contextlib import closing
 from decimal import Decimal
@@ -9,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clean_support import World
+from clean_support import Killed, World
+from cli_support import Project
 from findings_support import World as Findings
 from findings_support import group
+from runs_support import START
+
+from reconcile import outbox, runs
 
 DELETE = {"clean": {"action": "delete"}}
 ALONE = DELETE | {"approval": "none"}
@@ -72,6 +77,17 @@ def test_a_finding_from_before_its_rule_looked_elsewhere_is_told_without_what_wa
     assert "a@x" not in told
 
 
+def test_a_rule_that_is_gone_since_the_last_run_keeps_no_message_from_being_shown(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE, others={"key": ["name"]})
+    world.run()
+    del world.rules["others"]
+    world.write()
+
+    shown = Project(world.folder)("notify", "preview", "team")
+
+    assert (shown.code, "twins" in shown.out) == (0, True), shown.said
+
+
 # Money
 
 
@@ -99,3 +115,81 @@ def test_what_is_less_than_nothing_makes_no_room_in_a_limit(tmp_path: Path) -> N
     report = world.run()
 
     assert (world.ids(), world.cleaning(report), report.refused) == ([1, 2, 3, 4], {"proposed": 2}, True)
+
+
+# Nothing is done before people were told of it
+
+
+def killed(world: World, monkeypatch: pytest.MonkeyPatch, slot: str | None = None) -> None:
+    """A run that is killed after it cleaned, and before it tells anybody."""
+
+    def kill(*_: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs._Run, "end", kill)
+        with pytest.raises(Killed), world.open() as application:
+            application.run("nightly", slot=slot)
+    world.bury()
+
+
+@pytest.mark.parametrize("edit", [None, {"keep": [{"last": "id"}]}, {"key": ["name"]}])
+def test_a_run_that_was_killed_before_it_told_lets_the_next_one_clean_nothing(
+    edit: dict[str, Any] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule's first run, and its first after an edit, tells what there is; only then something is done by itself."""
+    world = World.at(tmp_path / "w", (1, "a@x", "Ann"), (3, "b@x", "Bob"), twins=ALONE)
+    if edit is not None:
+        world.run()
+        world.run()
+        world.rules["twins"] = ALONE | edit
+    world.add((2, "a@x", "Ann"))
+    for _ in range(2):
+        killed(world, monkeypatch)
+
+    told = world.run()
+
+    assert (world.cleaning(told), world.ids()) == ({}, [1, 2, 3])
+    assert world.only() in world.messages()
+    assert world.cleaning(world.run()) == {"cleaned": 1}
+
+
+def test_a_run_that_is_taken_up_again_with_another_configuration_cleans_nothing_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+    killed(world, monkeypatch, slot=START)
+    world.rules["twins"] = ALONE | {"severity": "high"}
+
+    with world.open() as application:
+        told = application.run("nightly", slot=START)
+
+    assert (world.cleaning(told), world.ids()) == ({}, [1, 2, 3])
+
+
+# What nobody heard
+
+
+def test_what_a_message_that_was_given_up_would_have_told_of_a_failure_is_told_by_a_later_one(tmp_path: Path) -> None:
+    (tmp_path / "w" / "away").mkdir(parents=True)
+    away, back = ({"team": {"type": "file", "path": path}} for path in ("away", "messages.txt"))
+    world = World.at(tmp_path / "w", *TWO, config={"channels": away}, twins={})
+    world.clock = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+    world.do("ALTER TABLE customers RENAME TO elsewhere")
+    world.run()
+    world.clock += dt.timedelta(days=4)
+    world.run()
+    with world.open() as application, application.store.read() as tx:
+        assert "failed" in [one.status for one in outbox.messages(tx)]
+    world.config["channels"] = back
+
+    world.run()
+    heard = world.messages()
+    world.run()
+
+    assert heard.count("customers") >= 1
+    assert "Since Sat 21 Nov 2026" in heard
+    assert world.messages() == heard, "once"
+    world.do("ALTER TABLE elsewhere RENAME TO customers")
+    world.run()
+    assert "after it could not be checked since" in world.messages()[len(heard) :]
