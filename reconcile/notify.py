@@ -142,7 +142,7 @@ def digest(
 def says_something(outcomes: Sequence[Mapping[str, Any]]) -> bool:
     """Whether there is something to tell of what was done, beyond findings."""
     said = (outcome.get("cleaning", {}) for outcome in outcomes)
-    return any(one.get(name) for one in said for name in ("cleaned", "stale", "stopped"))
+    return any(one.get(name) for one in said for name in ("cleaned", "of_killed", "stale", "stopped"))
 
 
 def _cleanings(
@@ -158,6 +158,7 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
     said = outcome.get("cleaning", {})
+    cleaned = said.get("of_killed", {}) | ({letter.run: said["cleaned"]} if said.get("cleaned") else {})
     return CleaningNotice(
         rule=rule.name,
         severity=rule.severity.name,
@@ -166,12 +167,12 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
         quarantined=asking.states[State.QUARANTINED],
         failed=asking.states[State.FAILED],
         not_undone=not_undone.states.total(),
-        cleaned=said.get("cleaned", 0),
+        cleaned=sum(cleaned.values()),
         stale=said.get("stale", 0),
         waiting=said.get("waiting", 0),
         money=dict(sorted(asking.money.items())),
         stopped=said.get("stopped"),
-        undo=f"reconcile undo --run {letter.run}",
+        undo="; ".join(f"reconcile undo --run {run}" for run in cleaned or (letter.run,)),
         findings=(
             *(
                 replace(_group(letter, one, rule), state=NOT_UNDONE, history=one.not_undone)

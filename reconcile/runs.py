@@ -40,11 +40,12 @@ from reconcile.clean.terms import Terms
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject
 from reconcile.findings.identity import Existing, RuleIdentity
+from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding, to_json
 from reconcile.findings.states import Event, State
 from reconcile.limits import RuleEnded, detected
 from reconcile.run_report import RunReport, outcome_json
-from reconcile.store import Store, Transaction, finding_memory
+from reconcile.store import Store, Transaction, bundles, finding_memory
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from rules.engines.base import OutOfMemory
@@ -334,6 +335,7 @@ class _Run:
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
             stored.take_turns(tx, self.order.chosen)
+            self._add_what_killed_runs_did(tx)
             news = failing.news(tx, project, self.job, self.id, self.outcomes.values())
             messages = [
                 message
@@ -357,6 +359,13 @@ class _Run:
             body = {"run": self.id, "job": self.job, "status": summary["status"], "failed": [o["rule"] for o in failed]}
             audit.append(tx, ACTOR, "run.finished", self.id, body)
             return RunReport.of(summary, self._findings(tx, self.order.chosen) if self.tools.lists else ())
+
+    def _add_what_killed_runs_did(self, tx: Transaction) -> None:
+        """What they cleaned before they could tell of it."""
+        for run in stored.never_ended(tx, self.job):
+            for name, outcome in self.outcomes.items():
+                if done := bundles.counts(tx, name, run=run).get(BundleState.SUCCEEDED):
+                    outcome.setdefault("cleaning", {}).setdefault("of_killed", {})[run] = done
 
     def _tell(self, tx: Transaction, channel: str, attempt: int, news: Sequence[notify.FailureNews]) -> str | None:
         """Queue this run's message for a channel, and remember what it tells; None where there is nothing to tell."""
