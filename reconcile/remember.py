@@ -309,10 +309,14 @@ _SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "reco
 
 
 def _written(group: Group) -> Iterator[Row]:
+    """Each record once, the keeper first: of those that share an id, which a run tells of, nobody can tell another."""
+    met: set[str] = set()
     for role, members in (("keeper", (group.keeper,)), ("surplus", group.surplus)):
         for one in members:
-            values = [[name, encode(value)] for name, value in one.values.items()]
-            yield {"record": record_of(one.id), "role": role, "values": values}
+            if (name := record_of(one.id)) not in met:
+                met.add(name)
+                values = [[column, encode(value)] for column, value in one.values.items()]
+                yield {"record": name, "role": role, "values": values}
 
 
 def _member(finding: str, position: int, written: Row, now: dt.datetime) -> Row:

@@ -15,8 +15,12 @@ from cli_support import Project
 from findings_support import World as Findings
 from findings_support import group
 from runs_support import START
+from store_support import FixedClock
 
-from reconcile import outbox, runs
+from notifications.base import Notice, Receipt
+from notifications.errors import ChannelUnreachable
+from reconcile import config, delivery, outbox, runs, troubles
+from reconcile.store import Store
 
 DELETE = {"clean": {"action": "delete"}}
 ALONE = DELETE | {"approval": "none"}
@@ -86,6 +90,25 @@ def test_a_rule_that_is_gone_since_the_last_run_keeps_no_message_from_being_show
     shown = Project(world.folder)("notify", "preview", "team")
 
     assert (shown.code, "twins" in shown.out) == (0, True), shown.said
+
+
+@pytest.mark.parametrize("ids", [(1, 1), (1, 1, 2), (None, None)])
+def test_records_of_one_group_that_share_their_id_are_found_and_told_and_never_cleaned(
+    ids: tuple[int | None, ...], tmp_path: Path
+) -> None:
+    world = World.at(tmp_path / "w", twins=ALONE)
+    world.do("DROP TABLE customers", "CREATE TABLE customers (id INTEGER, email VARCHAR(60), name VARCHAR(60))")
+    world.add(*((one, "a@x", f"Ann {n}") for n, one in enumerate(ids)))
+
+    reports = [world.run() for _ in range(3)]
+
+    assert [one.rules[0]["findings"]["new"] for one in reports] == [1, 0, 0]
+    assert [one.rules[0]["findings"]["known"] for one in reports] == [0, 1, 1]
+    [finding] = reports[-1].findings
+    assert (finding["records"], finding["keeper"]) == (len(ids), [ids[0]])
+    assert world.only() in world.messages()
+    assert "Nothing is cleaned: the id of" in reports[-1].rules[0]["cleaning"]["stopped"]
+    assert len(world.rows()) == len(ids)
 
 
 # Money
@@ -167,6 +190,27 @@ def test_a_run_that_is_taken_up_again_with_another_configuration_cleans_nothing_
     assert (world.cleaning(told), world.ids()) == ({}, [1, 2, 3])
 
 
+def test_what_a_run_cleaned_that_was_killed_before_it_told_is_told_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+    world.run()
+    told = world.messages()
+    killed(world, monkeypatch)
+    [done] = world.plans()
+    assert (world.ids(), world.messages()) == ([1, 3], told)
+    world.add((4, "b@x", "Bo"))
+
+    report = world.run()
+    heard = world.messages()[len(told) :]
+    world.run()
+
+    assert "2 cleaned" in heard
+    assert all(f"reconcile undo --run {run}\n" in heard for run in (done.run, report.run))
+    assert report.rules[0]["cleaning"]["of_killed"] == {done.run: 1}
+    assert world.messages() == told + heard, "once"
+
+
 # What nobody heard
 
 
@@ -193,3 +237,43 @@ def test_what_a_message_that_was_given_up_would_have_told_of_a_failure_is_told_b
     world.do("ALTER TABLE elsewhere RENAME TO customers")
     world.run()
     assert "after it could not be checked since" in world.messages()[len(heard) :]
+
+
+class Away:
+    """A channel that cannot be reached until it is `back`."""
+
+    def __init__(self) -> None:
+        self.back = False
+        self.arrived: list[Notice] = []
+
+    def send(self, notice: Notice) -> Receipt:
+        if not self.back:
+            raise ChannelUnreachable("team", "127.0.0.1:9", "connection refused")
+        self.arrived.append(notice)
+        return Receipt("mailbox")
+
+    def find(self, notice: Notice) -> Receipt | None:
+        del notice
+        return None
+
+
+@pytest.mark.parametrize("lasts", [True, False])
+def test_a_message_about_trouble_is_not_given_up_while_that_lasts(lasts: bool, tmp_path: Path) -> None:
+    world, channel, clock = World.at(tmp_path / "w", twins={}), Away(), FixedClock()
+    world.write()
+    project = config.load(world.folder / "reconcile.yaml", {})
+    with Store.open("sqlite:///reconcile.db", world.folder, clock=clock) as store:
+        with store.begin() as tx:
+            troubles.begin(tx, project, "clock", "The clock jumped.")
+        for day in range(30):
+            clock.sleep(86_400)
+            if day == 2 and not lasts:
+                with store.begin() as tx:
+                    troubles.end(tx, project, "clock")
+            delivery.deliver(store, {"team": channel}, sleep=clock.sleep)
+
+        channel.back = True
+        clock.sleep(86_400)
+        delivery.deliver(store, {"team": channel}, sleep=clock.sleep)
+
+    assert [one.trouble and one.trouble.sentence for one in channel.arrived] == ["The clock jumped."] * lasts
