@@ -1,4 +1,4 @@
-"""The composition root: the only place that picks concrete classes. Doors (command line, Python) talk to this."""
+"""The composition root: with reconcile.opened the only place that picks concrete classes. Doors talk to this."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ import datetime as dt
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from pkgutil import resolve_name
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 from zoneinfo import ZoneInfo
 
 from connectors.ahead import Ahead
-from connectors.base import Source, Stoppable
 from connectors.errors import ConnectorError
-from notifications.base import Channel
-from reconcile import config
+from reconcile import config, opened
 from reconcile.config.settings import JobConfig, Project
-from reconcile.plugins import Kinds
+from reconcile.opened import Sources
 from reconcile.sealing import Seals
 from reconcile.slots import SlotRefused, parse_slot
 from rules.kinds.duplicates import DuplicatesRule
@@ -29,7 +26,6 @@ from rules.kinds.duplicates import DuplicatesRule
 if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes its time has begun
     from connectors.target import Target
     from reconcile import anchoring, runs, traces
-    from reconcile.anchors.base import Anchor
     from reconcile.clean.carried import Tally
     from reconcile.clean.desk import Desk
     from reconcile.detect import Budget, Subject
@@ -67,83 +63,6 @@ class NothingRemembered(Exception):
         )
 
 
-class Sources(Mapping[str, Source]):
-    """The sources by name, opened when first asked for and closed together."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._open: dict[str, Source] = {}
-
-    def __getitem__(self, name: str) -> Source:
-        if name not in self._open:
-            chosen = self._project.sources[name]
-            kind = Kinds("connectors").load(chosen.type)
-            self._open[name] = kind(name, chosen.settings, self._project.directory)
-        return self._open[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._project.sources)
-
-    def __len__(self) -> int:
-        return len(self._project.sources)
-
-    def stop(self, name: str) -> None:
-        """End the reads of that source that are under way, where it can be told to."""
-        source = self._open.get(name)
-        if source is not None and isinstance(source, Stoppable):
-            source.stop()
-
-    def close(self) -> None:
-        while self._open:
-            self._open.popitem()[1].close()
-
-
-class Channels(Mapping[str, Channel]):
-    """The channels by name, opened when first asked for."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._open: dict[str, Channel] = {}
-
-    def __getitem__(self, name: str) -> Channel:
-        if name not in self._open:
-            chosen = self._project.channels[name]
-            kind = Kinds("channels").load(chosen.type)
-            self._open[name] = kind(name, chosen.settings, self._project.directory)
-        return self._open[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._project.channels)
-
-    def __len__(self) -> int:
-        return len(self._project.channels)
-
-
-class Anchors(Mapping[str, "Anchor"]):
-    """The anchors of the audit log by name, opened when first asked for."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._open: dict[str, Anchor] = {}
-
-    def __getitem__(self, name: str) -> Anchor:
-        """Raises AnchorError for one that cannot be used."""
-        if name not in self._open:
-            from reconcile.anchors import KINDS  # noqa: PLC0415 - few commands need one
-
-            settings = self._project.audit.anchors[name]
-            channels = {called: one.settings for called, one in self._project.channels.items()}
-            kind = resolve_name(KINDS[settings.type])
-            self._open[name] = kind(name, settings, self._project.directory, channels)
-        return self._open[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._project.audit.anchors)
-
-    def __len__(self) -> int:
-        return len(self._project.audit.anchors)
-
-
 class Application:
     """A project with everything it needs to run, opened when first needed. Close it, or use it in a `with`.
 
@@ -159,17 +78,20 @@ class Application:
         store: Store | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        self.project = project
         self.held: str | None = None
         self._environ = os.environ if environ is None else environ
         self._sleep = sleep
-        self.sources = Sources(project)
-        self.channels = Channels(project)
-        self.anchors = Anchors(project)
+        self._open(project)
         self._store = store
         self._owns_store = store is None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._spans: traces.Spans | None = None
+
+    def _open(self, project: Project) -> None:
+        self.project = project
+        self.sources = Sources(project)
+        self.channels = opened.channels(project)
+        self.anchors = opened.anchors(project)
 
     @property
     def store(self) -> Store:
@@ -318,8 +240,7 @@ class Application:
             project = releases.to_run(tx, self.project, self._environ)
         self.held = f"{releases.in_words(held)}: that one was run, not {file[:12]} of {self.project.path.name}"
         self.sources.close()
-        self.project, self.sources, self.channels = project, Sources(project), Channels(project)
-        self.anchors = Anchors(project)
+        self._open(project)
         return True
 
     def _run(
@@ -347,20 +268,7 @@ class Application:
 
         by_hand = "manual" if len(some) in (0, len(chosen.rules)) else "rules"
         order = runs.Order(chosen, at, by_hand if slot is None else "slot", some)
-        tools = runs.Equipment(
-            self.project,
-            self.store,
-            self.subject,
-            self.channels,
-            self.budget,
-            watch,
-            self._sleep,
-            lists=lists,
-            stop=self._stop,
-            spans=self.spans,
-            target=self.target,
-        )
-        report = self._heard(order, runs.run(order, tools))
+        report = self._heard(order, runs.run(order, self._equipment(watch, lists=lists)))
         self.anchor()
         return report
 
@@ -371,21 +279,7 @@ class Application:
         from reconcile import runs  # noqa: PLC0415 - see above
 
         order = runs.Order(self.job(job), slot, trigger)
-        tools = runs.Equipment(
-            self.project,
-            self.store,
-            self.subject,
-            self.channels,
-            self.budget,
-            watch,
-            self._sleep,
-            delivers=False,
-            lists=False,
-            stop=self._stop,
-            spans=self.spans,
-            target=self.target,
-        )
-        return self._heard(order, runs.run(order, tools))
+        return self._heard(order, runs.run(order, self._equipment(watch, lists=False, delivers=False)))
 
     def anchor(self) -> anchoring.Report:
         """Sign the end of the audit log, and write it to the anchors that are due; one that fails for long is told."""
@@ -425,6 +319,24 @@ class Application:
         if not carrier.anything_due(self.store):
             return None
         return carrier.carry_out(carrier.Tools(self.store, Terms(self.project), self.target, alive, self._sleep))
+
+    def _equipment(self, watch: Callable[[str, int], None], *, lists: bool, delivers: bool = True) -> runs.Equipment:
+        from reconcile import runs  # noqa: PLC0415 - see above
+
+        return runs.Equipment(
+            self.project,
+            self.store,
+            self.subject,
+            self.channels,
+            self.budget,
+            watch,
+            self._sleep,
+            delivers=delivers,
+            lists=lists,
+            stop=self._stop,
+            spans=self.spans,
+            target=self.target,
+        )
 
     def _stop(self, dataset: str) -> None:
         self.sources.stop(self.project.datasets[dataset].source)

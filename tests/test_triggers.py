@@ -17,8 +17,9 @@ from store_support import NOON, FixedClock, in_parallel
 from connectors.errors import SourceUnreachable
 from notifications import render
 from reconcile import audit, config, lease, outbox, pauses, slots, triggers
-from reconcile.app import Application, Sources
+from reconcile.app import Application
 from reconcile.config.settings import Project
+from reconcile.opened import Sources
 from reconcile.store import Store, tables
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
