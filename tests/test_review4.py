@@ -19,7 +19,7 @@ from store_support import FixedClock
 
 from notifications.base import Notice, Receipt
 from notifications.errors import ChannelUnreachable
-from reconcile import config, delivery, outbox, runs, troubles
+from reconcile import config, decide, delivery, outbox, runs, troubles
 from reconcile.store import Store
 
 DELETE = {"clean": {"action": "delete"}}
@@ -109,6 +109,9 @@ def test_records_of_one_group_that_share_their_id_are_found_and_told_and_never_c
     assert world.only() in world.messages()
     assert "Nothing is cleaned: the id of" in reports[-1].rules[0]["cleaning"]["stopped"]
     assert len(world.rows()) == len(ids)
+    with world.open() as application:
+        decide.dismiss(application.store, world.only(), actor="anna")
+    assert world.run().rules[0]["findings"]["settled"] == 1
 
 
 # Money
