@@ -116,6 +116,14 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class Forewarning(Protocol):
+    """A source that can tell what people should know of a dataset as a whole, such as how its text was taken."""
+
+    def warnings(self, dataset: Any, columns: Sequence[str] | None) -> tuple[Problem, ...]:
+        """What concerns whoever names these columns, or any; `column` is `*`. Raises a ConnectorError as a scan."""
+
+
+@runtime_checkable
 class DuckReadable(Protocol):
     """A source whose datasets DuckDB can read by itself."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from connectors.csv_facts import Facts
 from connectors.errors import FileUnreadable
 from connectors.file_paths import open_bytes
-from connectors.headers import stable_names
+from connectors.headers import repeated, stable_names
 
 DELIMITERS = ",;\t|"
 NO_DELIMITER = "\x1f"
@@ -34,7 +34,7 @@ class CsvWish:
 class CsvDialect:
     """How one file is read. `before` are the physical lines before the header, or the data where there is none.
 
-    Names are stable: an empty header becomes column_7, a repeated one amount_2.
+    Names are stable: an empty header becomes column_7, a repeated one amount_2; `repeated` tells of which.
     """
 
     encoding: str
@@ -43,6 +43,7 @@ class CsvDialect:
     before: int
     header: bool
     columns: tuple[str, ...]
+    repeated: tuple[tuple[str, ...], ...] = ()
 
     def __str__(self) -> str:
         apart = {"\t": "tabs", NO_DELIMITER: "nothing (one column)"}.get(self.delimiter, repr(self.delimiter))
@@ -71,7 +72,9 @@ def decide(path: Path, name: str, facts: Facts, wish: CsvWish) -> CsvDialect:
         raise FileUnreadable(
             f"{name}:{before + 1}", "a quote opened in the header is not closed", "repair the header, or set `quote`"
         )
-    return CsvDialect(facts.encoding, delimiter, wish.quote, before, wish.header is True, _names(name, first[0], wish))
+    header = _header(name, first[0], wish)
+    names, headed = stable_names(header), wish.header is True
+    return CsvDialect(facts.encoding, delimiter, wish.quote, before, headed, names, repeated(header, names))
 
 
 def _sample(path: Path, name: str, facts: Facts) -> tuple[str, bool]:
@@ -123,12 +126,12 @@ def _delimiter(lines: Sequence[str], quote: str, *, whole: bool) -> str:
     return best
 
 
-def _names(name: str, first: Sequence[str], wish: CsvWish) -> tuple[str, ...]:
+def _header(name: str, first: Sequence[str], wish: CsvWish) -> Sequence[str]:
     header = wish.header
     if isinstance(header, tuple):
         if len(header) != len(first):
             raise FileUnreadable(
                 name, f"`header` names {len(header)} columns, the first record has {len(first)}", "name each column"
             )
-        return stable_names(header)
-    return stable_names(first if header else [""] * len(first))
+        return header
+    return first if header else [""] * len(first)

@@ -23,6 +23,7 @@ from connectors.declared import Declared, Notation
 from connectors.duck import identifier, literal, literals, struct
 from connectors.errors import ConnectorError, FileUnreadable
 from connectors.file_paths import open_bytes
+from connectors.headers import confusable
 
 if TYPE_CHECKING:
     from connectors.base import Positions
@@ -84,11 +85,14 @@ class CsvFile:
         line = csv_records.line_of(self.path, self.name, self.dialect, self.max_line, record)
         return f"{self.name}:{line}"
 
-    def warnings(self) -> tuple[Problem, ...]:
-        if self.odd_line is None:
-            return ()
-        reason = "the file is not UTF-8 and was read as Windows-1252; set `encoding` to what it is"
-        return (Problem("*", reason, 0, f"{self.name}:{self.odd_line}"),)
+    def warnings(self, columns: Sequence[str] | None) -> Iterator[Problem]:
+        """What was decided for the file and concerns a reader of these columns, or of any."""
+        if self.odd_line is not None:
+            reason = "the file is not UTF-8 and was read as Windows-1252; set `encoding` to what it is"
+            yield Problem("*", reason, 0, f"{self.name}:{self.odd_line}")
+        if told := confusable(self.dialect.repeated, columns):
+            reason = f"{told}; rename them in the file, or leave its header out with `skip` and name all in `header`"
+            yield Problem("*", reason, 0, f"{self.name}:{self.dialect.before + 1}")
 
     def failure(self, error: Exception) -> ConnectorError:
         """What DuckDB stumbled over, in our words and without the data its own message quotes."""

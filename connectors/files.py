@@ -89,7 +89,15 @@ class FilesSource:
         raw = pa.schema([opened.raw.field(one) for one in columns])
         coercion = Coercion(raw, opened.declared, opened.notation)
         reader = pa.RecordBatchReader.from_batches(coercion.schema, _stream(opened, columns, coercion))
-        return Scan(reader, lambda: (*opened.warnings(), *coercion.problems()))
+        return Scan(reader, coercion.problems)
+
+    def warnings(self, dataset: FilesDataset, columns: Sequence[str] | None) -> tuple[Problem, ...]:
+        """Of several files that are alike the first is named."""
+        csv = [one for one in self._files(dataset) if isinstance(one, CsvFile)]
+        found: dict[str, Problem] = {}
+        for problem in (problem for one in csv for problem in one.warnings(columns)):
+            found.setdefault(problem.reason, problem)
+        return tuple(found.values())
 
     def duck_scan(self, dataset: FilesDataset, columns: Sequence[str]) -> DuckScan | None:
         """None for JSON Lines, for `_row`, for naive instants outside UTC and for Parquet with declared columns.
@@ -98,7 +106,7 @@ class FilesSource:
         """
         opened = self._opened(dataset)
         opened.check(columns)
-        if "_row" in columns or not columns or opened.warnings():
+        if "_row" in columns or not columns:
             return None
         csv = [one for one in opened.files if isinstance(one, CsvFile)]
         if csv:
@@ -200,9 +208,6 @@ class _Opened:
         for one in columns:
             if one not in self.raw.names:
                 raise ColumnMissing(self.files[0].name, one, self.raw.names)
-
-    def warnings(self) -> tuple[Problem, ...]:
-        return tuple(problem for one in self.files if isinstance(one, CsvFile) for problem in one.warnings())
 
 
 def _stream(opened: _Opened, columns: Sequence[str], coercion: Coercion) -> Iterator[pa.RecordBatch]:

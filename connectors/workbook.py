@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from connectors.base import DatasetSettings, Scan, SourceSettings
+from connectors.base import DatasetSettings, Problem, Scan, SourceSettings
 from connectors.declared import Declared, Notation, declared
 from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
 from connectors.file_paths import confined, looking, state
@@ -83,6 +83,9 @@ class WorkbookSource:
     def scan(self, dataset: WorkbookDataset, columns: Sequence[str]) -> Scan:
         return self._sheet(dataset).scan(columns, _kinds(dataset), _notation(dataset))
 
+    def warnings(self, dataset: WorkbookDataset, columns: Sequence[str] | None) -> tuple[Problem, ...]:
+        return self._sheet(dataset).warnings(columns)
+
     def state(self, dataset: WorkbookDataset) -> str | None:  # noqa: ARG002 - the port's signature
         """That of the whole workbook: which sheet changed is not known without reading it."""
         return state(self.name, self.path.parent, self.path.name)
@@ -106,7 +109,8 @@ class WorkbookSource:
 
             answer = self._ask(order, key)
             rounded = {name: (count, row) for name, (count, row) in answer["rounded"].items()}
-            self._read[key] = Sheet(Path(order["target"]), self.path.name, tuple(answer["columns"]), rounded)
+            file, columns, repeats = self.path.name, tuple(answer["columns"]), tuple(answer["repeated"])
+            self._read[key] = Sheet(Path(order["target"]), file, columns, rounded, answer["header_row"], repeats)
         return self._read[key]
 
     def _order(self, dataset: WorkbookDataset) -> tuple[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from connectors.base import Problem, Scan
 from connectors.coerce import Coercion
 from connectors.declared import Declared, Notation
 from connectors.errors import ColumnMissing
+from connectors.headers import confusable
 
 ROUNDED = "numbers of more than 15 digits, which the program that wrote them has rounded; keep such ids as text"
 FAILED = "the cell holds an error"
@@ -24,13 +25,16 @@ ROWS = 65_536
 class Sheet:
     """An Arrow file of `_row`, =NAME columns and !NAME columns where cells hold errors; `file` is the workbook's name.
 
-    `columns` are the names, `rounded` how many cells of a column were, and the first one's row.
+    `columns` are the names, `rounded` how many cells of a column were, and the first one's row; `repeated` which names
+    stand for the same text of the header.
     """
 
     path: Path
     file: str
     columns: tuple[str, ...]
     rounded: Mapping[str, tuple[int, int]]
+    header_row: int
+    repeated: Sequence[Sequence[str]]
 
     def described(self, kinds: Mapping[str, Declared], notation: Notation) -> pa.Schema:
         """The columns as a scan gives them. Raises ColumnMissing."""
@@ -45,6 +49,12 @@ class Sheet:
                 raise ColumnMissing(self.file, one, raw.names)
         reading = _Reading(self, pa.schema([raw.field(one) for one in columns]), all_kinds, notation)
         return Scan(pa.RecordBatchReader.from_batches(reading.coercion.schema, reading.batches()), reading.problems)
+
+    def warnings(self, columns: Sequence[str] | None) -> tuple[Problem, ...]:
+        """What concerns a reader of these columns, or of any."""
+        told = confusable(self.repeated, columns)
+        place = f"{self.file}, row {self.header_row}"
+        return (Problem("*", f"{told}; rename them in the sheet", 0, place),) if told else ()
 
     def _raw(self, kinds: Mapping[str, Declared]) -> tuple[pa.Schema, dict[str, Declared]]:
         for name in kinds:

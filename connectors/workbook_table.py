@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from connectors.headers import stable_names
+from connectors.headers import repeated, stable_names
 from connectors.workbook_blocks import Block
 from connectors.workbook_cells import EXACT, ColumnOfCells, Wish, typed
 from connectors.workbook_ods import ERROR, ErrorCell
@@ -26,12 +26,13 @@ class HeaderMissing(Exception):
 
 
 def write(order: Mapping[str, Any], arriving: Iterator[Block]) -> dict[str, Any]:
-    """Write `_row`, =NAME columns and !NAME columns where cells hold errors; returns the names, and what was rounded.
+    """Write `_row`, =NAME columns and !NAME columns where cells hold errors.
 
-    Raises HeaderMissing.
+    Returns the names, which of them stand for repeated ones, the row of the header, and what was rounded. Raises
+    HeaderMissing.
     """
-    header, below = _header(order["header_row"], arriving)
-    table = _Table(header, {name: Wish(**wish) for name, wish in order["wishes"].items()})
+    row, header, below = _header(order["header_row"], arriving)
+    table = _Table(row, header, {name: Wish(**wish) for name, wish in order["wishes"].items()})
     for block in below:
         table.add(block)
     return _kept(order, table)
@@ -39,7 +40,7 @@ def write(order: Mapping[str, Any], arriving: Iterator[Block]) -> dict[str, Any]
 
 def write_pure(order: Mapping[str, Any], sheet: Pure) -> dict[str, Any]:
     """The same of a sheet whose columns are typed already. Raises Impure."""
-    table = _Table(list(sheet.header), {name: Wish(**wish) for name, wish in order["wishes"].items()})
+    table = _Table(1, list(sheet.header), {name: Wish(**wish) for name, wish in order["wishes"].items()})
     table.take(sheet)
     return _kept(order, table)
 
@@ -48,18 +49,23 @@ def _kept(order: Mapping[str, Any], table: _Table) -> dict[str, Any]:
     schema, arrays = table.finished()
     with pa.OSFile(order["target"], "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         writer.write_table(pa.Table.from_arrays(arrays, schema=schema), BATCH)
-    return {"columns": table.names, "rounded": table.rounded}
+    return {
+        "columns": table.names,
+        "repeated": table.repeated,
+        "header_row": table.row,
+        "rounded": table.rounded,
+    }
 
 
-def _header(wanted: int | None, arriving: Iterator[Block]) -> tuple[list[Any], Iterator[Block]]:
-    """The cells of the header, and the blocks of what stands below it."""
+def _header(wanted: int | None, arriving: Iterator[Block]) -> tuple[int, list[Any], Iterator[Block]]:
+    """The row of the header, its cells, and the blocks of what stands below it."""
     for block in arriving:
         for at, cells in enumerate(block.rows):
             row = block.first + at
             if row == wanted or (wanted is None and _filled(cells)):
-                return cells, chain([_below(block, at + 1)], arriving)
+                return row, cells, chain([_below(block, at + 1)], arriving)
             if wanted is not None and row > wanted:  # the block before ended above it: it is empty
-                return [], chain([_below(block, at)], arriving)
+                return wanted, [], chain([_below(block, at)], arriving)
     raise HeaderMissing
 
 
@@ -73,7 +79,8 @@ def _filled(cells: list[Any]) -> bool:
 
 
 class _Table:
-    def __init__(self, header: list[Any], wishes: dict[str, Wish]) -> None:
+    def __init__(self, row: int, header: list[Any], wishes: dict[str, Wish]) -> None:
+        self.row = row
         self._header = ["" if one is None or one is ERROR else str(one) for one in header]
         self._wishes = wishes
         self._touched: dict[int, list[int]] = {}
@@ -135,6 +142,10 @@ class _Table:
             return cells
         self._wrong.setdefault(place, set()).update(i for i, one in enumerate(cells, start) if one is ERROR)
         return [None if one is ERROR else one for one in cells]
+
+    @property
+    def repeated(self) -> tuple[tuple[str, ...], ...]:
+        return repeated(self._header, self._named)
 
     def _grow(self, width: int, before: int) -> None:
         self._header += [""] * (width - len(self._header))

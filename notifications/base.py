@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -210,6 +210,14 @@ class Channel(Protocol):
 
     def preview(self, notice: Notice) -> str:
         """The message as the channel would show it, as text for a terminal."""
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """A channel that can say, without a message, whether one would be taken."""
+
+    def check(self) -> None:
+        """Raises the ChannelError that a message would meet now. Sends and writes nothing."""
 
 
 Opener = Callable[[str, Any, Path], Channel]

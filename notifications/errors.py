@@ -107,7 +107,7 @@ class FileRefused(ChannelError):
 
     def __init__(self, channel: str, path: str, reason: str) -> None:
         super().__init__(
-            f"Channel {channel!r} cannot write to {path}: {reason}. The message was not written; correct `path` or the "
+            f"Channel {channel!r} cannot write to {path}: {reason}. Nothing was written; correct `path` or the "
             f"rights of the file, then: reconcile notify test {channel}"
         )
 

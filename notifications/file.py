@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import mmap
@@ -75,6 +76,16 @@ class FileChannel:
             self._write(file, missing)
             return receipt
 
+    def check(self) -> None:
+        """Raises FileRefused where a message could not be appended; the file is not made for it."""
+        if self._path is None:
+            return
+        if os.path.lexists(self._path):
+            with self._opened(os.O_RDWR | os.O_APPEND):
+                return
+        if not os.access(self._path.parent, os.W_OK | os.X_OK):
+            raise self._refused(os.strerror(errno.EACCES))
+
     def preview(self, notice: Notice) -> str:
         """What is appended, without the marks around it."""
         if self.settings.format == "jsonl":
@@ -147,6 +158,8 @@ class FileChannel:
             os.close(file)
 
     def _refused(self, reason: str | None) -> FileRefused:
+        if self._path is not None and not self._path.parent.is_dir():
+            reason = "its folder does not exist"
         return FileRefused(self.name, self.settings.path, (reason or "it failed").lower())
 
 

@@ -35,14 +35,14 @@ class PlanChanged(ApprovalRefused):
     """Somebody decided about a plan that is not the one that stands."""
 
     def __init__(self, bundle: str) -> None:
-        super().__init__(f"Plan {bundle} is not the one that was shown: look at it again, and decide then.")
+        super().__init__(f"Bundle {bundle} is not the one that was shown: look at it again, and decide then.")
 
 
 class PlanOver(ApprovalRefused):
     """Nothing waits for that decision."""
 
     def __init__(self, bundle: str, state: BundleState) -> None:
-        super().__init__(f"Plan {bundle} is {state.value.replace('_', ' ')}; it does not wait for an approval.")
+        super().__init__(f"Bundle {bundle} is {state.value.replace('_', ' ')}; it does not wait for an approval.")
 
 
 class ApprovalExpired(ApprovalRefused):
@@ -50,7 +50,7 @@ class ApprovalExpired(ApprovalRefused):
 
     def __init__(self, bundle: str, when: dt.datetime) -> None:
         super().__init__(
-            f"Plan {bundle} could be approved until {when:%d %b %Y %H:%M} UTC; the next run plans it anew."
+            f"Bundle {bundle} could be approved until {when:%d %b %Y %H:%M} UTC; the next run plans it anew."
         )
 
 
@@ -58,7 +58,7 @@ class SamePerson(ApprovalRefused):
     """Two persons have to approve, and this one proposed it."""
 
     def __init__(self, bundle: str, by: str) -> None:
-        super().__init__(f"{by} proposed plan {bundle}, which two others have to approve.")
+        super().__init__(f"{by} proposed bundle {bundle}, which two others have to approve.")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from typing import Any
 
 from connectors.errors import ConnectorError, is_of_the_source
 from connectors.target import Catalogue, Target, TargetRefused
+from notifications.base import Checkable
+from notifications.errors import ChannelError
 from reconcile import detect
 from reconcile.app import Application
 from reconcile.detect import RuleDoesNotFit, Subject
@@ -26,11 +28,12 @@ def _asks_for(error: ConnectorError) -> int:
 
 @dataclass(frozen=True)
 class Look:
-    """What was looked at, and what was seen there. `code` is the exit code it asks for."""
+    """What was looked at, and what was seen there. `code` is the exit code it asks for; `warnings` stop nothing."""
 
     subject: str
     sentence: str
     code: int = _OK
+    warnings: tuple[str, ...] = ()
 
     @property
     def wrong(self) -> bool:
@@ -88,11 +91,12 @@ def _source(application: Application, name: str) -> Look:
 def _dataset(application: Application, name: str, subjects: dict[str, Subject]) -> Look:
     try:
         subject = subjects[name] = application.subject(name)
+        warnings = tuple(f"dataset {name}: {one.first}: {one.reason}" for one in subject.warnings())
     except ConnectorError as error:
         return Look(f"dataset {name}", str(error), _asks_for(error))
     columns = ", ".join(f"{c.name} {c.type.value}" for c in subject.relation.schema)
     unnamed = "" if subject.relation.id else "; it has no `id`, so its records are named by their content and place"
-    return Look(f"dataset {name}", f"{columns}{unnamed}")
+    return Look(f"dataset {name}", f"{columns}{unnamed}", warnings=warnings)
 
 
 def _rule(application: Application, name: str, subject: Subject) -> Look:
@@ -142,5 +146,10 @@ def _means(rule: DuplicatesRule, catalogue: Catalogue) -> str:
 
 
 def _channel(application: Application, name: str) -> Look:
-    application.channels[name]
+    try:
+        channel = application.channels[name]
+        if isinstance(channel, Checkable):
+            channel.check()
+    except ChannelError as error:
+        return Look(f"channel {name}", str(error), _FAILED)
     return Look(f"channel {name}", f"is set up; `reconcile notify test {name}` sends a test message")

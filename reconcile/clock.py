@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from reconcile import audit, lease
 from reconcile.store import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import anchors, breakers, bundles, clock, outbox
+from reconcile.store.tables import anchors, breakers, bundles, clock, outbox, slots
 from rules.values import canonical_instant
 
 JUMP = dt.timedelta(minutes=10)
@@ -85,11 +85,16 @@ def confirm(tx: Transaction, actor: str) -> Held | None:
 
 def let_go(tx: Transaction, longest: dt.timedelta) -> None:
     """Whatever waits for longer than anything is put off (or is `longest` put off) got its time from a clock that was
-    ahead, and would wait until then: it is due now."""
+    ahead, and would wait until then: it is due now. What somebody has in hand for longer than any claim runs ends as
+    the longest would that begins now, unless it is renewed."""
     after = tx.now + max(longest, LONGEST_WAIT)
     for table, column, states in _WAITING:
         put_off = sa.update(table).where(table.c[states].in_(_WAITING_STATES), table.c[column] > after)
         tx.connection.execute(put_off.values({column: tx.now}))
+    latest = tx.now + lease.LONGEST
+    for table, states in _CLAIMED:
+        claimed = sa.update(table).where(table.c[states].in_(_CLAIMED_STATES), table.c.lease_until > latest)
+        tx.connection.execute(claimed.values(lease_until=latest))
 
 
 _WAITING = (
@@ -99,6 +104,8 @@ _WAITING = (
     (breakers, "probe_at", "state"),
 )
 _WAITING_STATES = ("approved", "retry_wait", "ambiguous", "queued", "due", "open", "half_open")
+_CLAIMED = ((bundles, "state"), (outbox, "status"), (slots, "status"))
+_CLAIMED_STATES = ("claimed", "sent", "ambiguous", "sending", "running")
 
 
 def _jumped(went: dt.timedelta, host: HostTime, row: sa.Row[object]) -> bool:

@@ -6,7 +6,7 @@ import datetime as dt
 import functools
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 import rules.kinds.duplicates.detection  # noqa: F401 - else it is loaded when a source that began early has ended
-from connectors.base import DuckReadable, DuckScan, Problem, Queryable, Scan, Source
+from connectors.base import DuckReadable, DuckScan, Forewarning, Problem, Queryable, Scan, Source
 from connectors.duck import problems_of
 from connectors.errors import ConnectorError
 from reconcile.config.settings import DatasetConfig
@@ -87,6 +87,11 @@ class Subject:
             money=money.columns((*schema.names, *self.dataset.derived)) if money else None,
         )
 
+    def warnings(self, columns: Sequence[str] | None = None) -> tuple[Problem, ...]:
+        """What people should know of the dataset as a whole who read these columns, or any."""
+        source = self.source
+        return source.warnings(self.dataset.settings, columns) if isinstance(source, Forewarning) else ()
+
 
 def choose(rule: DuplicatesRule, subject: Subject) -> Choice:
     """Which engine runs the rule, and why. Raises RuleDoesNotFit where `engine: pushdown` cannot give the answer."""
@@ -142,7 +147,7 @@ def detect(
     begin = time.monotonic()
     check(rule, subject)
     choice = choose(rule, subject)
-    problems: list[Problem] = []
+    problems = list(subject.warnings(duplicates.named_columns(rule, subject.relation)))
     with _records(rule, choice, subject, problems, progress) as records:
         found = duplicates.detect(rule, subject.relation, records, slot, budget.memory, budget.folder, stop)
     definition = json.dumps([subject.dataset.where, dict(subject.dataset.derived)], sort_keys=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from connectors.errors import ConnectorError
@@ -12,14 +12,14 @@ from reconcile import plausible, remember
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
-from reconcile.findings.judgement import Change, Judgement, Verdict, judge
-from reconcile.findings.known import NotSame
+from reconcile.findings.judgement import Change, Verdict
 from reconcile.limits import RuleEnded, detected
 from reconcile.remember import RuleOutcome
 from reconcile.run_report import RunReport, outcome_json
 from reconcile.store import Store
 from rules.engines.base import OutOfMemory
 from rules.kinds.duplicates import DuplicatesRule
+from rules.packed import Packed
 
 
 def rehearse(
@@ -37,14 +37,14 @@ def rehearse(
 ) -> RunReport:
     """What a run would find. `store` is None where there is no state yet: then everything is new."""
     outcomes: list[dict[str, Any]] = []
-    findings: list[dict[str, Any]] = []
+    findings = Packed[dict[str, Any]]()
     failed = False
     for name in rules:
         rule = project.rules[name]
         assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
         try:
             found = detected(rule, job, slot, budget, subject=subject, stop=stop, watch=watch)
-            outcome, judgement = _judged(rule, found, store, Existing(job.existing), slot)
+            outcome, verdicts = _judged(rule, found, store, Existing(job.existing), slot)
         except (ConnectorError, RuleDoesNotFit, OutOfMemory, RuleEnded, plausible.Implausible) as error:
             failed = True
             outcomes.append(
@@ -56,10 +56,11 @@ def rehearse(
             from reconcile.clean import rehearsal  # noqa: PLC0415 - most runs clean nothing
 
             said["cleaning"] = rehearsal.would(
-                project, rule, judgement, found.relation, target, store, slot, first=bool(outcome.cleaning_is_new)
+                project, rule, verdicts, found.relation, target, store, slot, first=bool(outcome.cleaning_is_new)
             )
         outcomes.append(said)
-        findings += _findings(rule, judgement)
+        for one in _findings(rule, verdicts):
+            findings.append(one)
     return RunReport(
         run=None,
         job=job.name,
@@ -67,26 +68,25 @@ def rehearse(
         status="failed" if failed else "dry_run",
         release=project.release,
         rules=tuple(outcomes),
-        findings=tuple(findings),
+        findings=findings,
     )
 
 
 def _judged(
     rule: DuplicatesRule, found: Detected, store: Store | None, existing: Existing, at: dt.datetime
-) -> tuple[RuleOutcome, Judgement]:
+) -> tuple[RuleOutcome, Sequence[Verdict]]:
     identity = RuleIdentity.of(rule, existing=existing, dataset_definition=found.definition)
     groups = found.detection.groups
     if store is None:
         plausible.refuse(rule, found, None)
-        judgement = judge(identity, groups, (), NotSame(), at)
-        return remember.of_the_first_run(identity, judgement), judgement
+        return remember.of_the_first_run(identity, groups, at)
     with store.read() as tx:
         plausible.refuse(rule, found, tx)
         return remember.preview(tx, identity, groups)
 
 
-def _findings(rule: DuplicatesRule, judgement: Judgement) -> Iterator[dict[str, Any]]:
-    for verdict in judgement.verdicts:
+def _findings(rule: DuplicatesRule, verdicts: Iterable[Verdict]) -> Iterator[dict[str, Any]]:
+    for verdict in verdicts:
         if verdict.group is not None:
             yield {
                 "id": verdict.finding,

@@ -29,6 +29,9 @@ from reconcile.store import Store, StoreError, Transaction
 from reconcile.store.errors import StoreReplaced
 from reconcile.store.tables import leases
 
+LONGEST = dt.timedelta(minutes=5)
+"""No claim of ours runs longer without being renewed. A deadline beyond that is from a clock that was ahead."""
+
 
 class LeaseLost(Exception):
     """Another worker took over; nothing of this transaction is kept."""
@@ -96,7 +99,11 @@ class Held:
 
 
 def acquire(store: Store, name: str, ttl: dt.timedelta) -> Lease | Held:
-    """Take the lease if it is free or its owner is dead."""
+    """Take the lease if it is free or its owner is dead.
+
+    A deadline further ahead than any lease runs is brought to where the longest would end that is given now: whoever
+    lives renews it before that, as ever, and whoever is dead is waited for no longer.
+    """
     with store.begin() as tx:
         _ensure_row(tx, name)
         row = tx.connection.execute(
@@ -107,7 +114,7 @@ def acquire(store: Store, name: str, ttl: dt.timedelta) -> Lease | Held:
         if row.owner is not None:
             owner = Owner.from_json(row.owner)
             if not is_dead(tx, owner, row.lease_until):
-                return Held(owner, row.lease_until)
+                return Held(owner, _brought_forward(tx, name, row.lease_until))
         until = tx.now + ttl
         fence = tx.connection.execute(
             sa.update(leases)
@@ -183,6 +190,14 @@ def _ensure_row(tx: Transaction, name: str) -> None:
 _NEW_ROW = sa.text(
     "INSERT INTO leases (name, fence, lease_until, taken_at) VALUES (:name, 0, :now, :now) ON CONFLICT DO NOTHING"
 ).bindparams(sa.bindparam("now", type_=leases.c.lease_until.type))
+
+
+def _brought_forward(tx: Transaction, name: str, until: dt.datetime) -> dt.datetime:
+    """The deadline of a lease that somebody has, now that it was seen."""
+    latest = tx.now + LONGEST
+    if until > latest:
+        tx.connection.execute(sa.update(leases).where(leases.c.name == name).values(lease_until=latest))
+    return min(until, latest)
 
 
 def _update(tx: Transaction, lease: Lease, **values: Any) -> None:

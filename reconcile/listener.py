@@ -25,6 +25,8 @@ MAX_HEAD = 8192
 PATIENCE = 5.0
 """Seconds in which a request has to be there, and an answer taken."""
 AT_ONCE = 16
+_NOTICED = 0.1
+"""Seconds until a stop is noticed."""
 
 log = structlog.get_logger("reconcile")
 
@@ -67,7 +69,9 @@ class Listener:
             reason = getattr(error, "strerror", None) or f"it is no address; write it like {DEFAULT_LISTEN}"
             raise ListenRefused(address, reason.lower()) from error
         self.is_open = not ipaddress.ip_address(host.partition("%")[0]).is_loopback
-        self._thread = threading.Thread(target=self._server.serve_forever, name="listener", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_NOTICED,), name="listener", daemon=True
+        )
 
     @property
     def address(self) -> str:

@@ -157,6 +157,7 @@ def _cleanings(
 def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_undone: _OfRule) -> CleaningNotice:
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
+    hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
     said = outcome.get("cleaning", {})
     cleaned = said.get("of_killed", {}) | ({letter.run: said["cleaned"]} if said.get("cleaned") else {})
     return CleaningNotice(
@@ -170,7 +171,7 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
         cleaned=sum(cleaned.values()),
         stale=said.get("stale", 0),
         waiting=said.get("waiting", 0),
-        money=dict(sorted(asking.money.items())),
+        money=hidden.risk(dict(sorted(asking.money.items())), asking.states.total()),
         stopped=said.get("stopped"),
         undo="; ".join(f"reconcile undo --run {run}" for run in cleaned or (letter.run,)),
         findings=(
@@ -187,6 +188,7 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
 def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNotice:
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
+    hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
     counts = outcome["findings"]
     still = counts["new"] + counts["known"] + counts["grown"] + counts["reopened"]
     return RuleNotice(
@@ -200,7 +202,7 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNoti
         known=max(0, still - told.changes.total() - outcome.get("cleaning", {}).get("cleaned", 0)),
         resolved=counts["resolved"],
         records=told.records,
-        money=dict(sorted(told.money.items())),
+        money=hidden.risk(dict(sorted(told.money.items())), told.changes.total()),
         first_run=told.summary,
         owner=rule.owner,
         runbook=rule.runbook,
@@ -239,7 +241,7 @@ def _group(letter: Letter, finding: Finding, rule: DuplicatesRule) -> GroupNotic
         keeper=_record(keeper, hidden) if keeper else "",
         surplus=tuple(_record(member, hidden) for member in finding.surplus),
         records=finding.records,
-        money=finding.money,
+        money=hidden.risk(finding.money),
         first=first if isinstance(first, dt.datetime) else None,
         last=last if isinstance(last, dt.datetime) else None,
         seconds_apart=_gaps(finding, rule),

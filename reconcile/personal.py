@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+from notifications import words
 from notifications.base import MASK
 from reconcile.config.settings import Project
 from reconcile.findings.identity import is_of_content
@@ -16,12 +18,13 @@ from rules.kinds.duplicates import DuplicatesRule
 class Hidden:
     """The columns whose values are not shown; None: all of them. `id` are the columns records are named by.
 
-    `span` is the column that a rule's window is over.
+    `span` is the column that a rule's window is over, `amount` the one that says what is at risk.
     """
 
     columns: frozenset[str] | None = frozenset()
     id: tuple[str, ...] = ()
     span: str | None = None
+    amount: str | None = None
 
     @classmethod
     def of(cls, project: Project, dataset: str, rule: str, show: Collection[str] = ()) -> Hidden:
@@ -33,7 +36,8 @@ class Hidden:
         if found is None:
             return cls(None)
         span = by.span.column if isinstance(by, DuplicatesRule) and by.span else None
-        return cls(frozenset(found.pii) - frozenset(show), found.id, span)
+        amount = found.money.amount if found.money else None
+        return cls(frozenset(found.pii) - frozenset(show), found.id, span, amount)
 
     def hides(self, column: str | None) -> bool:
         """Whether values of that column are not shown; one nobody knows the name of (None) may be any of them.
@@ -59,6 +63,17 @@ class Hidden:
         """Whether the name is our own, of a record without an id: it says nothing of anybody."""
         return not self.id and self.columns is not None and is_of_content(name)
 
+    def risk(self, amounts: Mapping[str, Decimal], findings: int = 1) -> Mapping[str, Decimal]:
+        """What is at risk in so many findings, as it may be told; empty where it may not.
+
+        The amount of one finding is as personal as its column; a sum over several tells of nobody.
+        """
+        return {} if findings < 2 and self.hides(self.amount) else amounts
+
+    def at_risk(self, amounts: Mapping[str, Decimal], findings: int = 1) -> str:
+        """The same in words."""
+        return words.money(amounts) if self.risk(amounts, findings) or not amounts else MASK
+
     def finding(self, said: Mapping[str, Any]) -> dict[str, Any]:
         """A finding's public JSON as it is shown."""
         shown = {**said, "key": {column: self.value(column, value) for column, value in said["key"].items()}}
@@ -66,6 +81,8 @@ class Hidden:
         shown |= {name: [self.record(one) for one in said[name]] for name in ("surplus", "settled") if name in said}
         if "settled_pairs" in said:
             shown["settled_pairs"] = [[self.record(a), self.record(b)] for a, b in said["settled_pairs"]]
+        if "money" in said:
+            shown["money"] = {currency: self.value(self.amount, value) for currency, value in said["money"].items()}
         if "span" in said:
             shown["span"] = [self.value(self.span, value) for value in said["span"]]
         return shown

@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile import audit, checkpoints
-from reconcile.anchors.base import Anchor, AnchorError, Readable, Torn
+from reconcile.anchors.base import Anchor, AnchorError, Fading, Readable, Torn
 from reconcile.store import Store, Transaction, tables
 from reconcile.verifier import ERASED, RESTORED, Broken, Chain, Mark, Marks, Problem, first
 
@@ -68,7 +68,10 @@ def prove(store: Store, anchors: Mapping[str, Anchor]) -> Proof:
         marks.add(_OWN, checkpoints.all_of(tx))
         chain, problems = _follow(tx, marks)
         held = [(name, until[name]) for name in anchors if marks.heads.get(_called(name)) is not None]
-        problems += [one for name, end in held for one in _lost(tx, name, end, marks)]
+        for name, end in held:
+            lost, faded = _lost(tx, name, end, marks, anchors[name])
+            problems += [lost] if lost else []
+            remarks += [faded] if faded else []
         remarks += _restored(chain, marks)
     covered = {name: _last_right(marks, name, chain) for name in marks.heads}
     return Proof(
@@ -130,15 +133,30 @@ def _written_until(tx: Transaction, name: str) -> int:
     return tx.connection.execute(newest).scalar() or 0
 
 
-def _lost(tx: Transaction, name: str, until: int, marks: Marks) -> Iterator[Problem]:
-    """The first head that the anchor took and does not hold any more."""
+def _lost(tx: Transaction, name: str, until: int, marks: Marks, anchor: Anchor) -> tuple[Problem | None, str | None]:
+    """The first head that the anchor took and does not hold any more, and what is too old to be seen.
+
+    In a place that hides what is old, what comes before the first that it holds is only remarked: later heads cover it.
+    """
+    fades = anchor.fades if isinstance(anchor, Fading) else None
+    unseen, remark = 0, None
     held = {seq for _, seq in marks.heads[_called(name)]}
     mine = tables.anchors.c
     wrote = sa.select(mine.seq).where(mine.anchor == name, mine.status == "written", mine.seq <= until)
     for seq in tx.connection.execute(wrote.order_by(mine.seq).execution_options(yield_per=_BATCH)).scalars():
-        if seq not in held:
-            yield Problem(seq, f"{_called(name)} took the head of this entry, and does not hold it any more")
-            return
+        if seq in held and unseen:
+            first_seen = f"{_called(name)} shows its heads from entry {seq:,} on"
+            remark = f"{first_seen}; those up to entry {unseen:,} cannot be seen any more, for {fades}"
+        if seq in held:
+            unseen, fades = 0, None
+        elif fades is not None:
+            unseen = seq
+        else:
+            return Problem(seq, f"{_called(name)} took the head of this entry, and does not hold it any more"), remark
+    if unseen:
+        sentence = f"{_called(name)} took the head of this entry, and shows neither it nor a later one"
+        return Problem(unseen, f"{sentence}: somebody deleted them, or they are too old, for {fades}"), remark
+    return None, remark
 
 
 def _restored(chain: Chain, marks: Marks) -> list[str]:
@@ -271,7 +289,7 @@ def _odd_effects(tx: Transaction, end: int) -> Iterator[Problem]:
     """Operations that are not in the state of their bundle."""
     row = tx.connection.execute(_ODD).first()
     if row is not None:
-        said = f"an operation of the plan {row.bundle} is {row.state}, and the plan is {row.stands}"
+        said = f"an operation of the bundle {row.bundle} is {row.state}, and the bundle is {row.stands}"
         seq = _last_entry(tx, row.bundle) or end
         yield Problem(seq, said)
 
@@ -290,7 +308,7 @@ def _backwards(tx: Transaction) -> Iterator[tuple[Any, dict[str, Any]]]:
         yield row, row.body
 
 
-_WORDS = {"finding": "finding", "bundle": "plan", "plan": "hash of plan", "approval": "word on plan"}
+_WORDS = {"finding": "finding", "bundle": "bundle", "plan": "hash of bundle", "approval": "word on bundle"}
 _SAID = tables.approvals.c
 _STANDING: Mapping[str, sa.Select[Any]] = {
     "finding": sa.select(tables.findings.c.id, tables.findings.c.state),

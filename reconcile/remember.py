@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -13,13 +13,15 @@ from reconcile import audit, effects
 from reconcile.finding_names import Names, assign
 from reconcile.findings.identity import Existing, RuleIdentity, encode, public, record_of
 from reconcile.findings.judgement import NOT_CLEAN, Change, Judgement, Verdict, judge
-from reconcile.findings.parts import parts
+from reconcile.findings.known import NotSame
+from reconcile.findings.parts import Outline, parts
 from reconcile.findings.states import Event, State, after
 from reconcile.store import Transaction
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
 from rules import sums
 from rules.engines.base import Group
+from rules.packed import Packed
 
 ACTOR = "reconcile"
 _KNOWN = (Change.KNOWN, Change.SHRUNK)
@@ -115,32 +117,53 @@ def record(
 
 def preview(
     tx: Transaction, rule: RuleIdentity, groups: Sequence[Group], *, complete: bool = True
-) -> tuple[RuleOutcome, Judgement]:
-    """What `record` would say, in a read-only transaction: a dry run."""
+) -> tuple[RuleOutcome, Sequence[Verdict]]:
+    """What `record` would say, and of each finding, in a read-only transaction: a dry run."""
     entered = memory.standing(tx, rule)
     was = memory.former_name(tx, rule)
     names = (rule.name, was) if was else (rule.name,)
-    known = memory.load(tx, [one.id for one in memory.outlines(tx, names, by_records=rule.by_records, lock=False)])
     not_same = memory.load_not_same(tx, names)
-    judgement = judge(rule, groups, known.known, not_same, tx.now, edited=entered.edited, complete=complete)
-    return _Tally(judgement).outcome(rule, entered), judgement
+
+    def judged(some: Sequence[Group], findings: Sequence[str]) -> Judgement:
+        known = memory.load(tx, findings).known
+        return judge(rule, some, known, not_same, tx.now, edited=entered.edited, complete=complete)
+
+    outlines = memory.outlines(tx, names, by_records=rule.by_records, lock=False)
+    tally, verdicts = _judged_in_parts(rule, groups, outlines, judged)
+    return tally.outcome(rule, entered), verdicts
 
 
-def of_the_first_run(rule: RuleIdentity, judgement: Judgement) -> RuleOutcome:
+def of_the_first_run(
+    rule: RuleIdentity, groups: Sequence[Group], at: dt.datetime
+) -> tuple[RuleOutcome, Sequence[Verdict]]:
     """What `preview` says where there is no store yet."""
-    return _Tally(judgement).outcome(rule, Entered(first=True, edited=False, renamed=0))
+    tally, verdicts = _judged_in_parts(rule, groups, (), lambda some, _: judge(rule, some, (), NotSame(), at))
+    return tally.outcome(rule, Entered(first=True, edited=False, renamed=0)), verdicts
+
+
+def _judged_in_parts(
+    rule: RuleIdentity,
+    groups: Sequence[Group],
+    outlines: Iterable[Outline],
+    judged: Callable[[Sequence[Group], Sequence[str]], Judgement],
+) -> tuple[_Tally, Sequence[Verdict]]:
+    tally, verdicts = _Tally(), Packed[Verdict]()
+    for part in parts(groups, outlines, by_records=rule.by_records):
+        judgement = judged([groups[number] for number in part.groups], part.findings)
+        tally.add(judgement)
+        for verdict in judgement.verdicts:
+            verdicts.append(verdict)
+    return tally, verdicts
 
 
 class _Tally:
     """What judgements come to, one after the other."""
 
-    def __init__(self, *judgements: Judgement) -> None:
+    def __init__(self) -> None:
         self._changes: Counter[Change] = Counter()
         self._of_groups: Counter[Change] = Counter()
         self._money: dict[str, Decimal] = {}
         self._told: dict[str, Decimal] = {}
-        for one in judgements:
-            self.add(one)
 
     def add(self, judgement: Judgement) -> None:
         self._changes.update(verdict.change for verdict in judgement.verdicts)

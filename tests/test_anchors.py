@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -250,6 +250,33 @@ def test_slack_pages_are_read_to_the_oldest(slack: SlackServer, store: Store) ->
         anchor.write(mark)
 
     assert list(anchor.read(store.id)) == wrote
+
+
+@pytest.mark.parametrize(
+    ("left", "code", "said"),
+    [
+        (range(2, 5), None, "shows its heads from entry 3 on; those up to entry 2 cannot be seen any more, for a work"),
+        ((0, 1, 3, 4), 3, "took the head of this entry, and does not hold it any more"),
+        (range(4), 5, "took the head of this entry, and does not hold it any more"),
+        ((), 5, "shows neither it nor a later one: somebody deleted them, or they are too old, for a workspace shows"),
+    ],
+    ids=["old ones are hidden", "one is gone", "the last is gone", "none is seen"],
+)
+def test_what_slack_hides_for_its_age_is_told_from_what_is_gone(
+    slack: SlackServer, store: Store, clock: FixedClock, left: Sequence[int], code: int | None, said: str
+) -> None:
+    for _ in range(5):
+        write(store)
+        assert carry(store, slack_anchor(slack)).written
+        clock.sleep(60)
+    slack.messages[:] = [slack.messages[place] for place in left]
+
+    found = proof.prove(store, {"it": slack_anchor(slack)})
+
+    assert (found.problem and found.problem.seq) == code
+    [sentence] = [one for one in (*found.remarks, found.problem and found.problem.sentence) if one]
+    assert sentence.startswith("the anchor 'it'")
+    assert said in sentence
 
 
 def test_slack_that_refuses_is_an_anchor_error_without_the_token(slack: SlackServer, store: Store) -> None:

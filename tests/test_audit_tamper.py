@@ -231,9 +231,6 @@ def rebuild(log: Log, seq: int) -> int:
 ATTACKS: dict[str, Attack] = {
     one.__name__: one for one in (edit, edit_body, delete, insert, reorder, truncate, truncate_and_append, rebuild)
 }
-QUICK = {"edit", "truncate"}
-"""The attacks that `make quick` also carries out."""
-EVERY_ATTACK = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in ATTACKS]
 PLACES = (2, 9_960)
 
 
@@ -286,7 +283,7 @@ def test_the_log_that_nobody_touched_is_proven(untouched: proof.Proof) -> None:
 
 
 @pytest.mark.parametrize("seq", PLACES)
-@pytest.mark.parametrize("name", EVERY_ATTACK)
+@pytest.mark.parametrize("name", ATTACKS)
 def test_who_writes_rows_is_named_at_the_entry(name: str, seq: int, root: Path) -> None:
     wrong = carry_out(root, ATTACKS[name], seq, "rows")
 
@@ -297,7 +294,7 @@ def test_who_writes_rows_is_named_at_the_entry(name: str, seq: int, root: Path) 
 
 
 @pytest.mark.parametrize("seq", PLACES)
-@pytest.mark.parametrize("name", EVERY_ATTACK)
+@pytest.mark.parametrize("name", ATTACKS)
 def test_who_writes_the_database_and_knows_the_hashes_is_named(name: str, seq: int, root: Path) -> None:
     wrong = carry_out(root, ATTACKS[name], seq, "database")
     explained(root)
@@ -306,7 +303,7 @@ def test_who_writes_the_database_and_knows_the_hashes_is_named(name: str, seq: i
 
 
 @pytest.mark.parametrize("seq", [2, 5_003, 9_960])
-@pytest.mark.parametrize("name", EVERY_ATTACK)
+@pytest.mark.parametrize("name", ATTACKS)
 def test_who_also_has_the_stores_key_is_named_by_the_anchor(name: str, seq: int, root: Path) -> None:
     wrong = carry_out(root, ATTACKS[name], seq, "key")
     explained(root)
@@ -314,7 +311,7 @@ def test_who_also_has_the_stores_key_is_named_by_the_anchor(name: str, seq: int,
     assert names(proven(root), wrong)
 
 
-@pytest.mark.parametrize("name", EVERY_ATTACK)
+@pytest.mark.parametrize("name", ATTACKS)
 def test_who_also_rewrites_every_anchor_is_not_seen(name: str, root: Path) -> None:
     """docs/audit.md: whoever has the database, the key and every anchor can rebuild all of it."""
     carry_out(root, ATTACKS[name], 5_003, "anchor")
@@ -326,7 +323,7 @@ def test_who_also_rewrites_every_anchor_is_not_seen(name: str, root: Path) -> No
 # Without an anchor
 
 
-@pytest.mark.parametrize("name", [one for one in EVERY_ATTACK if one.values != ("truncate",)])
+@pytest.mark.parametrize("name", [one for one in ATTACKS if one != "truncate"])
 def test_without_an_anchor_signatures_still_show_what_is_rebuilt_without_the_key(name: str, root: Path) -> None:
     wrong = carry_out(root, ATTACKS[name], 5_003, "database")
     explained(root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 import subprocess
 import time
 from dataclasses import replace
@@ -14,7 +15,7 @@ from clean_support import Killed, World
 
 from connectors.sql import SqlSource
 from connectors.target import Outcome, TargetError
-from reconcile import decide, lease, pauses, points
+from reconcile import decide, lease, pauses, points, troubles
 from reconcile.clean import carrier, zombies
 from reconcile.clean.desk import BeyondLimits
 from reconcile.decide import NothingProposed, NotYours, PlanChanged
@@ -34,12 +35,17 @@ def asking(tmp_path: Path) -> World:
     return world
 
 
-@pytest.fixture
-def alone(tmp_path: Path) -> World:
-    """One group of twins, of a rule that asks nobody and has run once."""
-    world = World.at(tmp_path / "w", *TWO, twins=ALONE)
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> World:
+    world = World.at(tmp_path_factory.mktemp("ran") / "w", *TWO, twins=ALONE)
     world.run()
     return world
+
+
+@pytest.fixture
+def alone(ran: World, tmp_path: Path) -> World:
+    """One group of twins, of a rule that asks nobody and has run once."""
+    return World(shutil.copytree(ran.folder, tmp_path / "w"), dict(ran.rules))
 
 
 # By itself
@@ -536,6 +542,42 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     assert alone.ids() == [1, 3]
     assert not alone.run().failed
     assert alone.messages().count("Over: Nothing is cleaned in source 'shop' for now") == 1
+
+
+def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits_for_it(
+    alone: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(reached: str) -> None:
+        if reached == "target.committed":
+            raise Killed
+
+    monkeypatch.setattr(points, "armed", die)
+    with pytest.raises(Killed):
+        alone.run()
+    monkeypatch.setattr(points, "armed", None)
+    alone.bury()
+    (alone.folder / "shop.db").rename(alone.folder / "away.db")
+
+    def told(minutes: int) -> list[str]:
+        alone.clock = (alone.clock or dt.datetime.now(dt.UTC)) + dt.timedelta(minutes=minutes)
+        with alone.open() as application:
+            application.clean_due()
+            with application.memory.read() as tx:
+                return [one.sentence.partition("\n")[0] for one in troubles.going_on(tx)]
+
+    first = told(1)
+    later = [told(20) for _ in range(9)]
+    (alone.folder / "away.db").rename(alone.folder / "shop.db")
+    after = told(20)
+    alone.run()
+
+    assert (first, after) == ([], [])
+    assert later[-2:] == [["Nothing is cleaned in source 'shop' for now"]] * 2
+    assert alone.findings() == {alone.only(): "cleaned"}
+    assert alone.messages().count("Reconcile: Nothing is cleaned in source 'shop' for now") == 1
+    assert alone.messages().count("Over: Nothing is cleaned in source 'shop' for now") == 1
+    assert alone.ids() == [1, 3]
+    assert alone.events("operation.succeeded") == ["operation.succeeded"]
 
 
 def test_a_plan_that_waited_too_long_is_planned_anew_by_the_next_run(tmp_path: Path) -> None:

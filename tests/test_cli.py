@@ -314,6 +314,28 @@ def test_check_looks_at_everything_and_says_what_it_saw(shop: Project) -> None:
     assert not (shop.folder / "reconcile.db").exists()
 
 
+def test_check_says_of_a_file_channel_what_a_run_would_meet_and_makes_nothing(shop: Project) -> None:
+    shop.write(CHANNEL.replace("path: told.txt", "path: notes/told.txt"))
+
+    missing = shop("check")
+    told = shop("notify", "test", "team")
+    (shop.folder / "notes").mkdir()
+    ready = shop("check")
+    made = list((shop.folder / "notes").iterdir())
+    (shop.folder / "notes" / "told.txt").mkdir()
+    folder = shop("check")
+    shop.write(CHANNEL.replace("path: told.txt", "path: told.txt, template: none.txt"))
+    untold = shop("check")
+
+    assert (missing.code, told.code, ready.code, folder.code) == (3, 3, 0, 3)
+    said = "Channel 'team' cannot write to notes/told.txt: its folder does not exist. Nothing was written; correct"
+    assert f"wrong  channel team: {said}" in missing.out
+    assert said in told.err
+    assert made == []
+    assert "wrong  channel team: Channel 'team' cannot write to notes/told.txt: is a directory" in folder.out
+    assert (untold.code, "wrong  channel team: Template none.txt: cannot be read" in untold.out) == (3, True)
+
+
 def test_check_tells_each_trouble_with_its_code(shop: Project) -> None:
     shop.write(CHANNEL.replace("[order_id]", "[order]"))
     misfit = shop("check", "--json")

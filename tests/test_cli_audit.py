@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -27,11 +28,17 @@ audit: {anchors: {log: {type: file, path: anchor.jsonl}}}
 ORDERS = "id,order_id,email\nP-1,A-1,ann@example.org\nP-2,A-1,ann@example.org\nP-3,A-2,bob@example.org\n"
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    project = Project(tmp_path).write(CONFIGURATION).write(ORDERS, "orders.csv")
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = Project(tmp_path_factory.mktemp("ran")).write(CONFIGURATION).write(ORDERS, "orders.csv")
     assert project("run", "nightly").code == 0
-    return project
+    return project.folder
+
+
+@pytest.fixture
+def project(ran: Path, tmp_path: Path) -> Project:
+    """A folder in which the job ran once."""
+    return Project(shutil.copytree(ran, tmp_path, dirs_exist_ok=True))
 
 
 def state(project: Project, statement: str) -> None:

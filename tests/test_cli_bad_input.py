@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 import zipfile
@@ -61,6 +62,16 @@ def base(tmp_path: Path) -> Project:
     project = Project(tmp_path).write(database("sqlite:///shop.db"))
     assert project("run").code == 0
     return project
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that every user may look into: pytest closes its own whenever one of its processes begins."""
+    with tempfile.TemporaryDirectory(prefix="reconcile-test-") as folder:
+        for one in (Path(folder), *Path(folder).parents):
+            if one.stat().st_uid == os.getuid() and one != Path("/"):
+                one.chmod(one.stat().st_mode | 0o055)
+        yield Path(folder)
 
 
 def _fill(path: Path) -> None:
@@ -479,9 +490,8 @@ def test_no_folder_is_made_for_the_state(shop: Project) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody who may not")
-def test_a_folder_that_may_not_be_looked_into_is_told(tmp_path: Path) -> None:
-    _open_to_all(tmp_path)
-    closed, project = tmp_path / "closed", tmp_path / "project"
+def test_a_folder_that_may_not_be_looked_into_is_told(public: Path) -> None:
+    closed, project = public / "closed", public / "project"
     for folder in (closed, project):
         folder.mkdir()
     (project / "orders.csv").write_text(ORDERS)
@@ -556,16 +566,9 @@ def test_a_state_on_a_server_that_is_down_or_refuses_is_told_apart(shop: Project
     healthy(shop)
 
 
-def _open_to_all(folder: Path) -> None:
-    for one in (folder, *folder.parents):
-        if one.stat().st_uid == os.getuid() and one != Path("/"):
-            one.chmod(one.stat().st_mode | 0o055)
-
-
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody who may not")
-def test_what_this_user_may_not_read_or_write_is_told(shop: Project) -> None:
-    _open_to_all(shop.folder)
-    other = Project(shop.folder / "other")
+def test_what_this_user_may_not_read_or_write_is_told(public: Path) -> None:
+    other = Project(public / "other")
     other.folder.mkdir(mode=0o755)
     other.write(FILES)
     (other.folder / "orders.csv").write_text(ORDERS)

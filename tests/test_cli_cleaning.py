@@ -236,3 +236,39 @@ def test_an_empty_quarantine_is_an_empty_list(world: World) -> None:
     code, said = _say("quarantine", "--json")
 
     assert (code, json.loads(said.stdout)) == (0, [])
+
+
+def test_what_was_done_at_once_has_one_name_everywhere(world: World) -> None:
+    world.run()
+    finding = world.only()
+    _, planned = _say("plan", "--json")
+    plan = json.loads(planned.stdout)[0]["plan"]
+
+    code, approved = _say("approve", finding, "--plan", plan, "--json")
+    bundle = json.loads(approved.stdout)["bundle"]
+    back, _ = _say("undo", "--bundle", bundle)
+    again, nothing = _say("undo", "--bundle", bundle)
+    unknown, named = _say("undo", "--bundle", plan)
+
+    assert (code, back, again, unknown) == (0, 0, exits.REFUSED, exits.WRONG)
+    assert bundle.startswith("B-")
+    assert f"bundle {bundle}" in str(nothing.exception)
+    assert str(named.exception).startswith(f"No bundle is called `{plan}`")
+    assert world.rows() == list(TWO)
+
+
+def test_whoever_decides_about_the_plan_of_a_rule_that_only_reports_hears_what_can_be_decided(world: World) -> None:
+    world.rules["twins"] = {}
+    world.write()
+    world.run()
+    finding = world.only()
+
+    for words in (("approve",), ("reject",), ("approve", "--plan", "00000000"), ("reject", "--plan", "00000000")):
+        code, refused = _say(words[0], finding, *words[1:])
+
+        assert code == exits.REFUSED
+        assert "Rule 'twins'" in str(refused.exception)
+        assert "has no `clean`" in str(refused.exception)
+        assert f"`reconcile dismiss {finding}`" in str(refused.exception)
+        assert "reconcile plan" not in str(refused.exception)
+    assert _say("dismiss", finding)[0] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,13 +28,17 @@ P-4,A-2,Alan
 """
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Project:
-    """Two findings of `twice` and one of `twin`, found by one run."""
-    (tmp_path / "orders.csv").write_text(ORDERS)
-    project = Project(tmp_path).write(PROJECT)
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = Project(tmp_path_factory.mktemp("ran")).write(PROJECT).write(ORDERS, "orders.csv")
     assert project("run").code == 0
-    return project
+    return project.folder
+
+
+@pytest.fixture
+def shop(ran: Path, tmp_path: Path) -> Project:
+    """Two findings of `twice` and one of `twin`, found by one run."""
+    return Project(shutil.copytree(ran, tmp_path, dirs_exist_ok=True))
 
 
 def ids(answer: Answer) -> list[str]:

@@ -43,7 +43,7 @@ def shop(tmp_path: Path) -> Project:
 
 def personal(text: str) -> list[str]:
     """What of the people stands in a text."""
-    return [one for one in ("anary", "1815-", "1906-") if one in text]  # the year alone may stand in a hash
+    return [one for one in ("anary", "1815-", "1906-") if one in text]
 
 
 def one(shop: Project, rule: str = "twins") -> dict[str, Any]:
@@ -163,3 +163,45 @@ def test_a_record_without_an_id_is_still_called_by_our_own_name_of_it(shop: Proj
     [keeper] = [found["keeper"] for found in shop("findings", "--json").json if found["rule"] == "twins"]
 
     assert (len(keeper[0]), keeper[1]) == (32, 0)
+
+
+PAYROLL = """\
+version: 1
+sources: {shop: {type: files, root: .}}
+datasets:
+  pay:
+    source: shop
+    path: pay.csv
+    id: id
+    columns: {amount: decimal}
+    money: {amount: amount, currency: EUR}
+    pii: [amount]
+rules: {twice: {kind: duplicates, dataset: pay, key: [person]}}
+channels: {team: {type: file, path: told.jsonl, format: jsonl}}
+jobs: {nightly: {rules: all, notify: [team], existing: report}}
+"""
+ONE = "id,person,amount\n1,a,4321.50\n2,a,4321.50\n"
+
+
+def test_a_personal_amount_is_hidden_for_one_finding_and_shown_as_a_sum_over_several(tmp_path: Path) -> None:
+    shop = Project(tmp_path).write(PAYROLL).write(ONE, "pay.csv")
+    told = [shop("run", "--dry-run"), shop("run", "--json"), shop("findings"), shop("findings", "--json")]
+    name = one(shop, "twice")["id"]
+    told += [shop("show", name), shop("show", name, "--json")]
+    of_one = (shop.folder / "told.jsonl").read_text()
+    shop.write(ONE + "3,b,1000\n4,b,1000\n5,c,70\n6,c,70\n", "pay.csv")
+    several = [shop("run", "--slot", f"2026-03-0{day}T00:00:00Z", *more) for day, more in ((2, ()), (3, ("--json",)))]
+    message = (shop.folder / "told.jsonl").read_text().removeprefix(of_one)
+
+    for answer in told:
+        assert not [text for text in ("4321.5", "4,321.5") if text in answer.said], answer.said
+    assert told[1].json["rules"][0]["money"] == told[3].json[0]["money"] == {"EUR": "•••"}
+    assert "•••" in told[0].out
+    assert "--show" in told[2].err
+    assert "4321.5" not in of_one
+    assert "5,391.50 EUR" in several[0].out
+    assert several[1].json["rules"][0]["money"] == {"EUR": "5391.50"}
+    assert "1,070.00 EUR" in message, "over the two that are new"
+    assert "1,000.00" not in message
+    for words in (("run", "--json", "--show"), ("findings", "--json", "--show"), ("show", name, "--json", "--show")):
+        assert "4321.50" in shop(*words).out

@@ -89,6 +89,25 @@ def test_a_file_in_another_encoding_is_told_in_a_sentence(shop: Project) -> None
     assert f"twice: {said}" in remarks
 
 
+def test_a_name_that_stands_twice_in_a_header_is_told_by_check_and_by_the_runs_of_rules_that_name_it(
+    shop: Project,
+) -> None:
+    (shop.folder / "orders.csv").write_text(
+        ORDERS.replace("id,order_id", "id,order_id,order_id").replace("A-1", "A-1,B")
+    )
+    said = "`order_id` stands more than once in the header and is read as `order_id`, `order_id_2`; rename them"
+
+    looked, ran = shop("check"), shop("run")
+    shop.write(FILES.replace("[order_id]", "[amount]"))
+    another = shop("run", "--slot", "2026-03-02T00:00:00Z")
+
+    assert looked.code == 0
+    assert f"note   dataset orders: orders.csv:1: {said}" in looked.err
+    assert f"twice: {said}" in ran.err
+    assert ", first at orders.csv:1" in ran.err
+    assert "more than once" not in another.said
+
+
 @pytest.mark.parametrize(
     ("written", "instead", "sentence"),
     [

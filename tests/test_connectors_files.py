@@ -152,11 +152,13 @@ def test_encodings_are_decided_by_mark_then_by_configuration(put, content, encod
 def test_bytes_that_are_not_utf_8_are_windows_1252_with_a_warning(put):
     root = put("a.csv", b"a,b\n" + b"x,1\n" * 400_000 + b"Jos\xe9,\x80\n")
 
+    warned = source(root).warnings(FilesDataset(path="a.csv"), ["a"])
     rows, problems = records(root, "a.csv")
 
     assert rows[-1] == ("José", "€")
-    assert (problems[0].first, problems[0].records) == ("a.csv:400002", 0)
-    assert by_duckdb(root, "a.csv", ["a"]) is None
+    assert [(one.column, one.first, one.records) for one in warned] == [("*", "a.csv:400002", 0)]
+    assert problems == ()
+    assert by_duckdb(root, "a.csv", ["a", "b"])[1:] == (rows, [])
 
 
 def test_headers_get_stable_names(put):
@@ -165,6 +167,24 @@ def test_headers_get_stable_names(put):
     assert source(root).describe(FilesDataset(path="a.csv")).names == [
         "id", "column_2", "amount", "amount_3", "amount_2", "_row_2", "_file", "_row",
     ]  # fmt: skip
+
+
+def test_a_name_that_stands_twice_in_a_header_is_told_to_whoever_names_it_and_not_the_other(put):
+    root = put("a.csv", "Statement\nid, amount,amount,_row\n1,2,3,4\n")
+    put("b.csv", "Statement\nid, amount,amount,_row\n1,2,3,4\n")
+    dataset = FilesDataset(path="?.csv", skip=1)
+
+    def said(*columns: str) -> list[str]:
+        return [f"{one.first}: {one.reason}" for one in source(root).warnings(dataset, columns)]
+
+    [one] = said("id", "amount")
+    assert one == (
+        "a.csv:2: `amount` stands more than once in the header and is read as `amount`, `amount_2`; "
+        "rename them in the file, or leave its header out with `skip` and name all in `header`"
+    )
+    assert said("_row")[0].startswith("a.csv:2: `_row` is a name of ours and is read as `_row_2`; rename them")
+    assert said("id") == said("amount_2") == said("amount", "amount_2") == []
+    assert len(source(root).warnings(dataset, None)) == 1
 
 
 def test_a_file_without_header_and_one_with_a_preamble(put):

@@ -352,6 +352,7 @@ def test_nothing_is_sent_after_half_of_the_time(shop: Shop) -> None:
     assert listed(shop)[0][1] == "Ann"
 
 
+@pytest.mark.server
 def test_a_statement_that_takes_too_long_is_ended_by_the_server(postgresql: Shop) -> None:
     stocked(postgresql).run(
         "create or replace function no() returns trigger language plpgsql as "

@@ -154,6 +154,21 @@ def test_the_header_is_the_first_filled_row_or_the_one_named(book):
         read(root, header_row=99)
 
 
+def test_a_name_that_stands_twice_in_a_header_is_told_with_its_row(book):
+    root = book([], ["id", "amount", "amount"], [1, 2, 3])
+    opened = source(root)
+
+    told = opened.warnings(WorkbookDataset(), ["id", "amount"])
+    quiet = opened.warnings(WorkbookDataset(), ["id", "amount_2"])
+    opened.close()
+
+    reason = (
+        "`amount` stands more than once in the header and is read as `amount`, `amount_2`; rename them in the sheet"
+    )
+    assert [(one.column, one.first, one.reason) for one in told] == [("*", "crm.xlsx, row 2", reason)]
+    assert quiet == ()
+
+
 def test_an_empty_sheet_has_no_header(book):
     with pytest.raises(FileUnreadable, match="the sheet is empty"):
         read(book())

@@ -334,9 +334,7 @@ def ended(scheduler: str, folder: Path, slot: str = "2026-11-21T05:15:00+00:00")
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(
-    "scheduler", [PYTHON_SCHEDULERS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in PYTHON_SCHEDULERS[1:])]
-)
+@pytest.mark.parametrize("scheduler", PYTHON_SCHEDULERS)
 def test_the_command_of_a_scheduler_runs_a_slot_once_and_ends_with_the_codes_it_acts_on(
     scheduler: str, shop: Path
 ) -> None:

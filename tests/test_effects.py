@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import sqlalchemy as sa
 from effects_support import NOON, RUN, SQLITE, TARGET, Journal, effects_postgres, journal, local, plan, record
 from store_support import Program
 
-from reconcile import audit, effects, holds, keys, lease, retry
+from reconcile import audit, clock, effects, holds, keys, lease, retry
 from reconcile.effects import Claimed, ClaimLost
 from reconcile.findings.operations import BundleState, MoveRefused
 from reconcile.sealing import SealBroken, Seals
@@ -411,6 +412,31 @@ with store.begin() as tx:
 print("done")
 wait()
 """
+
+
+@pytest.mark.server
+def test_a_plan_that_a_worker_elsewhere_took_while_the_clock_was_ahead_is_taken_over_minutes_after_it_is_seen(
+    effects_postgres: str, tmp_path: Path
+) -> None:
+    journal = Journal.at(effects_postgres, tmp_path)
+    [name] = journal.propose(plan("F-1", "a"))
+    elsewhere = replace(lease.Owner.this_process(dt.timedelta(minutes=1)), boot="another boot", host="elsewhere")
+    with journal.begin() as tx:
+        effects.claim(tx, [name], owner=elsewhere, ttl=dt.timedelta(minutes=1))
+    journal.tick(days=-30)
+
+    def left() -> list[str]:
+        with journal.begin() as tx:
+            clock.let_go(tx, dt.timedelta(0))
+            return [one.id for one in effects.abandoned(tx)]
+
+    seen = left()
+    journal.tick(minutes=5)
+    at_the_end = left()
+    journal.tick(seconds=1)
+
+    assert (seen, at_the_end, left()) == ([], [], [name])
+    journal.store.close()
 
 
 @pytest.mark.parametrize("send", [False, True])

@@ -15,7 +15,8 @@ import pytest
 import sqlalchemy as sa
 from store_support import FixedClock, Program, in_parallel
 
-from reconcile import lease
+from reconcile import delivery, lease, runs, scheduler, workers
+from reconcile.clean import admission
 from reconcile.lease import Held, Lease, LeaseLost
 from reconcile.store import Store, errors, tables
 
@@ -205,6 +206,55 @@ def test_on_postgresql_the_deadline_goes_by_the_databases_clock(postgres_url: st
 
     assert isinstance(at_the_end, Held)
     assert isinstance(after, Lease)
+
+
+@pytest.mark.server
+def test_a_lease_that_a_dead_owner_took_while_the_clock_was_ahead_ends_as_one_given_now(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    clock = FixedClock()
+    with Store.open(postgres_url, tmp_path, clock=clock) as store:
+        taken(store)
+        rewrite_owner(store, boot="another boot", host="elsewhere")
+        clock.sleep(-30 * 86_400)
+
+        seen = lease.acquire(store, "job", MINUTE)
+        clock.sleep(lease.LONGEST.total_seconds())
+        at_the_end = lease.acquire(store, "job", MINUTE)
+        clock.sleep(0.000_001)
+        after = lease.acquire(store, "job", MINUTE)
+
+    assert isinstance(seen, Held)
+    assert isinstance(at_the_end, Held)
+    assert at_the_end.until == seen.until
+    assert isinstance(after, Lease)
+    assert after.fence == 2
+
+
+@pytest.mark.server
+def test_a_live_owner_keeps_a_lease_that_it_took_while_the_clock_was_ahead(postgres_url: str, tmp_path: Path) -> None:
+    clock = FixedClock()
+    with Store.open(postgres_url, tmp_path, clock=clock) as store:
+        mine = taken(store)
+        rewrite_owner(store, boot="another boot", host="elsewhere")
+        clock.sleep(-30 * 86_400)
+        lease.acquire(store, "job", MINUTE)
+
+        renewed = lease.renew(store, mine)
+        clock.sleep(50)
+        lease.renew(store, renewed)
+        rewrite_owner(store, boot="another boot", host="elsewhere")
+        clock.sleep(50)
+
+        assert isinstance(lease.acquire(store, "job", MINUTE), Held)
+        with store.begin() as tx:
+            lease.check(tx, mine)
+
+
+def test_no_claim_runs_longer_than_the_longest() -> None:
+    claims = [runs.LEASE, scheduler.LEASE, workers.CLAIM, delivery.CLAIM, admission.CLAIM]
+
+    assert max(claims) <= lease.LONGEST
 
 
 def test_an_owner_from_before_the_last_boot_is_dead_where_the_store_is_of_one_host(store: Store) -> None:

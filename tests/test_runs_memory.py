@@ -67,10 +67,10 @@ def change_all(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_times_the_groups_take_little_more_memory(tmp_path: Path) -> None:
-    """New ones, known ones, those listed as JSON, and those that are gone."""
+    """Those a dry run finds, new ones, known ones, those listed as JSON, and those that are gone."""
     few, many = shop(tmp_path / "few", 2_500, cleaned=False), shop(tmp_path / "many", 25_000, cleaned=False)
 
-    for arguments in ((), (), ("--json",)):
+    for arguments in (("--dry-run", "--json"), (), (), ("--dry-run", "--json"), ("--json",)):
         (small, _), (large, shown) = megabytes(few, *arguments), megabytes(many, *arguments)
         assert large - small < 45
     assert len(json.loads(shown)["findings"]) == 25_000
@@ -86,9 +86,12 @@ def test_ten_times_the_groups_take_little_more_memory(tmp_path: Path) -> None:
 def test_ten_times_the_plans_take_little_more_memory(tmp_path: Path) -> None:
     few, many = shop(tmp_path / "few", 1_500, cleaned=True), shop(tmp_path / "many", 15_000, cleaned=True)
 
+    (small, _), (large, would) = megabytes(few, "--dry-run"), megabytes(many, "--dry-run")
+    assert large - small < 45
     (small, _), (large, shown) = megabytes(few), megabytes(many)
 
     assert large - small < 45
+    assert "twin: 15,000 would be proposed" in would
     assert "twin: 15,000 proposed" in shown
     assert "told ops" in shown
 

@@ -88,7 +88,7 @@ class Office:
             return [one.subject for one in troubles.going_on(tx)]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
 def office(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Office]:
     url = "sqlite:///state.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
     time = FixedClock(at("11-20 05:59:30"))

@@ -119,7 +119,7 @@ def test_nothing_listens_where_nobody_wants_it(folder: Path) -> None:
 
 def test_its_runs_send_spans_and_a_collector_that_is_gone_costs_them_nothing(folder: Path, store: Store) -> None:
     collector = Collector()
-    threading.Thread(target=collector.serve_forever, daemon=True).start()
+    threading.Thread(target=collector.serve_forever, args=(0.02,), daemon=True).start()
     write(folder, traces=collector.address)
     with serving(folder) as server:
         request(store, "nightly")

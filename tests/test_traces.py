@@ -75,7 +75,7 @@ def said(span: Span) -> dict[str, Any]:
 @pytest.fixture
 def collector() -> Iterator[Collector]:
     one = Collector()
-    threading.Thread(target=one.serve_forever, daemon=True).start()
+    threading.Thread(target=one.serve_forever, args=(0.02,), daemon=True).start()
     yield one
     one.shutdown()
     one.server_close()

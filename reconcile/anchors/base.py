@@ -44,3 +44,11 @@ class Readable(Protocol):
 
     def read(self, store: str) -> Iterator[Mark | Torn]:
         """Every head of that store, the oldest first. Raises AnchorError, NotReadable."""
+
+
+@runtime_checkable
+class Fading(Readable, Protocol):
+    """An anchor in a place that shows what was written last, and hides or deletes what is older by rules of its own."""
+
+    fades: str
+    """What the rules are, as a clause."""

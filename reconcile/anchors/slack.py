@@ -25,6 +25,7 @@ class SlackAnchor:
     """Heads as messages of a bot."""
 
     Settings: ClassVar[type[AnchorSettings]] = SlackSettings
+    fades = "a workspace shows messages only as far back as its plan and its retention keep them"
 
     def __init__(self, name: str, settings: SlackSettings, _root: Path, channels: Mapping[str, object]) -> None:
         """`channels` are the settings of the configured channels by name. Raises AnchorError where it is no bot."""

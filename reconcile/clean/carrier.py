@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TypeVar
 
 from connectors.errors import ConnectorError, Reaction
 from connectors.target import Target, TargetError, TargetRefused
@@ -20,8 +18,8 @@ from reconcile import breaker, effects, lease, ownership, points, progress, watc
 from reconcile.clean import zombies
 from reconcile.clean.admission import CLAIM, Admission
 from reconcile.clean.carried import ACTOR, ASK_AGAIN, Carried, Tally
-from reconcile.clean.execute import How, Job, Limits, Result, failed, perform
-from reconcile.clean.leaving import DatasetMissing, Leaving
+from reconcile.clean.execute import How, Job, Limits, Result, overtaken, perform
+from reconcile.clean.leaving import Leaving
 from reconcile.clean.plan import soft_links
 from reconcile.clean.resolve import ask
 from reconcile.clean.terms import Terms
@@ -31,8 +29,6 @@ from reconcile.findings.states import Event
 from reconcile.progress import Move
 from reconcile.store import Store, Transaction
 from reconcile.store import bundles as stored
-
-T = TypeVar("T")
 
 DEADLINE = 20.0
 """Seconds after which the target itself ends a transaction of ours."""
@@ -70,13 +66,6 @@ class Which:
     rules: Collection[str] | None = None
 
 
-def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """The items in lists of so many, the last one shorter."""
-    rest = iter(items)
-    while some := list(islice(rest, size)):
-        yield some
-
-
 def carry_out(
     tools: Tools,
     *,
@@ -108,12 +97,7 @@ def carry_out(
 def anything_due(store: Store) -> bool:
     """Whether carrying out would find a plan that may be claimed, or one that somebody left."""
     with store.read() as tx:
-        return bool(stored.sources_due(tx) or effects.abandoned(tx) or _doubtful(tx))
-
-
-def _doubtful(tx: Transaction, source: str | None = None) -> bool:
-    wanted = stored.Filter(states=(BundleState.AMBIGUOUS,), source=source)
-    return any(one.owner is None and one.next_at <= tx.now for one in stored.find(tx, wanted))
+        return bool(stored.sources_due(tx) or effects.abandoned(tx) or effects.doubtful(tx))
 
 
 def _sources(tools: Tools) -> list[str]:
@@ -149,6 +133,8 @@ class _Carrier:
         self._stamps: dict[str, str] = {}
         self._rules: set[str] = set()
         self._targets: set[str] = set()
+        self._doubted: set[str] = set()
+        self._sends = False
         self._probes: dict[str, breaker.Probe] = {}
         self._admission = Admission(tools.terms, source, self._carried, self._digests)
 
@@ -161,6 +147,7 @@ class _Carrier:
                 target = self.tools.target(self.source)
                 self._enter(target)
                 self._settle_doubt(target)
+                self._answered()
                 while self._look(target) and self._work(target):
                     pass
         except (TargetRefused, ownership.OwnershipRefused) as error:
@@ -174,17 +161,23 @@ class _Carrier:
         return self.tally
 
     def _has_work(self) -> bool:
-        """Whether there is anything to do that nothing stands in the way of; a target that is away is not asked."""
+        """Whether there is anything to do that nothing stands in the way of.
+
+        Nothing is sent to a target that is away. What is in doubt is asked about all the same, and counts as a probe
+        where one is due: if only that is left, nothing else would show for how long the target is away.
+        """
         with self.tools.store.read() as tx:
             due = [(rule, target) for rule, _, target in stored.due_of(tx, self.source) if self._wants(rule)]
             self._targets = {target for _, target in due}
             rules = self._admission.open(tx, {rule for rule, _ in due})
             there = [target for target in self._targets if not self._is_away(tx, target)]
-            asleep = [one.target for one in breaker.all_open(tx) if one.target in there]
-            left = bool(effects.abandoned(tx, self.source)) or _doubtful(tx, self.source)
-        if rules and asleep:
-            self._take_probes(asleep)
-        return left or bool(rules and {*there} - {*asleep} | self._probes.keys())
+            left = {one.target for one in effects.abandoned(tx, self.source)}
+            self._doubted = left | effects.doubtful(tx, self.source)
+            asleep = {one.target for one in breaker.all_open(tx)}
+        self._sends = bool(rules and there)
+        if probed := asleep & (self._doubted.union(there) if rules else self._doubted):
+            self._take_probes(probed)
+        return bool(self._doubted) or bool(rules and {*there} - {*asleep} | self._probes.keys())
 
     def _take_probes(self, targets: Iterable[str]) -> None:
         """To connect is a probe already: one worker at a time does, and where that fails it counts as one."""
@@ -212,7 +205,7 @@ class _Carrier:
         """The target does not answer, and nothing was begun: the plans wait as they are."""
         self.tally.because(str(error), held_up=True)
         with self.tools.store.begin() as tx:
-            for target in {self._carried.identity} if self._carried.identity else self._targets:
+            for target in {self._carried.identity} if self._carried.identity else self._targets | self._doubted:
                 breaker.broke(tx, target, str(error), probe=self._carried.probe or self._probes.get(target))
             effects.ask_later(tx, self.source, tx.now + ASK_AGAIN)
 
@@ -231,6 +224,13 @@ class _Carrier:
     def _settle_doubt(self, target: Target) -> None:
         """Ask the target about every plan of which it is unknown whether it was done."""
         self._settle(lambda one: self._asked(target, one))
+
+    def _answered(self) -> None:
+        """Nothing is left in doubt, and nothing may be sent that would try it: that it answered ends the probe."""
+        if self._carried.probe is not None and not self._sends:
+            with self.tools.store.begin() as tx:
+                if self.source not in effects.sources_unsettled(tx):
+                    self._carried.worked(tx)
 
     def _settle(self, answer: Callable[[Claimed], Result]) -> None:
         while True:
@@ -317,7 +317,7 @@ class _Carrier:
 
     def _perform(self, target: Target, jobs: Sequence[Job]) -> list[Result]:
         leaving = Leaving(target, self.tools.terms.project.datasets)
-        ended = {job.id: result for job in jobs if (result := _overtaken(job, leaving)) is not None}
+        ended = {job.id: result for job in jobs if (result := overtaken(job, leaving)) is not None}
         rest = [job for job in jobs if job.id not in ended]
         limits = Limits(self._seconds, self._named, {**leaving.stamps, **self._stamps})
         together = [rest] if self.tools.together else [[job] for job in rest]
@@ -383,21 +383,6 @@ class _Carrier:
     def _job(self, one: Claimed) -> Job:
         receipts = effects.receipts_of(self.tools.store, one) if self._remembers else ()
         return Job(one.id, one.bundle, receipts)
-
-
-def _overtaken(job: Job, leaving: Leaving) -> Result | None:
-    """Why an undo is not even begun: somebody came to refer to a table that rows would leave."""
-    if not job.bundle.undoes:
-        return None
-    try:
-        now = leaving.digest(job.bundle)
-    except DatasetMissing:
-        return Result(job, How.DRIFTED, f"dataset {job.bundle.dataset!r} is not in the configuration any more")
-    except ConnectorError as error:
-        return failed(job, error)
-    if now == job.bundle.catalogue:
-        return None
-    return Result(job, How.DRIFTED, "a table that rows would leave, or what refers to it, changed since it was planned")
 
 
 def _boot_seconds() -> float:

@@ -17,6 +17,7 @@ from connectors.errors import ConnectorError
 from connectors.target import Target, TargetRefused
 from reconcile import approvals, budgets, clock, effects, keys, points, progress
 from reconcile.clean import carrier
+from reconcile.clean.chunks import in_chunks
 from reconcile.clean.plan import NothingToDo, Stale, Tools, make_many
 from reconcile.clean.terms import Terms
 from reconcile.config.settings import DatasetConfig
@@ -229,12 +230,12 @@ class _Proposing:
         tools = self.tools
         self._expire()
         made = planning(tools, self.rule, tools.slot)
-        for some in carrier.in_chunks(self._findings(made), CHUNK):
+        for some in in_chunks(self._findings(made), CHUNK):
             self._propose(some)
             tools.alive()
         if self.over:
             self.outcome.stopped, self.outcome.refused = self.over, True
-        for ids in carrier.in_chunks(self.automatic, CHUNK):
+        for ids in in_chunks(self.automatic, CHUNK):
             self._decide(ids, approve=self.outcome.stopped is None)
 
     def _expire(self) -> None:
@@ -251,7 +252,7 @@ class _Proposing:
             names = stored_findings.names(
                 tx, stored_findings.Filter(rules=(self.rule.name,), states=_PLANNED, run=self.tools.run)
             )
-        for some in carrier.in_chunks(names, CHUNK):
+        for some in in_chunks(names, CHUNK):
             with self.tools.store.read() as tx:
                 found = {one.id: one for one in stored_findings.some(tx, some)}
             if isinstance(made.generations, Lives):

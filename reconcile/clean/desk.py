@@ -30,6 +30,7 @@ from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored_runs
 from reconcile.store.bundles import Stored
 from reconcile.store.findings import FindingError
+from rules.kinds.duplicates import DuplicatesRule
 
 _TO_PLAN = (State.OPEN, State.STALE, State.SNOOZED, State.FAILED)
 _TO_TRY = (BundleState.RETRY_WAIT, BundleState.AMBIGUOUS, BundleState.APPROVED)
@@ -88,7 +89,11 @@ class RuleDoesNotClean(FindingError):
     """The rule of the finding has no `clean:`."""
 
     def __init__(self, finding: Finding) -> None:
-        super().__init__(f"Rule {finding.rule!r} of {finding.id} has no `clean`, so there is nothing to approve")
+        super().__init__(
+            f"Rule {finding.rule!r} of {finding.id} has no `clean`, so there is no plan to decide about. "
+            f"`reconcile dismiss {finding.id}` says that these are no duplicates, `reconcile snooze {finding.id}` "
+            "puts it off"
+        )
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ class Answer:
 
     def to_json(self) -> dict[str, Any]:
         state = None if self.state is None else self.state.value
-        return {"sentence": self.sentence, "finding": self.finding, "plan": self.bundle, "state": state}
+        return {"sentence": self.sentence, "finding": self.finding, "bundle": self.bundle, "state": state}
 
 
 @dataclass(frozen=True)
@@ -135,8 +140,10 @@ class Desk:
         Raises a FindingError, NotPlannable, OverLimit, ConnectorError, StoreError.
         """
         finding, standing = self._look(asked)
-        if standing is None and plan is None and finding.state in _TO_PLAN:
-            self._plan(finding)
+        if standing is None and finding.state in _TO_PLAN:
+            rule = self._cleaning(finding)
+            if plan is None:
+                self._plan(finding, rule)
         decision = decide.approve(
             self.store,
             finding.id,
@@ -155,7 +162,10 @@ class Desk:
 
     def reject(self, asked: str, *, plan: str | None = None, note: str | None = None) -> Answer:
         """The plan is not carried out, nor proposed again as it is; an undo that waits is withdrawn."""
-        decision = decide.reject(self.store, asked, actor=self.actor, plan=plan, note=note)
+        finding, standing = self._look(asked)
+        if standing is None and finding.state in _TO_PLAN:
+            self._cleaning(finding)
+        decision = decide.reject(self.store, finding.id, actor=self.actor, plan=plan, note=note)
         return Answer(decision.sentence, decision.finding.id)
 
     def allow(self, rule: str) -> Answer:
@@ -222,7 +232,7 @@ class Desk:
         with_later: bool = False,
         note: str | None = None,
     ) -> undo.Undone:
-        """Take back what was done for a finding, in a whole run, or by one plan; newest first.
+        """Take back what was done for a finding, in a whole run, or by one bundle; newest first.
 
         Raises UndoRefused, and then nothing was changed; a FindingError, ConnectorError, StoreError.
         """
@@ -234,7 +244,7 @@ class Desk:
             if bundle is not None:
                 wanted = stored.Filter(finding=stored.get(tx, bundle).finding)
             names = undo.chosen(tx, wanted, only=bundle, with_later=with_later)
-        what = finding or (f"run {run}" if run else f"plan {bundle}")
+        what = finding or (f"run {run}" if run else f"bundle {bundle}")
         return undo.take_back(self._tools(), names, by=self.actor, what=what, partial=partial, note=note)
 
     # Parts
@@ -247,11 +257,15 @@ class Desk:
     def _tools(self) -> carrier.Tools:
         return carrier.Tools(self.store, self.terms, self.target, sleep=self.sleep, patience=self.patience)
 
-    def _plan(self, finding: Finding) -> None:
-        """The plan of a finding that has none, put before whoever decides."""
+    def _cleaning(self, finding: Finding) -> DuplicatesRule:
+        """The rule of a finding, which cleans. Raises RuleDoesNotClean."""
         rule = self.terms.rule(finding.rule)
         if rule is None:
             raise RuleDoesNotClean(finding)
+        return rule
+
+    def _plan(self, finding: Finding, rule: DuplicatesRule) -> None:
+        """The plan of a finding that has none, put before whoever decides."""
         with self.store.read() as tx:
             now = tx.now
         bundle = make(finding, cleaning.planning(self, rule, now))

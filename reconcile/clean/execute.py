@@ -354,3 +354,18 @@ def _refer_to_one_another(bundles: Sequence[Bundle]) -> bool:
                 if expected.get((change.row.table, names, refers), number) != number:
                     return True
     return False
+
+
+def overtaken(job: Job, leaves: leaving.Leaving) -> Result | None:
+    """Why an undo is not even begun: somebody came to refer to a table that rows would leave."""
+    if not job.bundle.undoes:
+        return None
+    try:
+        now = leaves.digest(job.bundle)
+    except leaving.DatasetMissing:
+        return Result(job, How.DRIFTED, f"dataset {job.bundle.dataset!r} is not in the configuration any more")
+    except ConnectorError as error:
+        return failed(job, error)
+    if now == job.bundle.catalogue:
+        return None
+    return Result(job, How.DRIFTED, "a table that rows would leave, or what refers to it, changed since it was planned")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from connectors.errors import ConnectorError
 from connectors.target import Target
+from reconcile.clean.chunks import in_chunks
 from reconcile.clean.cleaning import Lives
 from reconcile.clean.plan import NothingToDo, Stale, Tools, make_many
 from reconcile.clean.terms import Terms
 from reconcile.config.settings import Project
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import fingerprint, short_id
-from reconcile.findings.judgement import Change, Judgement
+from reconcile.findings.judgement import Change, Verdict
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.store import Store
@@ -31,7 +32,7 @@ _CHUNK = 500
 def would(
     project: Project,
     rule: DuplicatesRule,
-    judgement: Judgement,
+    verdicts: Iterable[Verdict],
     relation: Relation,
     target: Callable[[str], Target],
     store: Store | None,
@@ -58,7 +59,7 @@ def would(
                 Lives(store, tools.identity, tools.catalogue.table),
             )
         waiting: set[str] = set()
-        for name, planned in make_many(_findings(rule, judgement, store, slot, waiting), tools):
+        for name, planned in make_many(_findings(rule, verdicts, store, slot, waiting), tools):
             if isinstance(planned, Bundle):
                 asks = name in waiting or terms.asks(planned) != "none"
                 counts["would_propose" if asks else "would_tell" if first else "would_clean"] += 1
@@ -71,15 +72,14 @@ def would(
 
 
 def _findings(
-    rule: DuplicatesRule, judgement: Judgement, store: Store | None, slot: dt.datetime, waiting: set[str]
+    rule: DuplicatesRule, verdicts: Iterable[Verdict], store: Store | None, slot: dt.datetime, waiting: set[str]
 ) -> Iterator[Finding]:
     """The groups there is something to do about, as findings; what was decided about their records is known.
 
     Those that wait for people already are added to `waiting`.
     """
-    wanted = [one for one in judgement.verdicts if one.group is not None and one.change not in _NOBODY]
-    for at in range(0, len(wanted), _CHUNK):
-        some = wanted[at : at + _CHUNK]
+    wanted = (one for one in verdicts if one.group is not None and one.change not in _NOBODY)
+    for some in in_chunks(wanted, _CHUNK):
         known: dict[str, Finding] = {}
         if store is not None:
             with store.read() as tx:

@@ -15,6 +15,7 @@ from connectors.target import Cells, Reference, RowName, Target
 from reconcile import audit, effects, points, releases
 from reconcile.clean import carrier, images
 from reconcile.clean.carried import Tally
+from reconcile.clean.chunks import in_chunks
 from reconcile.clean.draft import cells_at
 from reconcile.clean.inverse import Conflict, inserted, inverse, rows_of
 from reconcile.clean.leaving import DatasetMissing, Leaving
@@ -77,7 +78,7 @@ class NotKnown(UndoRefused):
 
     def __init__(self, one: Stored) -> None:
         super().__init__(
-            f"How the records of {one.finding} looked right after plan {one.id} was never read, so it cannot be said "
+            f"How the records of {one.finding} looked right after bundle {one.id} was never read, so it cannot be said "
             "what changed since; compare them with `reconcile plan` of that plan and set them back by hand"
         )
 
@@ -219,7 +220,7 @@ def take_back(
         raise NothingToUndo(what)
     plannings: dict[str, _Planning] = {}
     findings: dict[str, str] = {}
-    for some in carrier.in_chunks(names, CHUNK):
+    for some in in_chunks(names, CHUNK):
         for one in _opened(tools, some):
             if one.source not in plannings:
                 plannings[one.source] = _Planning(tools.target(one.source), tools.terms.project.datasets)
@@ -236,7 +237,7 @@ def take_back(
     failed: list[tuple[str, str]] = []
     for planning in plannings.values():
         for layer in planning.layers:
-            for bundles in carrier.in_chunks(layer, CHUNK):
+            for bundles in in_chunks(layer, CHUNK):
                 ids = _approved(tools, bundles, by, note)
                 points.reach("undo.committed")
                 tally = carrier.carry_out(tools, ids=ids)

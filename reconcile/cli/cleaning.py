@@ -24,7 +24,7 @@ Plan = Annotated[
 def register(app: typer.Typer) -> None:
     app.command(help="Approve the plan for a finding, and carry it out.")(approve)
     app.command(help="Turn the plan for a finding down.")(reject)
-    app.command(help="Take back what was cleaned: a finding, a plan or a whole run.")(undo)
+    app.command(help="Take back what was cleaned: a finding, a bundle or a whole run.")(undo)
     app.command(help="Try now what failed or waits for its next attempt.")(retry)
     app.command(help="List cleanings nobody knows the end of; say what happened to one.")(quarantine)
     app.command(help="Let a rule clean again that was stopped because something looked wrong.")(allow)
@@ -105,7 +105,9 @@ def undo(
     run: Annotated[
         str | None, typer.Option("--run", help="All that was cleaned as this run planned it.", metavar="RUN")
     ] = None,
-    plan: Annotated[str | None, typer.Option("--bundle", help="This one plan.", metavar="PLAN")] = None,
+    bundle: Annotated[
+        str | None, typer.Option("--bundle", help="What was done at once, by its id.", metavar="BUNDLE")
+    ] = None,
     partial: Annotated[bool, typer.Option("--partial", help="Leave out what somebody changed since.")] = False,
     with_later: Annotated[
         bool, typer.Option("--with-later", help="Also take back later cleanings of the same records, first.")
@@ -117,11 +119,13 @@ def undo(
 ) -> None:
     from reconcile.cli.opening import load
 
-    if sum(one is not None for one in (finding, run, plan)) != 1:
-        raise typer.BadParameter("say one of: a finding, --run RUN, --bundle PLAN", param_hint="ID")
+    if sum(one is not None for one in (finding, run, bundle)) != 1:
+        raise typer.BadParameter("say one of: a finding, --run RUN, --bundle BUNDLE", param_hint="ID")
     out = Output(json, quiet, no_color)
     with load(config) as application:
-        done = _desk(application).undo(finding, run=run, bundle=plan, partial=partial, with_later=with_later, note=note)
+        done = _desk(application).undo(
+            finding, run=run, bundle=bundle, partial=partial, with_later=with_later, note=note
+        )
         application.anchor()
     if json:
         out.emit(_undone(done))
@@ -161,7 +165,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def quarantine(
-    asked: Annotated[str | None, typer.Argument(help="A finding or plan to decide about.", metavar="ID")] = None,
+    asked: Annotated[str | None, typer.Argument(help="A finding or bundle to decide about.", metavar="ID")] = None,
     config: Config = FILE,
     done: Annotated[bool, typer.Option("--done", help="It was done: you looked at the records.")] = False,
     not_done: Annotated[bool, typer.Option("--not-done", help="It was not done: try it again.")] = False,
@@ -191,13 +195,13 @@ def quarantine(
 def _list(out: Output, desk: Desk) -> None:
     found = desk.quarantined()
     if out.json:
-        names = ("id", "finding", "rule", "source", "action", "reason")
-        out.emit([{name: getattr(one, name) for name in names} for one in found])
+        names = ("finding", "rule", "source", "action", "reason")
+        out.emit([{"bundle": one.id} | {name: getattr(one, name) for name in names} for one in found])
     elif not found:
         out.note("Nothing is in quarantine.")
     else:
         rows = [(one.finding, one.rule, one.action, str(one.records), one.reason or "", one.id) for one in found]
-        out.table(("finding", "rule", "action", "records", "why", "plan"), rows, right=(3,))
+        out.table(("finding", "rule", "action", "records", "why", "bundle"), rows, right=(3,))
         out.note("Look at the records, then: reconcile quarantine ID --done | --not-done | --abandon")
 
 

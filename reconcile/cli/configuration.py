@@ -54,6 +54,7 @@ def check(
     with load(config) as application:
         findings = [*([state(application)] if source is None else ()), *look(application, source)]
         warnings = [str(problem) for problem in application.project.warnings]
+        warnings += [warning for one in findings for warning in one.warnings]
     if json:
         out.emit({"checks": [one.to_json() for one in findings], "warnings": warnings})
     else:

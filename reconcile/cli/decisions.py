@@ -55,7 +55,6 @@ def findings(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from notifications.words import money
     from reconcile.cli.opening import load
     from reconcile.findings.shown import to_json
     from reconcile.store.findings import Filter, find
@@ -79,12 +78,12 @@ def findings(
         out.note("No findings.")
         return
     rows = [
-        (one.id, one.severity.name, one.rule, one.state.value, key, str(one.records), money(one.money), _day(one))
-        for one, key in ((one, _key(one, veil)) for one, veil in found)
+        (one.id, one.severity.name, one.rule, one.state.value, key, str(one.records), risk, _day(one))
+        for one, key, risk in ((one, _key(one, veil), veil.at_risk(one.money)) for one, veil in found)
     ]
     headings = ("id", "severity", "rule", "state", "key", "records", "at risk", "since")
     out.table(headings, rows, right=(5, 6))
-    if any(veil.hides(column) for one, veil in found for column in one.key):
+    if any(veil.hides(column) for one, veil in found for column in (*one.key, *_of_amount(one, veil))):
         out.note(HIDDEN)
 
 
@@ -115,6 +114,10 @@ def _key(finding: Finding, veil: Hidden) -> str:
     return " · ".join("" if v is None else str(veil.value(name, public(v))) for name, v in finding.key.items())
 
 
+def _of_amount(finding: Finding, veil: Hidden) -> tuple[str | None, ...]:
+    return (veil.amount,) if finding.money else ()
+
+
 def _day(finding: Finding) -> str:
     return finding.first_seen.strftime("%Y-%m-%d")
 
@@ -127,7 +130,6 @@ def show(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from notifications.words import money
     from reconcile import audit
     from reconcile.cli.opening import load
     from reconcile.findings.shown import to_json
@@ -143,10 +145,10 @@ def show(
     shown = veil.finding(to_json(one))
     if json:
         events = [{"seq": e.seq, "at": e.at.isoformat(), "actor": e.actor, "event": e.event} for e in history]
-        asked = {} if undo is None else {"undo": {"plan": undo.id, "state": undo.state.value, "why": undo.reason}}
+        asked = {} if undo is None else {"undo": {"bundle": undo.id, "state": undo.state.value, "why": undo.reason}}
         out.emit(shown | {"history": events} | asked)
         return
-    risk = f", {money(one.money)} at risk" if one.money else ""
+    risk = f", {veil.at_risk(one.money)} at risk" if one.money else ""
     out.say(f"{one.id}  {one.severity.name}  {one.rule}  {one.state.value}  {one.records} records{risk}")
     out.say(f"key  {', '.join(f'{name} = {value}' for name, value in shown['key'].items())}")
     columns = list(dict.fromkeys(name for member in one.members for name in member.values))
@@ -162,7 +164,7 @@ def show(
         out.say(f"An undo of it was not done: {one.not_undone}")
     if undo is not None:
         out.say(f"An undo of it is {undo.state.value.replace('_', ' ')}{f': {undo.reason}' if undo.reason else ''}")
-    if any(map(veil.hides, (*one.key, *columns, *veil.id))):
+    if any(map(veil.hides, (*one.key, *columns, *veil.id, *_of_amount(one, veil)))):
         out.note(HIDDEN)
     if then := _next(one, undo):
         out.note(f"Next: {then}")

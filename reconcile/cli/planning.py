@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reconcile.clean.terms import Terms
     from reconcile.findings.bundle import Bundle
     from reconcile.findings.shown import Finding
+    from reconcile.personal import Hidden
     from rules.cleaning import Caps
     from rules.kinds.duplicates import DuplicatesRule
 
@@ -187,6 +188,12 @@ class _Planning:
         """The columns whose values are not shown."""
         return () if self.show else self.application.project.datasets[rule.dataset].pii
 
+    def veil(self, rule: DuplicatesRule) -> Hidden:
+        """What is not shown of what is at risk."""
+        from reconcile.personal import Hidden
+
+        return Hidden() if self.show else Hidden.of(self.application.project, rule.dataset, rule.name)
+
     def caps(self, rule: DuplicatesRule) -> Caps:
         """What one run of the rule may change at most."""
         with self.application.memory.read() as tx:
@@ -198,7 +205,10 @@ class _Planning:
 
         for one in self.plans(rule, names):
             if isinstance(one.plan, Bundle):
-                yield to_json(one.plan, self.hidden(rule)) | {"approval": one.asks, "stands": one.stands}
+                veil, money = self.veil(rule), one.plan.money
+                shown = {currency: veil.value(veil.amount, amount) for currency, amount in sorted(money.items())}
+                said = {"money": shown, "approval": one.asks, "stands": one.stands}
+                yield to_json(one.plan, self.hidden(rule)) | said
             else:
                 yield {"finding": one.finding.id, "rule": rule.name, "plan": None, "reason": str(one.plan)}
 
@@ -231,7 +241,6 @@ class _Telling:
         self._sum()
 
     def _plan(self, one: Planned, bundle: Bundle) -> None:
-        from notifications.words import money
         from reconcile import budgets
         from reconcile.clean import shown
         from rules import sums
@@ -245,7 +254,7 @@ class _Telling:
         self.largest = max(self.largest, one.finding.records)
         amounts = {currency: Decimal(amount) for currency, amount in bundle.money.items()}
         sums.add(self.money, amounts)
-        at_risk = f"  {money(amounts)} at risk" if amounts else ""
+        at_risk = f"  {self.planning.veil(self.rule).at_risk(amounts)} at risk" if amounts else ""
         self.out.heading(f"{bundle.finding}  {bundle.rule}  {shown.title(bundle)}{at_risk}")
         hidden = self.planning.hidden(self.rule)
 
@@ -259,10 +268,11 @@ class _Telling:
         self.out.say("")
 
     def _sum(self) -> None:
-        from notifications.words import money, plural
+        from notifications.words import plural
 
         if self.plans:
-            at_risk = f", {money(self.money)} at risk" if self.money else ""
+            veil = self.planning.veil(self.rule)
+            at_risk = f", {veil.at_risk(self.money, self.plans)} at risk" if self.money else ""
             plans, rows = plural(self.plans, "plan", "plans"), plural(self.rows, "row changes", "rows change")
             self.out.heading(f"{self.rule.name}: {plans}, {self.records:,} surplus, {rows}{at_risk}")
             for sentence in (*self._limits(), *self.planning.told):
@@ -281,7 +291,9 @@ class _Telling:
         from reconcile.clean.shown import limits_said
 
         caps = self.planning.caps(self.rule)
-        said, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.limited)
+        _, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.limited)
+        amounts = self.planning.veil(self.rule).risk(self.limited, self.plans)
+        said, _ = limits_said(caps, rows=self.counted, group=self.largest, money=amounts)
         yield f"limits: {said}"
         if over:
             yield f"over the limit in {over}: nothing of it is done by itself; beyond it, approving takes --over-limit."

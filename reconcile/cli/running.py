@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from reconcile.run_report import RunReport
 
 
+_CHANGES = ("new", "grown", "reopened", "known", "resolved")
+"""What a run's table counts of each rule's findings."""
+
+
 def register(app: typer.Typer) -> None:
     app.command(help="Run jobs now: all of them, or those named.")(run)
     app.command(help="List the latest runs.")(runs)
@@ -61,11 +65,11 @@ def run(
     if json:
         said = [report.to_stream() for report in reports]
         if not show:
-            said = [one | {"findings": _hidden(application, one["findings"])} for one in said]
+            said = [one | _hidden(application, one) for one in said]
         out.emit(said[0] if len(said) == 1 else said)
     else:
         for report in reports:
-            tell(report, out)
+            tell(report, out, None if show else application)
     raise typer.Exit(exits.first_that_applies(*(_code(report, severity) for report in reports)))
 
 
@@ -123,24 +127,42 @@ def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
         yield tell
 
 
-def _hidden(application: Application, findings: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """The findings of a report without what is personal in them."""
+def _hidden(application: Application, report: Mapping[str, Any]) -> dict[str, Any]:
+    """The findings and sums of a report without what is personal in them."""
     from reconcile.personal import Hidden
     from rules.packed import Packed
 
     project = application.project
-    return Packed(Hidden.of(project, one["dataset"], one["rule"]).finding(one) for one in findings) or []
+    findings = Packed(Hidden.of(project, one["dataset"], one["rule"]).finding(one) for one in report["findings"])
+    return {"rules": [_without_amounts(application, one) for one in report["rules"]], "findings": findings or []}
 
 
-def tell(report: RunReport, out: Output) -> None:
-    """A run for people: a line a rule, then what to do next."""
+def _without_amounts(application: Application, rule: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A rule's part of a report, its sum hidden where that is one finding's and personal."""
+    from notifications.base import MASK
+    from reconcile.personal import Hidden
+
+    hidden, amounts = Hidden.of(application.project, rule["dataset"], rule["rule"]), rule.get("money", {})
+    if not amounts or hidden.risk(amounts, _undecided(rule)):
+        return rule
+    return {**rule, "money": dict.fromkeys(amounts, MASK)}
+
+
+def _undecided(rule: Mapping[str, Any]) -> int:
+    """How many findings the sum of a rule's part of a report is over."""
+    return sum(rule["findings"][name] for name in ("new", "grown", "reopened", "known"))
+
+
+def tell(report: RunReport, out: Output, hiding: Application | None = None) -> None:
+    """A run for people: a line a rule, then what to do next; without what is personal in the project of `hiding`."""
     from reconcile.slots import slot_text
 
     out.say(f"{report.job}  {slot_text(report.slot)}  {_what(report)}")
     if report.status == "running":
         return
-    rows = [_row(rule) for rule in report.rules if "failed" not in rule]
-    headings = ("rule", "severity", "groups", "new", "grown", "back", "known", "gone", "at risk", "records", "engine")
+    checked = [rule for rule in report.rules if "failed" not in rule]
+    rows = [_row(rule if hiding is None else _without_amounts(hiding, rule)) for rule in checked]
+    headings = ("rule", "severity", "groups", *_CHANGES, "at risk", "records", "engine")
     if rows:
         out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9))
     for why, names in _failures(report).items():
@@ -205,11 +227,13 @@ def _what(report: RunReport) -> str:
 
 
 def _row(rule: Mapping[str, Any]) -> Sequence[str]:
+    from notifications.base import MASK
     from notifications.words import money
 
-    counts = rule["findings"]
-    risk = money({currency: Decimal(amount) for currency, amount in rule["money"].items()})
-    numbers = (rule["groups"], *(counts[name] for name in ("new", "grown", "reopened", "known", "resolved")))
+    counts, amounts = rule["findings"], rule["money"]
+    hidden = MASK in amounts.values()
+    risk = MASK if hidden else money({currency: Decimal(amount) for currency, amount in amounts.items()})
+    numbers = (rule["groups"], *(counts[name] for name in _CHANGES))
     return (
         rule["rule"],
         rule["severity"],

@@ -67,7 +67,7 @@ _WORDS = {
     "runs": ("run", "runs"),
     "findings": ("finding", "findings"),
     "not_same": ("pair judged not to be the same", "pairs judged not to be the same"),
-    "bundles": ("plan", "plans"),
+    "bundles": ("bundle", "bundles"),
     "approvals": ("approval", "approvals"),
     "effects": ("record of a cleaning", "records of cleanings"),
     "outbox": ("message", "messages"),

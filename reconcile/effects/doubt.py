@@ -30,7 +30,7 @@ class NotInQuarantine(Exception):
     reaction = Reaction.STOP
 
     def __init__(self, bundle: str, state: BundleState) -> None:
-        super().__init__(f"Plan {bundle} is {state.value}, not in quarantine; there is nothing to decide about it.")
+        super().__init__(f"Bundle {bundle} is {state.value}, not in quarantine; there is nothing to decide about it.")
 
 
 class UndoInQuarantine(Exception):
@@ -39,7 +39,7 @@ class UndoInQuarantine(Exception):
     reaction = Reaction.STOP
 
     def __init__(self, bundle: str, undo: str) -> None:
-        super().__init__(f"What is in doubt is the undo of plan {bundle}: decide about {undo}.")
+        super().__init__(f"What is in doubt is the undo of bundle {bundle}: decide about {undo}.")
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,14 @@ def sources_unsettled(tx: Transaction) -> list[str]:
     """The sources with plans in somebody's hand, dead or alive, or in doubt."""
     query = sa.select(bundles.c.source).where(bundles.c.state.in_([state.value for state in _IN_HAND]))
     return list(tx.connection.execute(query.distinct().order_by(bundles.c.source)).scalars())
+
+
+def doubtful(tx: Transaction, source: str | None = None) -> set[str]:
+    """The targets that can be asked now about plans in doubt that nobody has in hand."""
+    asked = sa.select(bundles.c.target).where(_may_be_asked(tx), bundles.c.owner.is_(None)).distinct()
+    if source is not None:
+        asked = asked.where(bundles.c.source == source)
+    return set(tx.connection.execute(asked).scalars())
 
 
 def take_over(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
@@ -106,8 +114,8 @@ def claim_doubtful(
 
     Those whose seal has no key here wait for it.
     """
-    query = sa.select(*COLUMNS).where(bundles.c.state == BundleState.AMBIGUOUS.value, bundles.c.source == source)
-    query = query.where(bundles.c.next_at <= tx.now).order_by(bundles.c.next_at, bundles.c.id)
+    query = sa.select(*COLUMNS).where(_may_be_asked(tx), bundles.c.source == source)
+    query = query.order_by(bundles.c.next_at, bundles.c.id)
     mine = (owner or lease.Owner.this_process(ttl)).to_json()
     taken: list[Claimed] = []
     for row in tx.connection.execute(query.with_for_update(skip_locked=True)):
@@ -128,8 +136,7 @@ def claim_doubtful(
 
 def set_damaged_aside(tx: Transaction, source: str) -> list[tuple[Claimed, str]]:
     """Plans in doubt that cannot be read any more go into quarantine, each with why: nobody can ask about them."""
-    query = sa.select(*COLUMNS).where(bundles.c.state == BundleState.AMBIGUOUS.value, bundles.c.source == source)
-    query = query.where(bundles.c.next_at <= tx.now).order_by(bundles.c.id)
+    query = sa.select(*COLUMNS).where(_may_be_asked(tx), bundles.c.source == source).order_by(bundles.c.id)
     damaged: list[tuple[Claimed, str]] = []
     for row in tx.connection.execute(query.with_for_update(skip_locked=True)):
         one = Claimed.of(stored(tx, row))
@@ -150,8 +157,8 @@ def put_off(tx: Transaction, plans: Sequence[Claimed], next_at: dt.datetime) -> 
 
 def ask_later(tx: Transaction, source: str, next_at: dt.datetime) -> None:
     """Nothing of this source can be asked now: what is in doubt and in nobody's hand is looked at again then."""
-    due = (bundles.c.state == BundleState.AMBIGUOUS.value, bundles.c.owner.is_(None), bundles.c.next_at <= tx.now)
-    tx.connection.execute(sa.update(bundles).where(bundles.c.source == source, *due).values(next_at=next_at))
+    due = sa.and_(_may_be_asked(tx), bundles.c.owner.is_(None))
+    tx.connection.execute(sa.update(bundles).where(bundles.c.source == source, due).values(next_at=next_at))
 
 
 def judged(tx: Transaction, asked: str, verdict: Verdict, *, by: str, reason: str) -> Claimed:
@@ -179,6 +186,10 @@ def judged(tx: Transaction, asked: str, verdict: Verdict, *, by: str, reason: st
             tx, [one], BundleState.FAILED, reason=reason, event=event, actor=by, values=fresh, said=said, proven=False
         )
     return after
+
+
+def _may_be_asked(tx: Transaction) -> sa.ColumnElement[bool]:
+    return sa.and_(bundles.c.state == BundleState.AMBIGUOUS.value, bundles.c.next_at <= tx.now)
 
 
 def _in_hand(source: str | None) -> sa.ColumnElement[bool]:

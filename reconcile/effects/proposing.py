@@ -31,7 +31,7 @@ class PlanInHand(Exception):
     """A plan of this finding is being carried out, or is in doubt; nothing was proposed."""
 
     def __init__(self, finding: str, bundle: str, state: BundleState) -> None:
-        super().__init__(f"Plan {bundle} of {finding} is {state.value}; nothing else is planned until that is over.")
+        super().__init__(f"Bundle {bundle} of {finding} is {state.value}; nothing else is planned until that is over.")
         self.finding = finding
         self.bundle = bundle
 

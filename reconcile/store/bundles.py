@@ -37,7 +37,7 @@ class BundleError(Exception):
 
 class BundleUnknown(BundleError):
     def __init__(self, asked: str) -> None:
-        super().__init__(f"No plan is called `{asked}`; `reconcile findings` lists the findings that have one.")
+        super().__init__(f"No bundle is called `{asked}`; `reconcile quarantine` and `reconcile audit` name them.")
 
 
 class BundlePurged(BundleError):
@@ -45,7 +45,7 @@ class BundlePurged(BundleError):
 
     def __init__(self, bundle: str) -> None:
         super().__init__(
-            f"The rows of plan {bundle} are not kept any more (`undo_window`, or an erasure), so it can neither be "
+            f"The rows of bundle {bundle} are not kept any more (`undo_window`, or an erasure), so it can neither be "
             "shown nor undone; its audit entries remain."
         )
 
@@ -55,7 +55,7 @@ class BundleDamaged(BundleError):
 
     def __init__(self, bundle: str) -> None:
         super().__init__(
-            f"Plan {bundle} in the state database is not the one its hash names: it was changed outside Reconcile. "
+            f"Bundle {bundle} in the state database is not the one its hash names: it was changed outside Reconcile. "
             "Nothing of it is carried out; `reconcile audit verify` tells what else was changed."
         )
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 from rules.kinds.duplicates.model import DuplicatesRule, Span
 
 if TYPE_CHECKING:
-    from rules.kinds.duplicates.detection import detect, explain, guarded, needed_columns, pushdown_obstacle
+    from rules.kinds.duplicates.detection import (
+        detect,
+        explain,
+        guarded,
+        named_columns,
+        needed_columns,
+        pushdown_obstacle,
+    )
     from rules.kinds.duplicates.fitted import check
 
 __all__ = [
@@ -17,6 +24,7 @@ __all__ = [
     "detect",
     "explain",
     "guarded",
+    "named_columns",
     "needed_columns",
     "pushdown_obstacle",
 ]

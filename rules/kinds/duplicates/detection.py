@@ -29,6 +29,11 @@ from rules.kinds.duplicates.question import (
 )
 
 
+def named_columns(rule: DuplicatesRule, relation: Relation) -> tuple[str, ...]:
+    """The dataset's columns that the rule names, in its order. Raises as `detect`."""
+    return fit(rule, relation).named
+
+
 def needed_columns(rule: DuplicatesRule, relation: Relation) -> tuple[str, ...]:
     """The dataset's columns to read, in its order: for a dataset without id, all of them. Raises as `detect`."""
     return fit(rule, relation).needed

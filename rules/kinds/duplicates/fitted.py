@@ -68,14 +68,18 @@ class Fitted:
         return tuple(name for name in dict.fromkeys(names) if name)
 
     @cached_property
-    def needed(self) -> tuple[str, ...]:
-        schema, keep = self.relation.schema, self.rule.keep
-        if not self.relation.id or any(line.how == "most_complete" for line in keep):
-            return schema.names
+    def named(self) -> tuple[str, ...]:
+        """The dataset's columns that the rule, or the dataset for it, names: for a derived one those behind it."""
         names = [*self.relation.id, *self.judged, *self.shown]
         names += parse_group(self.rule.having).columns if self.rule.having else ()
         behind = set(self.columns.sources(names))
-        return tuple(name for name in schema.names if name in behind)
+        return tuple(name for name in self.relation.schema.names if name in behind)
+
+    @cached_property
+    def needed(self) -> tuple[str, ...]:
+        if not self.relation.id or any(line.how == "most_complete" for line in self.rule.keep):
+            return self.relation.schema.names
+        return self.named
 
     @cached_property
     def content(self) -> tuple[str, ...]:
