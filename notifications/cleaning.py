@@ -10,6 +10,8 @@ from notifications.base import NOT_UNDONE, CleaningNotice, GroupNotice, Notice
 from notifications.document import Line, Section, Span
 
 _RULES = 10
+_RUNS = 5
+"""Runs that are named with what takes them back; there is one, but for those that were killed before they told."""
 _GROUPS = 3
 
 _Drawn = Callable[[GroupNotice], tuple[Line, ...]]
@@ -93,12 +95,12 @@ def done(notice: Notice) -> Iterator[Section]:
     """What was done, and what takes it back."""
     lines = [_done(one) for one in notice.cleaning if one.cleaned or one.stale or one.waiting]
     more = len(lines) - _RULES
-    undo = next((one.undo for one in notice.cleaning if one.cleaned and one.undo), None)
+    undos = ((one.undo or "").split("; ") for one in notice.cleaning if one.cleaned)
+    undo = dict.fromkeys(said for some in undos for said in some if said)
     last: list[Line] = (
         [(Span(f"And cleanings of {words.plural(more, 'more rule', 'more rules')}"),)] if more > 0 else []
     )
-    if undo is not None:
-        last.append((Span("Take it back: "), Span(words.visible(undo, 120), "code")))
+    last += [(Span("Take it back: "), Span(words.visible(one, 120), "code")) for one in list(undo)[:_RUNS]]
     if lines:
         yield Section("note", (*lines[:_RULES], *last))
 

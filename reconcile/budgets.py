@@ -21,6 +21,7 @@ from reconcile.store import Transaction
 from reconcile.store.bulk import one_of
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import budget_uses, budgets
+from rules import sums
 from rules.cleaning import Caps
 
 DAY = dt.timedelta(hours=24)
@@ -61,9 +62,12 @@ class Use:
 
     @classmethod
     def of(cls, bundle_id: str, bundle: Bundle) -> Use:
-        """Surplus, re-pointed and captured rows count; the keeper's own fields do not."""
+        """Surplus, re-pointed and captured rows count; the keeper's own fields do not.
+
+        An amount below zero (a refund, a credit note) counts as much as one above: it makes no room for others.
+        """
         rows = sum(not one.is_guard and one.role != "keeper" for one in bundle.changes)
-        return cls(bundle_id, rows, {unit: Decimal(amount) for unit, amount in bundle.money.items()})
+        return cls(bundle_id, rows, {unit: Decimal(amount).copy_abs() for unit, amount in bundle.money.items()})
 
 
 @dataclass(frozen=True)
@@ -299,12 +303,11 @@ def _total(tx: Transaction, *which: sa.ColumnElement[bool]) -> tuple[int, Money]
 
 
 def _sum(parts: Iterable[tuple[int, Money]]) -> tuple[int, Money]:
-    records, money = 0, dict[str, Decimal]()
+    records, total = 0, dict[str, Decimal]()
     for number, amounts in parts:
         records += number
-        for unit, amount in amounts.items():
-            money[unit] = money.get(unit, Decimal(0)) + amount
-    return records, money
+        sums.add(total, amounts)
+    return records, total
 
 
 def _more(one: tuple[int, Money], other: tuple[int, Money]) -> tuple[int, Money]:
@@ -312,7 +315,7 @@ def _more(one: tuple[int, Money], other: tuple[int, Money]) -> tuple[int, Money]
 
 
 def _less(one: tuple[int, Money], other: tuple[int, Money]) -> tuple[int, Money]:
-    return _sum((one, (-other[0], {unit: -amount for unit, amount in other[1].items()})))
+    return _sum((one, (-other[0], {unit: amount.copy_negate() for unit, amount in other[1].items()})))
 
 
 def _texts(money: Money) -> dict[str, str]:

@@ -345,7 +345,7 @@ def _time(at: dt.datetime) -> str:
 def _write_pairs(tx: Transaction, finding: Finding, actor: str, note: str | None) -> int:
     """One row a pair, with the values the judgement was about; a later judgement takes the place of an earlier one."""
     records = sorted(record_of(member.id) for member in finding.members)
-    if len(records) > MOST_PAIRS_OF:
+    if not 1 < len(records) <= MOST_PAIRS_OF:  # those that share an id make no pair
         return 0
     key = [[name, encode(value)] for name, value in finding.key.items()]
     judged: dict[str, Any] = {"values_a": key, "values_b": key, "finding": finding.id}

@@ -21,7 +21,7 @@ from reconcile import retry
 from reconcile.lease import Owner, is_dead
 from reconcile.outbox import MESSAGES, Message, log, messages, notice_of, one
 from reconcile.store import Store, Transaction
-from reconcile.store.tables import outbox, told
+from reconcile.store.tables import outbox, told, troubles
 
 T = TypeVar("T")
 
@@ -244,15 +244,19 @@ class _Delivery:
         self.report.sent.append(message)
 
     def _again(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, give_up: bool = False) -> None:
-        """Queue it again with the delay its key and attempt give, or give it up when its budget is used up."""
+        """Queue it again with the delay its key and attempt give, or give it up when its budget is used up.
+
+        What tells of a trouble is never given up while that lasts, for nothing else will tell of it.
+        """
         asked = None if error.retry_after is None else dt.timedelta(seconds=min(error.retry_after, 86_400.0))
         decision = retry.decide(claim.message, claim.attempts - 1, self._policy, asked)
-        attempts_left = self._policy.attempts - claim.attempts
+        attempts_left = max(self._policy.attempts - claim.attempts, 0)
         body: dict[str, Any] = {"channel": claim.channel, "run": claim.run, "class": type(error).__name__}
         body |= {"in_doubt": in_doubt, "attempts_left": attempts_left, **decision.to_json()}
         with self._store.begin() as tx:
             next_at = tx.now + decision.delay
-            over = give_up or attempts_left <= 0 or next_at > claim.give_up_at
+            over = give_up or attempts_left == 0 or next_at > claim.give_up_at
+            over = over and (in_doubt or not _is_wrong_still(tx, claim.notice))
             values = {"status": "failed" if over else "queued", "next_at": next_at, "in_doubt": in_doubt}
             if not _update(tx, claim, owner=None, problem=str(error), **values):
                 log(tx, "reconcile", "message.overtaken", claim.message, body)
@@ -296,6 +300,15 @@ def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
         raise
     except Exception as error:
         raise DeliveryUnknown(claim.channel, f"it failed with {type(error).__name__}, which is a defect") from error
+
+
+def _is_wrong_still(tx: Transaction, notice: Notice) -> bool:
+    """Whether the notice says that something is wrong, and it is."""
+    said = notice.trouble
+    if said is None or said.ended:
+        return False
+    stands = sa.select(troubles.c.since).where(troubles.c.subject == said.subject)
+    return bool(tx.connection.execute(stands).scalar() == said.since)
 
 
 def _untell(tx: Transaction, message: str) -> None:

@@ -13,12 +13,13 @@ from typing import Any
 
 from notifications.base import MASK, NOT_UNDONE, CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.words import plural
-from reconcile.config.settings import DatasetConfig, Project
+from reconcile.config.settings import Project
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import Change
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.personal import Hidden
+from rules import sums
 from rules.forensics import Shift, copy_sentence, retry_sentence
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import RecordId, Value
@@ -87,7 +88,7 @@ class _OfRule:
         self.changes: Counter[Change] = Counter()
         self.states: Counter[State] = Counter()
         self.records = 0
-        self.money: dict[str, Decimal] = defaultdict(Decimal)
+        self.money: dict[str, Decimal] = {}
         self.summary = False
         self.gaps: list[float] = []
         self.shifts: Counter[Shift] = Counter()
@@ -97,8 +98,7 @@ class _OfRule:
         self.changes[finding.change] += 1
         self.states[finding.state] += 1
         self.records += sum(one.settled_at is None for one in finding.surplus)
-        for currency, amount in finding.money.items():
-            self.money[currency] += amount
+        sums.add(self.money, finding.money)
         self.summary = self.summary or finding.summary
         self.gaps.extend(gaps)
         self.shifts.update(_shifts(finding))
@@ -153,7 +153,7 @@ def says_something(outcomes: Sequence[Mapping[str, Any]], before: Sequence[Mappi
 
     def is_new(rule: str, said: Mapping[str, Any]) -> bool:
         stops = said.get("stopped") and (rule, said["stopped"]) not in known
-        return bool(said.get("cleaned") or said.get("stale") or stops)
+        return bool(stops or any(said.get(name) for name in ("cleaned", "of_killed", "stale")))
 
     return any(is_new(one["rule"], one.get("cleaning", {})) for one in outcomes)
 
@@ -170,9 +170,9 @@ def _cleanings(
 def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_undone: _OfRule) -> CleaningNotice:
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
-    dataset = letter.project.datasets[rule.dataset]
-    hidden = Hidden.of(letter.project, dataset.name, rule.name, letter.show)
+    hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
     said = outcome.get("cleaning", {})
+    cleaned = said.get("of_killed", {}) | ({letter.run: said["cleaned"]} if said.get("cleaned") else {})
     return CleaningNotice(
         rule=rule.name,
         severity=rule.severity.name,
@@ -181,18 +181,18 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
         quarantined=asking.states[State.QUARANTINED],
         failed=asking.states[State.FAILED],
         not_undone=not_undone.states.total(),
-        cleaned=said.get("cleaned", 0),
+        cleaned=sum(cleaned.values()),
         stale=said.get("stale", 0),
         waiting=said.get("waiting", 0),
         money=hidden.risk(dict(sorted(asking.money.items())), asking.states.total()),
         stopped=said.get("stopped"),
-        undo=f"reconcile undo --run {letter.run}",
+        undo="; ".join(f"reconcile undo --run {run}" for run in cleaned or (letter.run,)),
         findings=(
             *(
-                replace(_group(letter, one, rule, dataset), state=NOT_UNDONE, history=one.not_undone)
+                replace(_group(letter, one, rule), state=NOT_UNDONE, history=one.not_undone)
                 for one in not_undone.largest()
             ),
-            *(replace(_group(letter, one, rule, dataset), state=one.state.value) for one in asking.largest()),
+            *(replace(_group(letter, one, rule), state=one.state.value) for one in asking.largest()),
         ),
         owner=rule.owner,
     )
@@ -201,8 +201,7 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
 def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNotice:
     rule = letter.project.rules[outcome["rule"]]
     assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
-    dataset = letter.project.datasets[rule.dataset]
-    hidden = Hidden.of(letter.project, dataset.name, rule.name, letter.show)
+    hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
     counts = outcome["findings"]
     still = counts["new"] + counts["known"] + counts["grown"] + counts["reopened"]
     return RuleNotice(
@@ -222,7 +221,7 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNoti
         runbook=rule.runbook,
         why=copy_sentence(told.shifts, told.records) or retry_sentence(told.gaps),
         trend=_trend(outcome),
-        largest=tuple(_group(letter, finding, rule, dataset) for finding in told.largest()),
+        largest=tuple(_group(letter, finding, rule) for finding in told.largest()),
         skipped=tuple(left_out(one) for one in outcome["skipped"]),
     )
 
@@ -253,8 +252,8 @@ def _trend(outcome: Mapping[str, Any]) -> str | None:
     return f"{outcome['groups']:,} groups in all; the runs before found {', '.join(f'{n:,}' for n in before)}"
 
 
-def _group(letter: Letter, finding: Finding, rule: DuplicatesRule, dataset: DatasetConfig) -> GroupNotice:
-    hidden = Hidden.of(letter.project, dataset.name, rule.name, letter.show)
+def _group(letter: Letter, finding: Finding, rule: DuplicatesRule) -> GroupNotice:
+    hidden = Hidden.of(letter.project, finding.dataset, rule.name, letter.show)
     keeper = finding.keeper
     raw = keeper.values if keeper else {}
     first, last = (None, None) if finding.span is None or hidden.hides(hidden.span) else finding.span
@@ -262,8 +261,8 @@ def _group(letter: Letter, finding: Finding, rule: DuplicatesRule, dataset: Data
         finding=finding.id,
         state=finding.change.value,
         key={n: MASK if hidden.hides(n) else _text(raw.get(n, value)) for n, value in finding.key.items()},
-        keeper=_record(keeper, dataset, hidden) if keeper else "",
-        surplus=tuple(_record(member, dataset, hidden) for member in finding.surplus),
+        keeper=_record(keeper, hidden) if keeper else "",
+        surplus=tuple(_record(member, hidden) for member in finding.surplus),
         records=finding.records,
         money=hidden.risk(finding.money),
         first=first if isinstance(first, dt.datetime) else None,
@@ -280,14 +279,12 @@ def _history(finding: Finding) -> str | None:
     return f"{finding.reason}{decided}" if finding.reason else None
 
 
-def _record(member: FindingMember, dataset: DatasetConfig, hidden: Hidden) -> str:
+def _record(member: FindingMember, hidden: Hidden) -> str:
     """A record's name for people: its id, or file and row where it has none."""
-    if not dataset.id:
+    if hidden.tells_content(member.id):
         file, row = member.values.get("_file"), member.values.get("_row")
         return f"{_text(file)}, row {_text(row)}" if row is not None else _name(member.id)
-    return " / ".join(
-        MASK if hidden.hides(column) else _text(value) for column, value in zip(dataset.id, member.id, strict=True)
-    )
+    return " / ".join(map(_text, hidden.record(member.id)))
 
 
 def _name(record: RecordId) -> str:

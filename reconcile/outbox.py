@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
-from notifications.base import Notice, Receipt
+from notifications.base import FailureNotice, Notice, Receipt
 from reconcile import audit, retry
 from reconcile.store import Transaction
 from reconcile.store.columns import json_text
@@ -102,6 +102,29 @@ def messages(tx: Transaction, *statuses: str) -> Iterator[Message]:
         query = query.where(outbox.c.status.in_(statuses))
     for row in tx.connection.execute(query):
         yield _message(row)
+
+
+def unheard(tx: Transaction, channel: str, job: str, *, doubtful: bool) -> list[FailureNotice]:
+    """What messages of the job that were given up would have told the channel of failures, and none did since.
+
+    With `doubtful` also those that may have arrived. What a message said that was blanked since counts as told.
+    """
+    mine = (outbox.c.channel == channel, outbox.c.job == job, outbox.c.run.is_not(None))
+    lost = sa.and_(*mine, outbox.c.status == "failed", sa.or_(sa.literal(doubtful), outbox.c.in_doubt.is_(sa.false())))
+    since = tx.connection.execute(sa.select(sa.func.min(outbox.c.queued_at, type_=outbox.c.queued_at.type)).where(lost))
+    if (first := since.scalar()) is None:
+        return []
+    found: dict[str, FailureNotice] = {}
+    query = sa.select(outbox.c.notice, lost.label("lost")).where(*mine, outbox.c.queued_at >= first)
+    for row in tx.connection.execute(query.order_by(outbox.c.queued_at, outbox.c.message)):
+        if "blanked" in row.notice:
+            found.clear()
+            continue
+        for one in notice_of(row.notice).failures:
+            found.pop(one.subject, None)
+            if row.lost:
+                found[one.subject] = one
+    return list(found.values())
 
 
 def requeue(tx: Transaction, message: str, *, policy: retry.Policy = MESSAGES, actor: str) -> bool:

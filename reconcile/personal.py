@@ -10,6 +10,7 @@ from typing import Any
 from notifications import words
 from notifications.base import MASK
 from reconcile.config.settings import Project
+from reconcile.findings.identity import is_of_content
 from rules.kinds.duplicates import DuplicatesRule
 
 
@@ -39,17 +40,28 @@ class Hidden:
         return cls(frozenset(found.pii) - frozenset(show), found.id, span, amount)
 
     def hides(self, column: str | None) -> bool:
-        """Whether values of that column are not shown; None is a column nobody knows the name of."""
-        return self.columns is None or column in self.columns
+        """Whether values of that column are not shown; one nobody knows the name of (None) may be any of them.
+
+        A key that has a column twice calls the second one by what was made of it: `email (lower)`.
+        """
+        if self.columns is None or column is None:
+            return self.columns is None or bool(self.columns)
+        return column in self.columns or any(column.startswith(f"{one} (") for one in self.columns)
 
     def value(self, column: str | None, value: Any) -> Any:
         """The value as it is shown; null says of nobody anything."""
         return MASK if value is not None and self.hides(column) else value
 
     def record(self, name: Sequence[Any]) -> list[Any]:
-        """A record's id as it is shown."""
+        """A record's id as it is shown. It may be from when the dataset had another one."""
+        if self.tells_content(name):
+            return list(name)
         columns = self.id if len(self.id) == len(name) else (None,) * len(name)
         return [self.value(column, part) for column, part in zip(columns, name, strict=True)]
+
+    def tells_content(self, name: Sequence[Any]) -> bool:
+        """Whether the name is our own, of a record without an id: it says nothing of anybody."""
+        return not self.id and self.columns is not None and is_of_content(name)
 
     def risk(self, amounts: Mapping[str, Decimal], findings: int = 1) -> Mapping[str, Decimal]:
         """What is at risk in so many findings, as it may be told; empty where it may not.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,6 +19,7 @@ from reconcile.findings.states import Event, State, after
 from reconcile.store import Transaction
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
+from rules import sums
 from rules.engines.base import Group
 from rules.packed import Packed
 
@@ -161,19 +162,18 @@ class _Tally:
     def __init__(self) -> None:
         self._changes: Counter[Change] = Counter()
         self._of_groups: Counter[Change] = Counter()
-        self._money: dict[str, Decimal] = defaultdict(Decimal)
-        self._told: dict[str, Decimal] = defaultdict(Decimal)
+        self._money: dict[str, Decimal] = {}
+        self._told: dict[str, Decimal] = {}
 
     def add(self, judgement: Judgement) -> None:
         self._changes.update(verdict.change for verdict in judgement.verdicts)
         for verdict in judgement.verdicts:
             if verdict.group is not None:
                 self._of_groups[verdict.change] += 1
-                for currency, amount in verdict.group.money.items():
-                    if verdict.change not in _DECIDED:
-                        self._money[currency] += amount
-                    if verdict.change.is_told:
-                        self._told[currency] += amount
+                if verdict.change not in _DECIDED:
+                    sums.add(self._money, verdict.group.money)
+                if verdict.change.is_told:
+                    sums.add(self._told, verdict.group.money)
 
     def outcome(self, rule: RuleIdentity, entered: Entered, told: Iterable[str] = ()) -> RuleOutcome:
         return RuleOutcome(
@@ -332,10 +332,14 @@ _SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "reco
 
 
 def _written(group: Group) -> Iterator[Row]:
+    """Each record once, the keeper first: of those that share an id, which a run tells of, nobody can tell another."""
+    met: set[str] = set()
     for role, members in (("keeper", (group.keeper,)), ("surplus", group.surplus)):
         for one in members:
-            values = [[name, encode(value)] for name, value in one.values.items()]
-            yield {"record": record_of(one.id), "role": role, "values": values}
+            if (name := record_of(one.id)) not in met:
+                met.add(name)
+                values = [[column, encode(value)] for column, value in one.values.items()]
+                yield {"record": name, "role": role, "values": values}
 
 
 def _member(finding: str, position: int, written: Row, now: dt.datetime) -> Row:

@@ -23,6 +23,7 @@ from reconcile import (
     clock,
     delivery,
     effects,
+    failing,
     lease,
     notify,
     outbox,
@@ -39,11 +40,12 @@ from reconcile.clean.terms import Terms
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject
 from reconcile.findings.identity import Existing, RuleIdentity
+from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding, to_json
 from reconcile.findings.states import Event, State
 from reconcile.limits import RuleEnded, detected
 from reconcile.run_report import RunReport, outcome_json
-from reconcile.store import Store, Transaction
+from reconcile.store import Store, Transaction, bundles, finding_memory
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from rules.engines.base import OutOfMemory
@@ -328,11 +330,13 @@ class _Run:
 
     def end(self, attempt: int) -> RunReport:
         """Messages, failures that began or ended, and the run's end: one transaction."""
+        project = self.tools.project
         failed = [outcome for outcome in self.outcomes.values() if "failed" in outcome]
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
             stored.take_turns(tx, self.order.chosen)
-            news = self._failure_news(tx)
+            self._add_what_killed_runs_did(tx)
+            news = failing.news(tx, project, self.job, self.id, self.outcomes.values())
             messages = [
                 message
                 for channel in self.order.job.notify
@@ -342,7 +346,7 @@ class _Run:
                 "run": self.id,
                 "job": self.job,
                 "slot": slots.slot_text(self.order.slot),
-                "release": self.tools.project.release,
+                "release": project.release,
                 "status": "failed" if failed else "succeeded",
                 "attempt": attempt,
                 "rules": [self.outcomes[name] for name in self.order.chosen],
@@ -350,33 +354,18 @@ class _Run:
                 "checked": list(self.order.chosen),
             }
             stored.finish(tx, self.id, "failed" if failed else "succeeded", summary)
+            checked = [project.rules[name] for name, one in self.outcomes.items() if "failed" not in one]
+            finding_memory.ended(tx, self.id, [RuleIdentity.of(rule) for rule in checked if rule.clean is not None])
             body = {"run": self.id, "job": self.job, "status": summary["status"], "failed": [o["rule"] for o in failed]}
             audit.append(tx, ACTOR, "run.finished", self.id, body)
             return RunReport.of(summary, self._findings(tx, self.order.chosen) if self.tools.lists else ())
 
-    def _failure_news(self, tx: Transaction) -> tuple[notify.FailureNews, ...]:
-        """What could not be checked since now, and what can be again."""
-        known = stored.failing(tx, self.job)
-        now = {o["subject"]: o["failed"] for o in self.outcomes.values() if "failed" in o}
-        for subject, sentence in now.items():
-            stored.keep_failure(tx, self.job, subject, sentence, self.id)
-        over = [subject for subject in known if subject not in now and self._works(subject)]
-        for subject in over:
-            stored.end_failure(tx, self.job, subject)
-        begun = [
-            notify.FailureNews(subject, sentence, tx.now) for subject, sentence in now.items() if subject not in known
-        ]
-        return (*begun, *(notify.FailureNews(s, known[s][0], known[s][1], ended=True) for s in over))
-
-    def _works(self, subject: str) -> bool:
-        """Whether this run shows that a former failure is over: it checked that rule, or read that source."""
-        what, _, name = subject.partition(" ")
-        datasets = self.tools.project.datasets
-        return any(
-            name in ((outcome["rule"],) if what == "rule" else (datasets[outcome["dataset"]].source,))
-            for outcome in self.outcomes.values()
-            if "failed" not in outcome
-        )
+    def _add_what_killed_runs_did(self, tx: Transaction) -> None:
+        """What they cleaned before they could tell of it."""
+        for run in stored.never_ended(tx, self.job):
+            for name, outcome in self.outcomes.items():
+                if done := bundles.counts(tx, name, run=run).get(BundleState.SUCCEEDED):
+                    outcome.setdefault("cleaning", {}).setdefault("of_killed", {})[run] = done
 
     def _tell(self, tx: Transaction, channel: str, attempt: int, news: Sequence[notify.FailureNews]) -> str | None:
         """Queue this run's message for a channel, and remember what it tells; None where there is nothing to tell."""
@@ -389,6 +378,7 @@ class _Run:
         not_undone = notify.News.of(project, stored_findings.not_undone(tx, rules, channel))
         told = {**untold.versions, **asking.versions, **not_undone.versions}
         before = stored.outcomes_before(tx, self.job, self.order.slot)
+        news = (*news, *failing.unheard(tx, self.tools.project, self.job, channel, {one.subject for one in news}))
         if not told and not news and not notify.says_something(outcomes, before) and settings.quiet:
             return None
         letter = notify.Letter(

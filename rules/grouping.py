@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import decimal
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -14,11 +13,11 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from rules import sums
 from rules.engines.base import Group, Member, Relation
 from rules.values import RecordId, Value, canonical, canonical_json, order_key, sameness
 
 PLACE = ("_file", "_row")
-_EXACT = decimal.Context(prec=1_000)  # the usual 28 digits would round sums of wide decimals
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def _cut(records: Sequence[Record], column: str, by: dt.timedelta | Decimal, aga
 def _distance(earlier: Value, later: Value) -> Any:
     if isinstance(earlier, dt.date) and isinstance(later, dt.date):
         return later - earlier
-    return _EXACT.subtract(number(later), number(earlier))
+    return sums.EXACT.subtract(number(later), number(earlier))
 
 
 def number(value: Value) -> Decimal:
@@ -160,7 +159,7 @@ def money_at_risk(surplus: Iterable[Valued], relation: Relation) -> dict[str, De
         if amount is not None and currency:
             exactly = number(amount)
             if exactly.is_finite():
-                total[str(currency)] = _EXACT.add(total.get(str(currency), Decimal(0)), exactly)
+                sums.add(total, {str(currency): exactly})
     return dict(sorted(total.items()))
 
 

@@ -108,16 +108,10 @@ def _largest(application: Application, rules: Sequence[str], out: Output) -> Non
 
 
 def _sum(found: list[Finding]) -> str:
-    from collections import defaultdict
-    from decimal import Decimal
-
     from notifications.words import money, plural
+    from rules.sums import of
 
-    total: dict[str, Decimal] = defaultdict(Decimal)
-    for one in found:
-        for currency, amount in one.money.items():
-            total[currency] += amount
-    risk = money(total)
+    risk = money(of(one.money for one in found))
     return f"{plural(len(found), 'group', 'groups')}{f', {risk} at risk' if risk else ''}"
 
 

@@ -78,7 +78,8 @@ def about_open_findings(application: Application, channel: str, name: str | None
             created=tx.now,
             show=project.channels[channel].settings.show,
         )
-        return notify.digest(letter, last.summary["rules"], opened, news, asking, undos)
+        outcomes = [one for one in last.summary["rules"] if one["rule"] in project.rules]  # some may be gone since
+        return notify.digest(letter, outcomes, opened, news, asking, undos)
 
 
 def test(

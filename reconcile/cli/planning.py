@@ -226,6 +226,8 @@ class _Telling:
     largest: int = 0
     records: int = 0
     money: dict[str, Decimal] = field(default_factory=dict)
+    limited: dict[str, Decimal] = field(default_factory=dict)
+    """The money as limits count it."""
     not_planned: Counter[str] = field(default_factory=Counter)
 
     def all(self, names: list[str] | None) -> None:
@@ -241,15 +243,17 @@ class _Telling:
     def _plan(self, one: Planned, bundle: Bundle) -> None:
         from reconcile import budgets
         from reconcile.clean import shown
+        from rules import sums
 
         self.plans += 1
         self.rows += bundle.rows
-        self.counted += budgets.Use.of("", bundle).records
+        use = budgets.Use.of("", bundle)
+        self.counted += use.records
+        sums.add(self.limited, use.money)
         self.records += len(bundle.surplus)
         self.largest = max(self.largest, one.finding.records)
         amounts = {currency: Decimal(amount) for currency, amount in bundle.money.items()}
-        for currency, amount in amounts.items():
-            self.money[currency] = self.money.get(currency, Decimal(0)) + amount
+        sums.add(self.money, amounts)
         at_risk = f"  {self.planning.veil(self.rule).at_risk(amounts)} at risk" if amounts else ""
         self.out.heading(f"{bundle.finding}  {bundle.rule}  {shown.title(bundle)}{at_risk}")
         hidden = self.planning.hidden(self.rule)
@@ -287,8 +291,8 @@ class _Telling:
         from reconcile.clean.shown import limits_said
 
         caps = self.planning.caps(self.rule)
-        _, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.money)
-        amounts = self.planning.veil(self.rule).risk(self.money, self.plans)
+        _, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.limited)
+        amounts = self.planning.veil(self.rule).risk(self.limited, self.plans)
         said, _ = limits_said(caps, rows=self.counted, group=self.largest, money=amounts)
         yield f"limits: {said}"
         if over:

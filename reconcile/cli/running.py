@@ -235,6 +235,8 @@ def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
         undo = f"; take it back: reconcile undo --run {report.run}" if said.get("cleaned") else ""
         look = "; look: reconcile plan" if said.get("proposed") else ""
         yield f"{rule['rule']}: {', '.join(facts)}{undo}{look}"
+    for run, done in said.get("of_killed", {}).items():
+        yield f"{rule['rule']}: {done:,} cleaned by {run}, which was killed; take it back: reconcile undo --run {run}"
     if done := said.get("of_before"):
         yield f"{rule['rule']}: {done:,} cleaned as planned by earlier runs; take one back: reconcile undo ID"
     for why, number in said.get("not_planned", {}).items():

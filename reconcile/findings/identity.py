@@ -26,6 +26,7 @@ _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789AB
 _MISREAD = str.maketrans("OIL", "011")
 SHORTEST_ID = 6
 _ERASED = re.compile("erased:[0-9a-f]{16}")
+_CONTENT = re.compile("[0-9a-f]{32}")
 
 
 class Existing(enum.Enum):
@@ -237,6 +238,14 @@ def is_erased(record_id: RecordId) -> bool:
     """Whether this is the id of such a name: no record of a source has it."""
     first, *rest = record_id
     return isinstance(first, str) and _ERASED.fullmatch(first) is not None and rest == [None] * len(rest)
+
+
+def is_of_content(record_id: Sequence[Any]) -> bool:
+    """Whether this names a record by all it says, as in a dataset without an id: a digest, and a number."""
+    match record_id:
+        case (str(digest), int()):
+            return _CONTENT.fullmatch(digest) is not None
+    return False
 
 
 def _id_part(tag: str, text: str) -> Value:

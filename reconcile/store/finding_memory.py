@@ -45,7 +45,7 @@ back."""
 class Entered:
     """A rule at the start of a run: whether it never ran before, and whether what it matches changed since.
 
-    `reworked`: what is done about its findings changed, or nothing was done about them before. `overtaken`: another run
+    `reworked`: what is done about its findings changed, or no run told yet that it would be. `overtaken`: another run
     brought the rule's findings up to date after this one began to read, so it may know of records that this one did not
     see.
     """
@@ -104,17 +104,27 @@ def enter(tx: Transaction, rule: RuleIdentity, run: str, read_at: dt.datetime) -
     known = there.get(rule.name, there.get(was or ""))
     if known is None:
         row = {"rule": rule.name, "definition": rule.definition, "first_run": run, "first_run_at": tx.now}
-        row["cleaning"] = rule.cleaning
         mine = begun.values(row | {"last_run": run, "last_run_at": tx.now}).returning(rule_state.c.rule)
         if tx.connection.execute(mine).one_or_none() is not None:  # psycopg counts no rows of such an insert
             return Entered(first=True, edited=False)
         known = tx.connection.execute(locked, {"names": [rule.name]}).one()
     overtaken = known.last_run != run and read_at < known.last_run_at < tx.now + _TURN
-    update = {"definition": rule.definition, "last_run": run, "last_run_at": tx.now, "cleaning": rule.cleaning}
-    tx.connection.execute(sa.update(rule_state).where(rule_state.c.rule == rule.name).values(update))
     edited = known.definition != rule.definition
     reworked = known.cleaning != rule.cleaning
+    update = {"definition": rule.definition, "last_run": run, "last_run_at": tx.now}
+    update["cleaning"] = None if edited or reworked else known.cleaning
+    tx.connection.execute(sa.update(rule_state).where(rule_state.c.rule == rule.name).values(update))
     return Entered(first=False, edited=edited, renamed=renamed, overtaken=overtaken, reworked=reworked)
+
+
+def ended(tx: Transaction, run: str, rules: Iterable[RuleIdentity]) -> None:
+    """The run told what it found by these rules: from now on what they say may be done about it.
+
+    Not of a rule that another run brought up to date since, perhaps as another one: that run tells of it.
+    """
+    for rule in rules:
+        mine = sa.update(rule_state).where(rule_state.c.rule == rule.name, rule_state.c.last_run == run)
+        tx.connection.execute(mine.values(cleaning=rule.cleaning))
 
 
 def _rename(tx: Transaction, old: str | None, new: str, there: Collection[str]) -> int:

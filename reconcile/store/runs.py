@@ -84,6 +84,16 @@ def interrupt_others(tx: Transaction, job: str, run: str) -> list[str]:
     )
 
 
+def never_ended(tx: Transaction, job: str) -> list[str]:
+    """The job's runs that were killed since the last one ended, oldest first: nobody was told what they did."""
+    mine = runs.c.job == job
+    over = sa.select(sa.func.max(runs.c.started, type_=runs.c.started.type)).where(mine, runs.c.status.in_(_ENDED))
+    query = sa.select(runs.c.id).where(mine, runs.c.status == "interrupted").order_by(runs.c.started, runs.c.id)
+    if (last := tx.connection.execute(over).scalar()) is not None:
+        query = query.where(runs.c.started > last)
+    return list(tx.connection.execute(query).scalars())
+
+
 def finish(tx: Transaction, run: str, status: str, summary: Mapping[str, Any]) -> None:
     done = {"status": status, "finished": tx.now, "summary": dict(summary)}
     tx.connection.execute(sa.update(runs).where(runs.c.id == run).values(done))
@@ -164,6 +174,7 @@ def end_failure(tx: Transaction, job: str, subject: str) -> None:
     tx.connection.execute(sa.delete(failures).where(failures.c.job == job, failures.c.subject == subject))
 
 
+_ENDED = ("succeeded", "failed")
 _RUN = tuple(
     runs.c[name]
     for name in ("id", "job", "slot", "release", "trigger", "status", "attempt", "started", "finished", "summary")

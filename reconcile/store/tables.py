@@ -228,7 +228,7 @@ rule_state = sa.Table(
     sa.Column("last_run", Word, sa.ForeignKey("runs.id"), nullable=False),
     sa.Column("last_run_at", Instant, nullable=False),
     sa.Column("renamed_from", Word),
-    sa.Column("cleaning", Word),  # hash of what it does about what it finds; null: nothing
+    sa.Column("cleaning", Word),  # hash of what it does about what it finds, once a run told of it; null: nothing
 )
 """What is known of a rule beyond its findings."""
 

@@ -1,0 +1,23 @@
+"""Sums of money, exact whatever their size and order: the usual 28 digits would round sums of wide decimals. Pure."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+EXACT = decimal.Context(prec=1_000)
+
+
+def of(many: Iterable[Mapping[str, Decimal]]) -> dict[str, Decimal]:
+    """The sum of each currency."""
+    total: dict[str, Decimal] = {}
+    for amounts in many:
+        add(total, amounts)
+    return total
+
+
+def add(total: dict[str, Decimal], amounts: Mapping[str, Decimal]) -> None:
+    """Each amount to its currency's sum."""
+    for currency, amount in amounts.items():
+        total[currency] = EXACT.add(total.get(currency, Decimal(0)), amount)
