@@ -8,7 +8,6 @@ act on. `seen` is the version that was shown to the person: a decision about rec
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +16,7 @@ import sqlalchemy as sa
 
 from reconcile import approvals, audit, effects, points, progress
 from reconcile.findings.bundle import Bundle
-from reconcile.findings.identity import encode, record_of
+from reconcile.findings.identity import encode
 from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import TRANSITIONS, Event, State, after
@@ -30,8 +29,6 @@ from reconcile.store.tables import findings, not_same
 
 SHORTEST_PLAN = 8
 """So many characters of a plan's hash name it."""
-MOST_PAIRS_OF = 200
-"""Up to this many records a dismissal is kept for every pair too; a larger finding is settled as a whole only."""
 
 _INSTEAD = {
     State.DISMISSED: ("reopen", "opens it again"),
@@ -128,7 +125,7 @@ def dismiss(store: Store, asked: str, *, actor: str, note: str | None = None, se
             return _again(finding)
         _check(finding, Event.DISMISSED, "dismissed", seen)
         effects.void(tx, [finding.id], reason=f"dismissed by {actor}", by=actor)
-        pairs = _write_pairs(tx, finding, actor, note)
+        pairs = finding_memory.judge_different(tx, [finding.id], by=actor, note=note)
         finding_memory.settle(tx, finding.id, tx.now)
         key = [[name, encode(value)] for name, value in finding.key.items()]
         _move(tx, finding, Event.DISMISSED, actor, note, payload={"settled_key": key}, said={"pairs": pairs})
@@ -167,9 +164,7 @@ def reopen(store: Store, asked: str, *, actor: str, note: str | None = None) -> 
             return Decision(finding, changed=False, sentence=f"{finding.id} is open already; nothing was changed.")
         _check(finding, Event.UNDONE, "reopened")
         said = {}
-        if finding.state is State.UNDONE:
-            finding_memory.settle(tx, finding.id, None)
-        if finding.state is State.DISMISSED:
+        if finding.state in (State.DISMISSED, State.UNDONE):
             said["pairs"] = tx.connection.execute(sa.delete(not_same).where(not_same.c.finding == finding.id)).rowcount
             finding_memory.settle(tx, finding.id, None)
         _move(tx, finding, Event.UNDONE, actor, note, columns={"snoozed_until": None}, said=said)
@@ -340,24 +335,6 @@ def _standing(finding: Finding) -> str:
 
 def _time(at: dt.datetime) -> str:
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _write_pairs(tx: Transaction, finding: Finding, actor: str, note: str | None) -> int:
-    """One row a pair, with the values the judgement was about; a later judgement takes the place of an earlier one."""
-    records = sorted(record_of(member.id) for member in finding.members)
-    if not 1 < len(records) <= MOST_PAIRS_OF:  # those that share an id make no pair
-        return 0
-    key = [[name, encode(value)] for name, value in finding.key.items()]
-    judged: dict[str, Any] = {"values_a": key, "values_b": key, "finding": finding.id}
-    judged |= {"decided_by": actor, "decided_at": tx.now, "note": note}
-    rows = [
-        {"rule": finding.rule, "record_a": a, "record_b": b} | judged for a, b in itertools.combinations(records, 2)
-    ]
-    insert = finding_memory.insert_for(tx, not_same)
-    update = {name: insert.excluded[name] for name in judged}
-    statement = insert.on_conflict_do_update(index_elements=["rule", "record_a", "record_b"], set_=update)
-    tx.connection.execute(statement, rows)
-    return len(rows)
 
 
 def _move(

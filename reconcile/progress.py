@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from reconcile import audit
 from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store import Transaction, bulk
-from reconcile.store.finding_memory import CHUNK, FORMER
+from reconcile.store.finding_memory import CHUNK, FORMER, judge_different
 from reconcile.store.tables import finding_members, findings
 
 _TOLD = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
@@ -95,6 +95,7 @@ def _whole(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> l
         ]
         bulk.update(tx, findings, [{"id": name} for name in changed], columns)
     settle(tx, [one.finding for one in done if one.event in _SETTLING])
+    judge_different(tx, [one.finding for one in done if one.event is Event.TAKEN_BACK], by=by)
     return done
 
 

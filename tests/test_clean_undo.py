@@ -543,3 +543,39 @@ def test_what_was_deleted_marked_and_moved_comes_back_on_every_database(
     assert (shop.customers(), shop.ask("SELECT * FROM orders")) == before
     shop.engine.dispose()
     shop.source.close()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [["email", "name"], [{"email": ["mailbox"]}], ["name"]],
+    ids=["one column more", "another normaliser", "another column"],
+)
+def test_what_was_taken_back_is_not_cleaned_again_when_the_key_of_its_rule_was_edited(
+    tmp_path: Path, key: list[Any]
+) -> None:
+    twins = ((1, "a@x.org", "Ann"), (2, "a@x.org", "Ann"), (3, "b@x.org", "Bob"))
+    world = _cleaned(tmp_path, *twins, twins=DELETE | ALONE)
+    world.undo(world.only())
+
+    world.rules["twins"] |= {"key": key}
+    for _ in range(3):
+        world.run()
+
+    assert world.rows() == list(twins)
+    assert "awaiting_approval" not in world.findings().values()
+
+
+def test_what_was_taken_back_is_proposed_under_the_edited_key_when_a_person_reopens_it(tmp_path: Path) -> None:
+    twins = ((1, "a@x", "Ann"), (2, "a@x", "Ann"))
+    world = _cleaned(tmp_path, *twins, twins=DELETE | ALONE)
+    undone = world.only()
+    world.undo(undone)
+    world.rules["twins"] |= {"key": ["name"]}
+    world.run()
+
+    with world.open() as application:
+        decide.reopen(application.store, undone, actor="anna")
+    world.run()
+    [new] = [name for name in world.findings() if name != undone]
+
+    assert world.findings()[new] == "awaiting_approval"

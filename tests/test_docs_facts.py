@@ -19,7 +19,7 @@ from notifications.webhook import WebhookChannel, WebhookSettings
 from reconcile import delivery, outbox, plugins, runs
 from reconcile.config.settings import COLUMN_TYPES, DEFAULT_MEMORY
 from reconcile.config.values import MIN_MEMORY
-from reconcile.decide import MOST_PAIRS_OF
+from reconcile.store.finding_memory import MOST_PAIRS_OF
 from rules.expressions.binding import FUNCTIONS
 from rules.expressions.grouping import AGGREGATES
 from rules.kinds import KINDS as RULE_KINDS

@@ -558,7 +558,7 @@ def test_settled_pairs_hold_after_their_finding_was_merged(world: World) -> None
 
 
 def test_a_dismissed_crowd_is_settled_as_a_whole(world: World) -> None:
-    crowd = list(range(decide.MOST_PAIRS_OF + 1))
+    crowd = list(range(finding_memory.MOST_PAIRS_OF + 1))
     world.run(group("A", *crowd))
     decide.dismiss(world.store, world.only().id, actor="anna")
 

@@ -33,7 +33,10 @@ def members_now(finding: Finding, rows: Sequence[Row | None], fitted: Fitted, sl
     if record_of(group.keeper.id) != named[0]:
         raise Stale("Its records changed since it was found: another one of them is to be kept now.")
     if finding.settled_pairs or is_excepted(fitted, group):
-        raise AsksPerson("Some of its records were judged to be different; nothing is done in favour of either.")
+        raise AsksPerson(
+            "A person said that some of its records are not the same, or took back what was done to them; nothing is "
+            "done in favour of either."
+        )
     records = {name: _record(name, row, fitted, slot) for name, row in zip(named, there, strict=True)}
     others = [records[record_of(member.id)] for member in group.surplus]
     surplus = tuple(one for one in others if one.name not in settled)

@@ -114,6 +114,11 @@ def holds(judged: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
     return all(name in now and canonical(now[name]) == canonical(value) for name, value in judged.items())
 
 
+def stands(judged: Mapping[str, Value], now: Mapping[str, Value]) -> bool:
+    """True while no value that a decision was about is known to be another one: a rule may not look at all of them."""
+    return all(name not in now or canonical(now[name]) == canonical(value) for name, value in judged.items())
+
+
 def fingerprint(rule: str, kind: str, key: Mapping[str, Value], anchor: Value = None, again: int = 0) -> str:
     """64 hex digits that name a finding: the rule, its key and, where one key has several groups, where this one began.
 

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reconcile.findings.identity import holds, key_text, records_of
+from reconcile.findings.identity import holds, key_text, records_of, stands
 from reconcile.findings.states import LIVE, State
 from rules.engines.base import Group
 from rules.values import Value
@@ -64,13 +64,21 @@ class NotSame:
         return enough and all(self.settles(pair, key) for pair in itertools.combinations(sorted(records), 2))
 
     def within(self, records: Iterable[str], key: Mapping[str, Value]) -> list[Pair]:
-        """The pairs among these records that are settled, sorted."""
+        """The pairs among these records about which a judgement stands, sorted.
+
+        It stands longer than it keeps a finding away: an edit of the rule may find the records by other columns, which
+        people hear of, but says nothing against what was judged, so they are asked before anything is done.
+        """
         among = frozenset(records)
         if len(among) * (len(among) - 1) > 2 * len(self.pairs):
             possible: Iterable[Pair] = (pair for pair in self.pairs if among.issuperset(pair))
         else:
             possible = itertools.combinations(sorted(among), 2)
-        return sorted(pair for pair in possible if self.settles(pair, key))
+        return sorted(pair for pair in possible if self._stands(pair, key))
+
+    def _stands(self, pair: Pair, key: Mapping[str, Value]) -> bool:
+        judged = self.pairs.get(pair)
+        return judged is not None and all(stands(one, key) for one in judged)
 
 
 @dataclass(frozen=True)

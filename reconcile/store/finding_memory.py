@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from rules.values import Value
 CHUNK = 1_000
 FORMER = "former"
 """The role of a record that the finding once had."""
+MOST_PAIRS_OF = 200
+"""Up to this many records a decision is kept for every pair too; a larger finding is settled as a whole only."""
 
 Row = dict[str, Any]
 
@@ -275,6 +278,32 @@ def settle(tx: Transaction, finding: str, at: dt.datetime | None) -> None:
     tx.connection.execute(fresh.values(settled_at=at))
 
 
+def judge_different(tx: Transaction, names: Iterable[str], *, by: str, note: str | None = None) -> int:
+    """How many pairs of these findings' present records are judged to be different from now on, in their rule.
+
+    Each is kept with the key the judgement was about; a later judgement takes the place of an earlier one.
+    """
+    insert = insert_for(tx, not_same)
+    which = ("rule", "record_a", "record_b")
+    update = {name: insert.excluded[name] for name in not_same.c.keys() if name not in which}  # noqa: SIM118
+    statement = insert.on_conflict_do_update(index_elements=which, set_=update)
+    judged = 0
+    for some in chunks(names):
+        records: dict[str, list[str]] = defaultdict(list)
+        for one in tx.connection.execute(_PRESENT, {"ids": some}):
+            records[one.finding].append(one.record)
+        for row in tx.connection.execute(_JUDGED, {"ids": some}):
+            if not 1 < len(records[row.id]) <= MOST_PAIRS_OF:  # those that share an id make no pair
+                continue
+            said = {"rule": row.rule, "values_a": row.key, "values_b": row.key, "finding": row.id}
+            said |= {"decided_by": by, "decided_at": tx.now, "note": note}
+            pairs = itertools.combinations(sorted(records[row.id]), 2)
+            rows = [said | {"record_a": a, "record_b": b} for a, b in pairs]
+            tx.connection.execute(statement, rows)
+            judged += len(rows)
+    return judged
+
+
 _ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 _names: sa.BindParameter[Any] = sa.bindparam("names", expanding=True)
 _RENAMED_FROM = sa.select(rule_state.c.renamed_from).where(rule_state.c.rule == sa.bindparam("name"))
@@ -291,6 +320,10 @@ _FOLLOWED = sa.select(finding_members.c.finding, finding_members.c.record).where
     finding_members.c.finding.in_(_ids),
     sa.or_(finding_members.c.role != FORMER, finding_members.c.settled_at.is_not(None)),
 )
+_PRESENT = sa.select(finding_members.c.finding, finding_members.c.record).where(
+    finding_members.c.finding.in_(_ids), finding_members.c.role != FORMER
+)
+_JUDGED = sa.select(findings.c.id, findings.c.rule, findings.c.key).where(findings.c.id.in_(_ids))
 _OWNERS = sa.select(finding_aliases.c.fingerprint, finding_aliases.c.finding).where(
     finding_aliases.c.fingerprint.in_(sa.bindparam("marks", expanding=True))
 )
