@@ -33,6 +33,10 @@ from reconcile.workers import Ended, Workers
 
 COMPACT_EVERY = dt.timedelta(days=1)
 _SAME_TWICE = 2
+_REOPENED = (
+    "the state was restored from a backup; nothing of what was under way was kept, and serve goes on by itself from "
+    "what the backup holds"
+)
 _LAST_WORDS = 3.0
 """Seconds beyond the grace for writing down what was stopped; a state that does not answer then hears it from no one,
 and finds the runs' processes dead."""
@@ -252,8 +256,7 @@ class Server:
                 duty()
             except Leaving:
                 return
-            except StoreReplaced as error:
-                self._tell(duty.__name__, error)
+            except StoreReplaced:
                 self._reopen()
             except Exception as error:  # noqa: BLE001 - a duty must not end with its first defect
                 self._tell(duty.__name__, error)
@@ -279,7 +282,7 @@ class Server:
             self._close()
             self.application = Application(self.project)
             self._open()
-            log.warning("store.reopened")
+            log.warning("store.reopened", why=_REOPENED)
 
     def _close(self) -> None:
         self.application.close()

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 from serve_support import Serving, all_ended, children, request, runs_of, serving, slots, until
 
-from reconcile import audit, pauses
+from reconcile import audit, backup, pauses, restore
 from reconcile.store import Store, tables
 from reconcile.testing.proxy import TcpProxy
 
@@ -387,3 +387,17 @@ def test_a_run_that_was_stopped_past_its_lease_changes_nothing_when_it_wakes(pla
         assert set(finished(store).values()) == {1}
         assert len(place.messages()) == 1
         assert audit.verify(store).intact
+
+
+def test_a_restore_under_a_server_is_told_as_what_it_is_and_asks_nobody_to_run_anything(place: Place) -> None:
+    with closing(place.store()) as store, serving(place.folder) as server:
+        request(store, "nightly")
+        server.hear("run.ended")
+        backup.make(store, place.folder / "state.backup")
+
+        restore.restore(store, place.folder / "state.backup", actor="eve", yes=True)
+        [said] = server.hear("store.reopened")
+
+        assert "goes on by itself" in said["why"]
+        assert not server.heard("duty.failed")
+        assert server.stop() == 0
