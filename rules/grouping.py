@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -149,18 +149,27 @@ def written_id(record: RecordId) -> tuple[str, ...]:
 
 def money_at_risk(surplus: Iterable[Valued], relation: Relation) -> dict[str, Decimal]:
     """The sum of the amounts per currency; a record without an amount or a currency has none to add."""
-    total: dict[str, Decimal] = {}
+    total = sums.of(_amounts(surplus, relation))
+    return dict(sorted(total.items()))
+
+
+def money_moved(surplus: Iterable[Valued], relation: Relation) -> dict[str, Decimal]:
+    """The sum of how large each amount is: one below zero makes no room for others, and cancels none."""
+    sizes = ({currency: amount.copy_abs() for currency, amount in one.items()} for one in _amounts(surplus, relation))
+    return dict(sorted(sums.of(sizes).items()))
+
+
+def _amounts(surplus: Iterable[Valued], relation: Relation) -> Iterator[dict[str, Decimal]]:
     money = relation.money
     if money is None:
-        return total
+        return
     for record in surplus:
         amount = record.values[money.amount]
         currency = record.values[money.currency_column] if money.currency_column else money.currency
         if amount is not None and currency:
             exactly = number(amount)
             if exactly.is_finite():
-                sums.add(total, {str(currency): exactly})
-    return dict(sorted(total.items()))
+                yield {str(currency): exactly}
 
 
 def different(records: Iterable[Record], column: str) -> int:

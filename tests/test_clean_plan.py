@@ -371,7 +371,7 @@ def test_nothing_is_done_in_favour_of_one_of_two_records_that_were_judged_to_be_
     shop.run(CUSTOMERS, THREE, "update customers set email = 'ann@x'")
     [finding] = shop.findings(delete())
 
-    with pytest.raises(AsksPerson, match="judged to be different"):
+    with pytest.raises(AsksPerson, match="are not the same, or took back"):
         plan.make(replace(finding, settled_pairs=(((2,), (3,)),)), shop.tools(delete()))
     with pytest.raises(AsksPerson):
         shop.plan(delete(**{"except": [["1", "3"]]}))
@@ -393,6 +393,16 @@ def test_a_view_is_never_cleaned(shop: Shop) -> None:
 
 
 # What a plan says of itself
+
+
+def test_amounts_of_a_plan_that_cancel_each_other_count_all_the_same(shop: Shop) -> None:
+    shop.config = {"money": Money(amount="seen", currency="EUR")}
+    shop.run(CUSTOMERS, "insert into customers values (1, 'ann@x', 1, null), (2, 'ann@x', 5000, null)")
+    shop.run("insert into customers values (3, 'ann@x', -5000, null)")
+
+    bundle = shop.plan(delete(keep=[{"first": "id"}]))
+
+    assert bundle.money == {"EUR": "10000"}
 
 
 def test_a_plan_says_its_money_its_triggers_and_what_limits_its_undo(shop: Shop) -> None:

@@ -310,7 +310,7 @@ def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
     tables = touched_tables(changes, tools.catalogue.tables, tools.place.other)
     why = limits_of_undo(changes, tables)
     handled = {one.record for one in effects}
-    risked = grouping.money_at_risk([one for one in group.surplus if one.name in handled], tools.relation)
+    moved_money = grouping.money_moved([one for one in group.surplus if one.name in handled], tools.relation)
     return Bundle(
         finding=begun.finding.id,
         rule=tools.rule.name,
@@ -325,7 +325,7 @@ def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
         catalogue=tools.catalogue.digest,
         references=closure.guards(),
         ignore_drift=tuple(sorted(tools.settings.ignore_drift)),
-        money={currency: str(public(amount)) for currency, amount in sorted(risked.items())},
+        money={currency: str(public(amount)) for currency, amount in sorted(moved_money.items())},
         reversible=("window" if why else "yes") if tools.settings.can_undo else "no",
         why=why,
         triggers=tuple(f"{facts.table}.{name}" for facts in tables for name in facts.triggers),
