@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from cli_support import Answer, Project, in_words
 
+from reconcile.cli.output import Output
+
 PROJECT = """\
 version: 1
 sources: {shop: {type: files, root: .}}
@@ -63,6 +65,37 @@ def test_findings_come_worst_first_and_filters_narrow_them(shop: Project) -> Non
     assert len(ids(shop("findings", "--severity", "high", "--json"))) == 2
     assert ids(shop("findings", "--limit", "1", "--json")) == [every[0]["id"]]
     assert ids(shop("findings", "--state", "dismissed", "--json")) == []
+
+
+def test_of_one_day_the_largest_amount_comes_first_and_a_limit_keeps_it(tmp_path: Path) -> None:
+    """By value, not as text; a refund by its size; a personal amount is hidden and orders all the same."""
+    charges = ((9, 1), (100, 2), (-5000, 3), (20, 4), (0.5, 5))
+    lines = "".join(f"{order}-{n},{order},{amount}\n" for amount, order in charges for n in (1, 2))
+    dataset = (
+        "path: orders.csv, id: id, columns: {amount: decimal}, money: {amount: amount, currency: EUR}, pii: [amount]"
+    )
+    written = PROJECT.replace("path: orders.csv, id: id", dataset).replace(
+        "  twin: {kind: duplicates, dataset: orders, key: [name], severity: low}\n", ""
+    )
+    shop = Project(tmp_path).write(written).write(f"id,order_id,amount\n{lines}", "orders.csv")
+    assert shop("run").code == 0
+
+    listed = shop("findings", "--json", "--show").json
+
+    assert [one["key"]["order_id"] for one in listed] == ["3", "2", "4", "1", "5"]
+    assert ids(shop("findings", "--json", "--limit", "2")) == [one["id"] for one in listed[:2]]
+
+
+def test_a_table_lines_up_whatever_is_written_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [("Ada", "7", "x\x1b[31m"), ("日本", "1,200", "")]
+
+    Output().table(("name", "records", "note"), rows, right=(1,))
+
+    assert capsys.readouterr().out.splitlines() == [
+        "name  records  note",
+        "Ada         7  x\\x1b[31m",
+        "日本    1,200",
+    ]
 
 
 def test_a_filter_that_names_nothing_is_told_with_what_there_is(shop: Project) -> None:

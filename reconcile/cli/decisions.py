@@ -34,7 +34,9 @@ _NEXT_OF_UNDO = {
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="List findings, the worst and oldest first; those that are not over unless asked.")(findings)
+    app.command(help="List findings, the worst, oldest and largest first; those that are not over unless asked.")(
+        findings
+    )
     app.command(help="Show one finding with its records and its history.")(show)
     app.command(help="Not a duplicate: settle a finding for its records.")(dismiss)
     app.command(help="Not now: say nothing until a time, or until it grows.")(snooze)
@@ -58,7 +60,7 @@ def findings(
 ) -> None:
     from reconcile.cli.opening import load
     from reconcile.findings.shown import to_json
-    from reconcile.store.findings import Filter, find
+    from reconcile.store.findings import Filter, foremost
     from rules.models import parse_severity
 
     out = Output(json, quiet, no_color)
@@ -71,7 +73,8 @@ def findings(
             application.require("rule", name, tuple(application.project.rules))
         wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=least, limit=limit)
         with application.memory.read() as tx:
-            found = [(one, hidden(application, one, show=show)) for one in find(tx, wanted)]
+            listed = foremost(tx, wanted, members=json)
+            found = [(one, hidden(application, one, show=show)) for one in listed]
     if json:
         out.emit([veil.finding(to_json(one)) for one, veil in found])
         return

@@ -31,6 +31,9 @@ HIDDEN = "Personal data is hidden; --show shows it."
 _ENDLESS = 10_000
 """Columns of an output that is no terminal: a row is a line, whatever reads it."""
 
+_BETWEEN = "  "
+"""What stands between two columns."""
+
 _UNSEEN = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {ord("\n"), ord("\t")}
 _AS_ESCAPES = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _UNSEEN}
 
@@ -90,6 +93,30 @@ class Output:
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
         """Columns that line up; cells are plain text, never markup."""
+        cells = [[visible(cell) for cell in row] for row in rows]
+        if not self._lined_up(headings, cells, right):
+            self._folded(headings, cells, right)
+
+    def _lined_up(self, headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> bool:
+        """Print them a row a line, if that can be: rich would measure each cell several times, which takes seconds."""
+        from rich.cells import cell_len
+
+        if any("\n" in cell or "\t" in cell for row in rows for cell in row):
+            return False
+        sizes = [[cell_len(cell) for cell in row] for row in (headings, *rows)]
+        widths = [max(column) for column in zip(*sizes, strict=True)]
+        if sum(widths) + len(_BETWEEN) * (len(widths) - 1) > self._console().width:
+            return False
+        lines = []
+        for row, size in zip((headings, *rows), sizes, strict=True):
+            padded = [" " * (width - own) for width, own in zip(widths, size, strict=True)]
+            cells = (gap + c if n in right else c + gap for n, (c, gap) in enumerate(zip(row, padded, strict=True)))
+            lines.append(_BETWEEN.join(cells).rstrip())
+        self.heading(lines[0])
+        self._write("".join(f"{line}\n" for line in lines[1:]))
+        return True
+
+    def _folded(self, headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> None:
         from rich.table import Table
         from rich.text import Text
 
@@ -97,7 +124,7 @@ class Output:
         for place, heading in enumerate(headings):
             table.add_column(heading, justify="right" if place in right else "left", overflow="fold")
         for row in rows:
-            table.add_row(*(Text(visible(cell)) for cell in row))
+            table.add_row(*map(Text, row))
         self._render(table)
 
     @property
@@ -106,12 +133,15 @@ class Output:
 
     def _render(self, what: RenderableType) -> None:
         """As text first: rich would end the process when nobody reads."""
-        from rich.console import Console
-
-        console = Console(no_color=self._plain, highlight=False, width=None if sys.stdout.isatty() else _ENDLESS)
+        console = self._console()
         with console.capture() as captured:
             console.print(what)
         self._write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(no_color=self._plain, highlight=False, width=None if sys.stdout.isatty() else _ENDLESS)
 
     @staticmethod
     def _write(text: str) -> None:

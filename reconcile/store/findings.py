@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -73,6 +73,26 @@ def find(tx: Transaction, wanted: Filter | None = None, *, members: bool = True)
 def each(tx: Transaction, wanted: Filter | None = None, *, members: bool = True) -> Iterator[Finding]:
     """The same, in bounded memory. Nothing may be written before the last one was read."""
     return _shown(tx, _streamed(_wanted(sa.select(findings), wanted or Filter())), members=members)
+
+
+def foremost(tx: Transaction, wanted: Filter, *, members: bool = True) -> Iterator[Finding]:
+    """The same as `each`, but of those that are as bad and began on one day (in UTC) the largest amount first.
+
+    Of an amount in several currencies the largest number counts, of one below zero its size: it orders, no more.
+    """
+    columns = (findings.c.id, findings.c.severity, findings.c.first_seen, findings.c.money)
+    rows = tx.connection.execute(_wanted(sa.select(*columns), replace(wanted, limit=None))).all()
+
+    def rank(row: sa.Row[Any]) -> tuple[Any, ...]:
+        largest = max((Decimal(amount).copy_abs() for amount in row.money.values()), default=Decimal(-1))
+        return -row.severity, row.first_seen.date(), -largest, row.first_seen, row.id
+
+    ids = [row.id for row in sorted(rows, key=rank)[: wanted.limit]]
+    for names in chunks(ids):
+        found = {
+            one.id: one for one in _shown(tx, sa.select(findings).where(findings.c.id.in_(names)), members=members)
+        }
+        yield from (found[name] for name in names)
 
 
 def names(tx: Transaction, wanted: Filter | None = None) -> list[str]:
