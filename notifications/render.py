@@ -272,7 +272,7 @@ def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
     when = f"on {words.lately(group.first, notice.slot, notice.timezone)}" if group.first else ""
     gap = " ".join(filter(None, (words.apart(group.seconds_apart), when)))
     facts += [fact for fact in (words.money(group.money), gap) if fact]
-    state = "" if group.state == "new" else f" ({words.visible(group.state, 20)})"
+    state = "" if group.state == "new" else f" ({words.visible(words.state(group.state), 20)})"
     lines: list[Line] = [tuple(key)] if key else []
     lines.append((Span(" · ".join(facts) + " · "), Span(words.visible(group.finding, 40), "code"), Span(state)))
     if group.history:

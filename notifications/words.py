@@ -20,6 +20,14 @@ _JOINS = frozenset({"and", "by", "for", "from", "in", "of", "or", "per", "same",
 _SHOWN_CURRENCIES = 4
 
 
+_STATES = {"awaiting_approval": "waits for approval", "merged_into": "part of another", "retry_wait": "waiting"}
+
+
+def state(name: str) -> str:
+    """A state of a finding or a plan for people."""
+    return _STATES.get(name, name.replace("_", " "))
+
+
 def units(text: str) -> int:
     """The length in UTF-16 units, the strictest way a chat counts characters."""
     return len(text) + sum(1 for character in text if ord(character) > 0xFFFF)

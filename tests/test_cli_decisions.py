@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from cli_support import Answer, Project, in_words
 
+from reconcile.cli import events
 from reconcile.cli.output import Output
+from reconcile.findings.operations import BundleState
+from reconcile.findings.states import Event
 
 PROJECT = """\
 version: 1
@@ -86,6 +89,14 @@ def test_of_one_day_the_largest_amount_comes_first_and_a_limit_keeps_it(tmp_path
     assert ids(shop("findings", "--json", "--limit", "2")) == [one["id"] for one in listed[:2]]
 
 
+def test_every_event_of_a_finding_has_words_of_its_own() -> None:
+    of_plans = {f"operation.{one.value}" for one in BundleState} - {"operation.awaiting_approval", "operation.approved"}
+
+    assert {one.value for one in Event} | of_plans <= events.IN_WORDS.keys()
+    assert len(set(events.IN_WORDS.values())) == len(events.IN_WORDS)
+    assert events.in_words("bundle.of_a_later_version") == "of a later version"
+
+
 def test_a_table_lines_up_whatever_is_written_in_it(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [("Ada", "7", "x\x1b[31m"), ("日本", "1,200", "")]
 
@@ -120,7 +131,7 @@ def test_show_tells_records_key_and_history(shop: Project) -> None:
     assert shown.code == 0
     for part in (name, "high", "twice", "open", "2 records", "order_id = A-1", "keeper", "surplus", "P-1", "P-2"):
         assert part in shown.out
-    assert "finding.opened" in shown.out
+    assert "  reconcile  found\n" in shown.out
     assert shop("show", name, "--json").json["history"][0]["event"] == "finding.opened"
 
 

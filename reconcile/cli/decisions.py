@@ -134,7 +134,9 @@ def show(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
+    from notifications import words
     from reconcile import audit
+    from reconcile.cli.events import in_words
     from reconcile.cli.opening import load
     from reconcile.findings.shown import to_json
     from reconcile.store.bundles import undo_of
@@ -157,7 +159,7 @@ def show(
         out.emit(shown | {"history": events} | asked)
         return
     risk = f", {veil.at_risk(one.money)} at risk" if one.money else ""
-    out.say(f"{one.id}  {one.severity.name}  {one.rule}  {one.state.value}  {one.records} records{risk}")
+    out.say(f"{one.id}  {one.severity.name}  {one.rule}  {words.state(one.state.value)}  {one.records} records{risk}")
     out.say(f"key  {', '.join(f'{name} = {value}' for name, value in shown['key'].items())}")
     columns = list(dict.fromkeys(name for member in one.members for name in member.values))
     roles = ("keeper" if place == 0 else "surplus" for place in range(len(one.members)))
@@ -168,11 +170,11 @@ def show(
             out.say(text)
     for event in history:
         said = _note_of(event)
-        out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {event.event}{f': {said}' if said else ''}")
+        out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {in_words(event.event)}{f': {said}' if said else ''}")
     if one.not_undone:
         out.say(f"An undo of it was not done: {one.not_undone}")
     if undo is not None:
-        out.say(f"An undo of it is {undo.state.value.replace('_', ' ')}{f': {undo.reason}' if undo.reason else ''}")
+        out.say(f"An undo of it is {words.state(undo.state.value)}{f': {undo.reason}' if undo.reason else ''}")
     if any(map(veil.hides, (*one.key, *columns, *veil.id, *_of_amount(one, veil)))):
         out.note(HIDDEN)
     if then := _next(one, undo):
