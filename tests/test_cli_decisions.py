@@ -89,6 +89,27 @@ def test_of_one_day_the_largest_amount_comes_first_and_a_limit_keeps_it(tmp_path
     assert ids(shop("findings", "--json", "--limit", "2")) == [one["id"] for one in listed[:2]]
 
 
+def test_of_what_was_charged_twice_the_later_is_the_surplus_without_an_id_too(
+    tmp_path: Path,
+) -> None:
+    rows = [f"A-{n},2026-03-02T09:0{minute}:00Z" for minute in (5, 0) for n in range(8)]
+    dataset = "path: orders.csv, columns: {at: instant}"
+    rule = "{kind: duplicates, dataset: orders, key: [order_id], window: {at: 15m}}"
+    written = (
+        "version: 1\nsources: {shop: {type: files, root: .}}\n"
+        f"datasets: {{orders: {{source: shop, {dataset}}}}}\n"
+        f"rules:\n  twice: {rule}\njobs: {{nightly: {{rules: all}}}}\n"
+    )
+    shop = Project(tmp_path).write(written).write("\n".join(["order_id,at", *rows, ""]), "orders.csv")
+    assert shop("run").code == 0
+
+    shown = [shop("show", name).out.splitlines() for name in ids(shop("findings", "--json"))]
+
+    kept = [line for lines in shown for line in lines if line.startswith("keeper")]
+    assert len(kept) == 8
+    assert all("09:00:00" in line for line in kept)
+
+
 def test_every_event_of_a_finding_has_words_of_its_own() -> None:
     of_plans = {f"operation.{one.value}" for one in BundleState} - {"operation.awaiting_approval", "operation.approved"}
 

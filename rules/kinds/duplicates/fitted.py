@@ -14,7 +14,7 @@ from rules.engines.base import Relation
 from rules.errors import RuleError
 from rules.expressions import Bound, BoundGroup, parse, parse_group
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.models import KeyPart
+from rules.models import Keep, KeyPart
 from rules.normalise import chain_type
 from rules.values import Type
 
@@ -91,6 +91,13 @@ class Fitted:
     def uses(self) -> Uses:
         plain = tuple(n for n in (self.span_column, self.rule.distinct, *self.relation.id) if n)
         return Uses(self.columns, self.conditions, self.parts, plain, self.relation.timezone)
+
+    @cached_property
+    def keep(self) -> tuple[Keep, ...]:
+        """How the keeper is chosen; of records near each other in time it is the first, unless the rule says else."""
+        if self.rule.keep or self.span_column is None:
+            return self.rule.keep
+        return (Keep(how="first", column=self.span_column),)
 
     @cached_property
     def considered(self) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ class Grouping:
         records = grouping.without_excepted(sorted(records, key=lambda one: one.place), self._excepted)
         if len(records) < rule.minimum or not self._wanted(records):
             return None
-        keeper, *surplus = survivorship.in_order(records, rule.keep, self.fitted.considered)
+        keeper, *surplus = survivorship.in_order(records, self.fitted.keep, self.fitted.considered)
         at = (
             sorted((r.values[self.fitted.span_column] for r in records), key=order_key)
             if self.fitted.span_column
