@@ -87,14 +87,14 @@ class SqlSource(Changing):
 
     def datasets(self) -> Sequence[str]:
         """Tables and views; those outside the default schema as `schema.table`."""
-        with self._connected() as connection, telling(self._place):
+        with self._connected() as connection, telling(self._place, connection):
             return _names(connection)
 
     def describe(self, dataset: SqlDataset) -> pa.Schema:
         """Columns in their order, with the types of `scan`; metadata `pushdown: exact` as the port says."""
         with self._connected() as connection:
             base, found = self._columns(connection, dataset)
-            with telling(self._place):
+            with telling(self._place, connection):
                 unfit = unfit_in_sqlite(connection, base, found) if self.dialect == "sqlite" else set()
         reading = Reading([_asked(one, dataset) for one in found], dataset.notation, self._place)
         reading.close()
@@ -171,7 +171,7 @@ class SqlSource(Changing):
 
     def _columns(self, connection: sa.Connection, dataset: SqlDataset) -> tuple[Base, list[SqlColumn]]:
         Deadline(connection, self._seconds)
-        with telling(self._place):
+        with telling(self._place, connection):
             base = self._base(connection, dataset)
             found = columns(connection, base, dataset.timezone)
         dataset.must_have(self.name, dataset.columns, [one.name for one in found])

@@ -27,7 +27,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from connectors.base import DatasetSettings, Scan, SourceSettings
-from connectors.errors import DatasetMissing, DriverMissing
+from connectors.errors import DatasetMissing, DriverMissing, ReadStopped
 from connectors.sql_address import parsed, where
 from connectors.sql_errors import Place
 from connectors.sql_generic_errors import secrets_of, told
@@ -35,7 +35,7 @@ from connectors.sql_generic_values import GenericColumn, GenericReading, asked, 
 from connectors.sql_query import select_only
 from connectors.sql_reading import ROWS
 from connectors.sql_settings import SqlDataset, SqlSettings, seconds
-from connectors.sql_stop import interrupt, watched
+from connectors.sql_stop import interrupt, read_of, watched
 
 Base = sa.TableClause | sa.TextClause
 _READ_ONLY = {"oracle": "SET TRANSACTION READ ONLY", "sqlite": "PRAGMA query_only = ON"}
@@ -160,10 +160,13 @@ class GenericSource:
         """Errors of databases become ours, and what takes too long is cancelled; without a connection: connecting."""
         limit = _Limit(self._seconds, connection)
         stops = self._place.underway.stops
+        read = None if connection is None else read_of(connection)
         try:
             with limit:
                 yield
         except (sa.exc.SQLAlchemyError, OSError) as error:
+            if read is not None and read.ended:  # between two statements
+                raise ReadStopped(self.name) from None
             self._place.must_go_on(stops)
             hidden = secrets_of(self._url)
             raise told(error, self._place, hidden, connecting=connection is None, late=limit.passed) from None

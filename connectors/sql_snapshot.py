@@ -28,7 +28,7 @@ def opened(connect: Callable[[], sa.Connection], based: Based, place: Place, sec
     connection = connect()
     snapshot = None
     try:
-        with telling(place):
+        with telling(place, connection):
             _begin(connection)
         snapshot = SqlSnapshot(connection, based, place, seconds)
         yield snapshot
@@ -62,14 +62,14 @@ class SqlSnapshot:
         self._open = [one for one in self._open if not one.done]
         if self._open and self._connection.dialect.name == "mysql":
             raise RuntimeError("MariaDB sends one answer at a time: read the last one to its end before the next query")
-        with telling(self._place):
+        with telling(self._place, self._connection):
             rows = Rows(self._connection, statement, self._deadline)
         self._open.append(rows)
         return self._read(rows, statement)
 
     def whole(self, statement: sa.Select[Any]) -> pa.Table:
         """The same answer, of few records, at once: from PostgreSQL by all the processors it would take."""
-        with telling(self._place):
+        with telling(self._place, self._connection):
             rows = Rows(self._connection, statement, self._deadline, whole=True)
         return self._read(rows, statement).read_all()
 
@@ -80,7 +80,7 @@ class SqlSnapshot:
         """
         if dataset.table is None or self._connection.dialect.name != "postgresql":
             return False
-        with telling(self._place):
+        with telling(self._place, self._connection):
             return kept_unique(self._connection, self._based(self._connection, dataset), columns)
 
     def end(self) -> None:
@@ -96,7 +96,7 @@ class SqlSnapshot:
 
     def _batches(self, rows: Rows, reading: Reading) -> Iterator[pa.RecordBatch]:
         try:
-            with telling(self._place):
+            with telling(self._place, self._connection):
                 for part in rows:
                     yield reading.rows(part)
         finally:

@@ -12,18 +12,25 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from connectors.sql_address import Deadline, libpq_uri, postgresql_session
+from connectors.errors import ReadStopped
 from connectors.sql_errors import Place, translated
 from connectors.sql_reading import ROWS, Reading
-from connectors.sql_stop import connected_adbc
+from connectors.sql_stop import connected_adbc, read_of
 
 
 @contextmanager
-def telling(place: Place) -> Iterator[None]:
-    """Errors of databases become ours; the driver's own, which quote SQL and values, end here."""
+def telling(place: Place, connection: sa.Connection | None = None) -> Iterator[None]:
+    """Errors of databases become ours; the driver's own, which quote SQL and values, end here.
+
+    Without a connection: connecting. The read of one may have been ended between two statements.
+    """
     stops = place.underway.stops
+    read = None if connection is None else read_of(connection)
     try:
         yield
     except sa.exc.DBAPIError as error:
+        if read is not None and read.ended:
+            raise ReadStopped(place.source) from None
         raise translated(error, place, stops) from None
 
 
@@ -44,7 +51,7 @@ class RowStream:
     ) -> None:
         self._connection, self._reading, self._place = connection, reading, place
         try:
-            with telling(place):
+            with telling(place, connection):
                 self._rows = Rows(connection, statement, deadline)
         except BaseException:
             self._let_go()
@@ -52,7 +59,7 @@ class RowStream:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
-            with telling(self._place):
+            with telling(self._place, self._connection):
                 for rows in self._rows:
                     yield self._reading.rows(rows)
         finally:

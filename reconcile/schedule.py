@@ -167,7 +167,10 @@ def _version_in(path: tuple[str, ...]) -> str:
     for folder in map(Path, path):
         if (folder / "Etc" / "UTC").is_file():
             listing = folder / "tzdata.zi"
-            line = listing.open(encoding="ascii").readline() if listing.is_file() else ""
+            line = ""
+            if listing.is_file():
+                with listing.open(encoding="ascii") as file:
+                    line = file.readline()
             return f"system {line.removeprefix('# version').strip() or 'of unknown version'}"
     return f"tzdata {importlib.import_module('tzdata').IANA_VERSION}"
 

@@ -124,6 +124,15 @@ def test_an_answer_that_streams_is_ended_half_way(server: Server, tmp_path: Path
     assert works(source)
 
 
+def test_a_read_that_is_ended_between_two_statements_says_so(server: Server, tmp_path: Path) -> None:
+    source = source_at(server.url, tmp_path)
+
+    with pytest.raises(ReadStopped):
+        _stopped_between_statements(source)
+
+    assert works(source)
+
+
 @pytest.mark.parametrize("table", ["slow", "endless"])
 @pytest.mark.parametrize("pushdown", [False, True])
 def test_a_read_of_a_server_that_became_silent_is_cut_off(
@@ -230,6 +239,26 @@ def test_an_endless_statement_of_sqlite_is_interrupted(tmp_path: Path, table: st
 
     assert isinstance(read.ended(0), ReadStopped)
     assert works(source)
+
+
+def test_a_read_of_sqlite_that_is_ended_between_two_statements_says_so(tmp_path: Path) -> None:
+    source = source_at(sqlite_at(tmp_path / "shop.db"), tmp_path)
+
+    with pytest.raises(ReadStopped):
+        _stopped_between_statements(source)
+    with closing(source.scan(SqlSource.Dataset(table="endless"), ["id", "word"])) as scan:
+        source.stop()
+        with pytest.raises(ReadStopped):
+            scan.reader.read_all()
+    assert works(source)
+
+
+def _stopped_between_statements(source: SqlSource) -> None:
+    columns = source.relation(SqlSource.Dataset(table="endless"))
+    with source.snapshot() as snapshot:
+        source.stop()
+        for _ in snapshot.query(sa.select(columns.c.id, columns.c.word)):
+            pass
 
 
 @pytest.mark.parametrize("table", ["slow", "endless"])

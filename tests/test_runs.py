@@ -578,7 +578,7 @@ def test_a_dataset_without_an_id_has_findings_that_name_file_and_row(shop: Shop)
 
     assert first.rule("paid-twice")["findings"]["new"] == 1
     assert second.rule("paid-twice")["findings"]["known"] == 1
-    assert told(shop.messages()[0], "paid-twice") == [("new", "payments.csv, row 2", ["payments.csv, row 3"])]
+    assert told(shop.messages()[0], "paid-twice") == [("new", "payments.csv, row 3", ["payments.csv, row 4"])]
 
 
 # Python
