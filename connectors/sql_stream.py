@@ -11,8 +11,8 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from connectors.sql_address import Deadline, libpq_uri, postgresql_session
 from connectors.errors import ReadStopped
+from connectors.sql_address import Deadline, libpq_uri, postgresql_session
 from connectors.sql_errors import Place, translated
 from connectors.sql_reading import ROWS, Reading
 from connectors.sql_stop import connected_adbc, read_of
