@@ -26,7 +26,7 @@ test: $(DEV) ## the whole suite; needs PostgreSQL and MariaDB (see README), some
 	@$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/test_soak.py
 	@$(BIN)/pytest -q tests/test_soak.py # alone: what it sees of others' load it would take for its own
 
-quick: $(DEV) ## the inner loop: no servers, some 220 s of processor time, shared by two cores
+quick: $(DEV) ## the inner loop: no servers, about two minutes on two cores
 	@$(IN_MEMORY) $(BIN)/pytest -q -m "not server and not slow and not chaos" -n 2 --dist worksteal \
 		--hypothesis-profile quick -o tmp_path_retention_policy=failed
 

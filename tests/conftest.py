@@ -97,6 +97,9 @@ SLOW = {
     "test_whatever_is_in_a_notice_its_message_is_valid",
     "test_whatever_plans_of_two_rules_and_edits_of_others_meet_somebody_survives_and_nothing_dangles",
     "test_workbooks_conform",
+    "test_files_conform",
+    "test_a_life_of_findings_is_the_same_judged_one_by_one_and_all_at_once",
+    "test_a_writer_killed_at_any_moment_leaves_a_chain_that_verifies_with_all_it_was_told_is_kept",
 }
 """Suites and tests that take longest; `make quick` leaves them to `make test`."""
 
