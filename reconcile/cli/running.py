@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 _TOLD = ("new", "grown", "reopened", "woken")
-
+_Ranked = tuple[Decimal, int, int, Mapping[str, Any]]
 
 _CHANGES = ("new", "grown", "reopened", "known", "resolved")
 """What a run's table counts of each rule's findings."""
@@ -170,8 +172,9 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
         out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9))
     for why, names in _failures(report).items():
         out.say(f"could not check {', '.join(names)}: {why}")
+    largest = _largest(report, hiding)
     for rule in report.rules:
-        for sentence in _largest(rule["rule"], report, hiding):
+        for sentence in largest.get(rule["rule"], ()):
             out.say(f"{rule['rule']}: {sentence}")
         _details(rule, report, out)
     for channel in report.sent:
@@ -184,24 +187,35 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
         out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
 
 
-def _largest(rule: str, report: RunReport, hiding: Application | None) -> Iterator[str]:
-    """What a dry run would tell of a rule: the findings with most money, or most records, and how many more."""
+def _largest(report: RunReport, hiding: Application | None) -> Mapping[str, list[str]]:
+    """What a dry run would tell of each rule: the findings with most money, or most records, and how many more."""
+    from heapq import nlargest
+
+    told = Counter[str]()
+    largest = defaultdict[str, list[_Ranked]](list)
+    for place, one in enumerate(report.findings if report.run is None else ()):  # another run has told people
+        if one["change"] in _TOLD:
+            told[one["rule"]] += 1
+            money = max((amount.copy_abs() for amount in _amounts(one).values()), default=Decimal(0))
+            kept = [*largest[one["rule"]], (money, one["records"], -place, one)]
+            largest[one["rule"]] = nlargest(_SHOWN, kept, key=itemgetter(0, 1, 2))
+    said = {rule: [_line(one, hiding) for *_, one in found] for rule, found in largest.items()}
+    for rule, count in told.items():
+        if count > _SHOWN:
+            said[rule].append(f"and {count - _SHOWN:,} more; --json lists all")
+    return said
+
+
+def _line(one: Mapping[str, Any], hiding: Application | None) -> str:
     from reconcile.personal import Hidden
 
-    if report.run is not None:  # it has told people
-        return
-    found = [(one, _amounts(one)) for one in report.findings if one["rule"] == rule and one["change"] in _TOLD]
-    found.sort(key=lambda one: (max(one[1].values(), default=Decimal(0)), one[0]["records"]), reverse=True)
-    for one, amounts in found[:_SHOWN]:
-        veil = Hidden() if hiding is None else Hidden.of(hiding.project, one["dataset"], rule)
-        shown = veil.finding(one)
-        key = " · ".join("" if value is None else str(value) for value in shown["key"].values())
-        keeper, *surplus = _names(shown)
-        more = f" and {len(surplus) - _SHOWN:,} more" if len(surplus) > _SHOWN else ""
-        risk = f", {veil.at_risk(amounts)} at risk" if amounts else ""
-        yield f"{one['change']}  {key}: keep {keeper}, surplus {'; '.join(surplus[:_SHOWN])}{more}{risk}"
-    if len(found) > _SHOWN:
-        yield f"and {len(found) - _SHOWN:,} more; --json lists all"
+    veil = Hidden() if hiding is None else Hidden.of(hiding.project, one["dataset"], one["rule"])
+    shown, amounts = veil.finding(one), _amounts(one)
+    key = " · ".join("" if value is None else str(value) for value in shown["key"].values())
+    keeper, *surplus = _names(shown)
+    more = f" and {len(surplus) - _SHOWN:,} more" if len(surplus) > _SHOWN else ""
+    risk = f", {veil.at_risk(amounts)} at risk" if amounts else ""
+    return f"{one['change']}  {key}: keep {keeper}, surplus {'; '.join(surplus[:_SHOWN])}{more}{risk}"
 
 
 def _amounts(one: Mapping[str, Any]) -> dict[str, Decimal]:
