@@ -36,7 +36,7 @@ from connectors.sql_query import select_only
 from connectors.sql_reading import Asked, Reading
 from connectors.sql_settings import SqlDataset, SqlSettings, seconds
 from connectors.sql_snapshot import opened
-from connectors.sql_stop import watched
+from connectors.sql_stop import read_of, watched
 from connectors.sql_stream import AdbcStream, RowStream, has_adbc, telling
 
 if TYPE_CHECKING:
@@ -87,14 +87,14 @@ class SqlSource(Changing):
 
     def datasets(self) -> Sequence[str]:
         """Tables and views; those outside the default schema as `schema.table`."""
-        with self._connected() as connection, telling(self._place, connection):
+        with self._connected() as connection, telling(self._place, read_of(connection)):
             return _names(connection)
 
     def describe(self, dataset: SqlDataset) -> pa.Schema:
         """Columns in their order, with the types of `scan`; metadata `pushdown: exact` as the port says."""
         with self._connected() as connection:
             base, found = self._columns(connection, dataset)
-            with telling(self._place, connection):
+            with telling(self._place, read_of(connection)):
                 unfit = unfit_in_sqlite(connection, base, found) if self.dialect == "sqlite" else set()
         reading = Reading([_asked(one, dataset) for one in found], dataset.notation, self._place)
         reading.close()
@@ -171,7 +171,7 @@ class SqlSource(Changing):
 
     def _columns(self, connection: sa.Connection, dataset: SqlDataset) -> tuple[Base, list[SqlColumn]]:
         Deadline(connection, self._seconds)
-        with telling(self._place, connection):
+        with telling(self._place, read_of(connection)):
             base = self._base(connection, dataset)
             found = columns(connection, base, dataset.timezone)
         dataset.must_have(self.name, dataset.columns, [one.name for one in found])

@@ -160,7 +160,7 @@ class GenericSource:
         """Errors of databases become ours, and what takes too long is cancelled; without a connection: connecting."""
         limit = _Limit(self._seconds, connection)
         stops = self._place.underway.stops
-        read = None if connection is None else read_of(connection)
+        read = None if connection is None or connection.closed or connection.invalidated else read_of(connection)
         try:
             with limit:
                 yield

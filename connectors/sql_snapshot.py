@@ -15,6 +15,7 @@ from connectors.sql_columns import Base
 from connectors.sql_errors import Place
 from connectors.sql_reading import Asked, Kind, Reading, wall_zone
 from connectors.sql_settings import SqlDataset
+from connectors.sql_stop import read_of
 from connectors.sql_stream import Rows, telling
 from connectors.sql_unique import kept_unique
 
@@ -28,7 +29,7 @@ def opened(connect: Callable[[], sa.Connection], based: Based, place: Place, sec
     connection = connect()
     snapshot = None
     try:
-        with telling(place, connection):
+        with telling(place, read_of(connection)):
             _begin(connection)
         snapshot = SqlSnapshot(connection, based, place, seconds)
         yield snapshot
@@ -54,6 +55,7 @@ class SqlSnapshot:
 
     def __init__(self, connection: sa.Connection, based: Based, place: Place, seconds: float) -> None:
         self._connection, self._based, self._place = connection, based, place
+        self._read_under_way = read_of(connection)
         self._deadline = Deadline(connection, seconds)
         self._open: list[Rows] = []
 
@@ -62,14 +64,14 @@ class SqlSnapshot:
         self._open = [one for one in self._open if not one.done]
         if self._open and self._connection.dialect.name == "mysql":
             raise RuntimeError("MariaDB sends one answer at a time: read the last one to its end before the next query")
-        with telling(self._place, self._connection):
+        with telling(self._place, self._read_under_way):
             rows = Rows(self._connection, statement, self._deadline)
         self._open.append(rows)
         return self._read(rows, statement)
 
     def whole(self, statement: sa.Select[Any]) -> pa.Table:
         """The same answer, of few records, at once: from PostgreSQL by all the processors it would take."""
-        with telling(self._place, self._connection):
+        with telling(self._place, self._read_under_way):
             rows = Rows(self._connection, statement, self._deadline, whole=True)
         return self._read(rows, statement).read_all()
 
@@ -80,7 +82,7 @@ class SqlSnapshot:
         """
         if dataset.table is None or self._connection.dialect.name != "postgresql":
             return False
-        with telling(self._place, self._connection):
+        with telling(self._place, self._read_under_way):
             return kept_unique(self._connection, self._based(self._connection, dataset), columns)
 
     def end(self) -> None:
@@ -96,7 +98,7 @@ class SqlSnapshot:
 
     def _batches(self, rows: Rows, reading: Reading) -> Iterator[pa.RecordBatch]:
         try:
-            with telling(self._place, self._connection):
+            with telling(self._place, self._read_under_way):
                 for part in rows:
                     yield reading.rows(part)
         finally:

@@ -16,16 +16,16 @@ from connectors.sql_address import Deadline, libpq_uri, postgresql_session
 from connectors.sql_errors import Place, translated
 from connectors.sql_reading import ROWS, Reading
 from connectors.sql_stop import connected_adbc, read_of
+from connectors.underway import Read
 
 
 @contextmanager
-def telling(place: Place, connection: sa.Connection | None = None) -> Iterator[None]:
+def telling(place: Place, read: Read | None = None) -> Iterator[None]:
     """Errors of databases become ours; the driver's own, which quote SQL and values, end here.
 
-    Without a connection: connecting. The read of one may have been ended between two statements.
+    Without the connection's `read`: connecting. It may have been ended between two statements.
     """
     stops = place.underway.stops
-    read = None if connection is None else read_of(connection)
     try:
         yield
     except sa.exc.DBAPIError as error:
@@ -50,8 +50,9 @@ class RowStream:
         self, connection: sa.Connection, statement: sa.Executable, reading: Reading, place: Place, deadline: Deadline
     ) -> None:
         self._connection, self._reading, self._place = connection, reading, place
+        self._read = read_of(connection)
         try:
-            with telling(place, connection):
+            with telling(place, self._read):
                 self._rows = Rows(connection, statement, deadline)
         except BaseException:
             self._let_go()
@@ -59,7 +60,7 @@ class RowStream:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
-            with telling(self._place, self._connection):
+            with telling(self._place, self._read):
                 for rows in self._rows:
                     yield self._reading.rows(rows)
         finally:

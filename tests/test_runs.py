@@ -71,6 +71,18 @@ def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: Shop) -> Non
     assert {one["id"] for one in ended.json["findings"]} == {one["id"] for one in before}
 
 
+def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: Shop) -> None:
+    shop.run()
+    shop.add(charge(6, "A-1", second=600))
+    shop.config["channels"]["late"] = {"type": "file", "path": "late.jsonl", "format": "jsonl"}
+    shop.config["jobs"]["nightly"]["notify"] = ["team", "late"]
+    shop.write().run()
+
+    states = [[state for state, *_ in told(shop.messages(path)[-1])] for path in ("messages.jsonl", "late.jsonl")]
+
+    assert states == [["grown"], ["new", "new"]]
+
+
 def test_a_finding_that_vanishes_is_resolved_in_silence_and_one_that_returns_is_told_as_reopened(
     anywhere: Shop,
 ) -> None:

@@ -124,7 +124,7 @@ def _settle(soaked: Soaked, store: Store, hook: Hook) -> None:
     hook.calm = True
     for job in JOBS:
         soaked.ask(store, job, "last")
-    until(lambda: _is_settled(store), 90, lambda: _unsettled(store))
+    until(lambda: again(lambda: _is_settled(store)), 90, lambda: _unsettled(store))
 
 
 def _is_settled(store: Store) -> bool:
@@ -223,7 +223,8 @@ def _check_servers(soaked: Soaked, fleet: Fleet, watch: Watch) -> None:
         assert many <= few + 10, f"handles of {pid}: {watch.handles[pid]}"
     assert watch.zombies == set()
     until(lambda: at_work_in(soaked.folder) == [], 15, lambda: f"left at work: {at_work_in(soaked.folder)}")
-    assert list(Path(fleet.environ["TMPDIR"]).glob("reconcile-defect-*")) == []
+    defects = Path(fleet.environ["TMPDIR"]).glob("reconcile-defect-*")
+    assert [one.read_text(encoding="utf-8") for one in defects] == []
     lines = [line for one in fleet.every for line in one.lines]
     assert [one for one in lines if one["event"] == "text" and "Traceback" in one["text"]] == []
     assert [one for one in lines if one["event"] == "duty.failed" and "defect" in one["why"]] == []

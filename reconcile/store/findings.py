@@ -272,7 +272,7 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         **plain,
         state=State(row["state"]),
         severity=Severity(row["severity"]),
-        change=Change(payload["change"]),
+        change=_change(row),
         key=key,
         keeper=next((_member(one) for one in members if one["role"] == "keeper"), None),
         surplus=tuple(records[one["record"]] for one in members if one["role"] == "surplus"),
@@ -283,6 +283,12 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         reason=payload.get("reason"),
         not_undone=not_undone,
     )
+
+
+def _change(row: sa.RowMapping) -> Change:
+    """What happened to it; to a channel that was told nothing of it yet, what grew is new."""
+    change = Change(row["payload"]["change"])
+    return Change.NEW if change is Change.GROWN and row.get("last") == 0 else change
 
 
 def _member(row: sa.RowMapping) -> FindingMember:
