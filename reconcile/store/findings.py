@@ -286,9 +286,13 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
 
 
 def _change(row: sa.RowMapping) -> Change:
-    """What happened to it; to a channel that was told nothing of it yet, what grew is new."""
+    """What happened to it; to a channel that missed that it was new, what grew since is new.
+
+    What was there before its rule and was ignored is no news until it grows: that is its first version.
+    """
     change = Change(row["payload"]["change"])
-    return Change.NEW if change is Change.GROWN and row.get("last") == 0 else change
+    missed = row.get("last") == 0 and row["version"] > 1
+    return Change.NEW if change is Change.GROWN and missed else change
 
 
 def _member(row: sa.RowMapping) -> FindingMember:
