@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 RUNTIME := .make/runtime
 DEV := .make/dev
+PROMTOOL := .make/promtool
 
 # Whoever asks Python to keep no bytecode would wait for all tests to be compiled anew, in each process.
 export PYTHONDONTWRITEBYTECODE :=
@@ -30,9 +31,10 @@ quick: $(DEV) ## the inner loop: no servers, about two minutes on two cores
 	@$(IN_MEMORY) $(BIN)/pytest -q -m "not server and not slow and not chaos" -n 2 --dist worksteal \
 		--hypothesis-profile quick -o tmp_path_retention_policy=failed
 
-check: $(DEV) ## formatting, lint, types, layers
+check: $(DEV) ## formatting, lint, security, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/bandit -q -c pyproject.toml -r reconcile rules connectors notifications bench examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -81,5 +83,18 @@ endef
 $(RUNTIME): requirements.lock pyproject.toml | $(VENV)/pyvenv.cfg
 	$(call install,requirements.lock)
 
-$(DEV): requirements-dev.lock $(RUNTIME)
+$(DEV): requirements-dev.lock $(RUNTIME) $(PROMTOOL)
 	$(call install,requirements-dev.lock)
+
+# promtool tests the shipped alerts. Only this program of Debian's package is unpacked; no server is installed.
+$(PROMTOOL): | $(VENV)/pyvenv.cfg
+	@mkdir -p .make/prometheus
+	@if command -v promtool >/dev/null; then \
+		ln -sf "$$(command -v promtool)" $(BIN)/promtool; \
+	elif command -v apt-get >/dev/null; then \
+		echo "unpacking promtool into $(VENV)"; cd .make/prometheus; \
+		{ apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; }; } && \
+		dpkg-deb -x prometheus_*.deb . && install usr/bin/promtool $(CURDIR)/$(BIN)/promtool; \
+	fi 2>/dev/null || true
+	@[ -x $(BIN)/promtool ] || echo "promtool is missing, so the tests of the alerts are skipped; install Prometheus" >&2
+	@rm -rf .make/prometheus && touch $@

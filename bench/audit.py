@@ -70,7 +70,7 @@ audit: {{anchors: {{log: {{type: file, path: anchor.jsonl}}}}}}
 def _fill(folder: Path, entries: int) -> None:
     import sqlalchemy as sa
 
-    from reconcile import anchoring, audit
+    from reconcile import anchoring, audit, facts
     from reconcile.app import load
     from reconcile.store import tables
 
@@ -92,6 +92,8 @@ def _fill(folder: Path, entries: int) -> None:
                     name = f"F-{number % findings:06d}"
                     body = {"finding": name, "rule": "twin", "run": "run-1", "from": was, "to": to, "records": 2}
                     audit.append(tx, "reconcile", f"finding.{event}", name, body)
+                    if was is None:
+                        audit.touch(tx, facts.FINDING, [name])
             anchoring.carry(store, anchors, {"log": dt.timedelta(0)})
 
 

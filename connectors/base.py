@@ -40,7 +40,7 @@ class DatasetSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     columns: dict[str, str] = Field(default_factory=dict)
-    decimal: Literal[".", ","] = "."
+    decimal: Literal[".", ","] | None = None
     null_values: tuple[str, ...] = ()
     timezone: str = "UTC"
 
@@ -80,14 +80,16 @@ class Scan:
 class DuckScan:
     """A SELECT with which DuckDB reads the dataset itself: same columns, types and rows as `scan`, and repeatable.
 
-    `problems_sql`, where cells can be unreadable, gives rows (column, reason, records, first) as `Problem` has them.
+    `problems()` asks which cells were unreadable; it raises duckdb.Error as the scan would. `confirm(read)` compares
+    how many records DuckDB returned with a count made without it, and raises a ConnectorError where they differ.
     `at(positions, of, table)` is a SELECT of a few of them, where that takes less than reading all: those at these
     ascending positions, counted from 0 in the order of `sql`, among `of` records; `table` has them in DuckDB, in its
-    column `position`.
+    column `position`. The files it reads are open as long as this is held.
     """
 
     sql: str
-    problems_sql: str | None = None
+    problems: Callable[[], tuple[Problem, ...]] = field(default=lambda: ())
+    confirm: Callable[[int], None] = field(default=lambda _read: None)
     at: Callable[[Positions, int, str], str | None] = field(default=lambda _positions, _of, _table: None)
 
 
@@ -146,6 +148,9 @@ class Snapshot(Protocol):
     def unique(self, dataset: Any, columns: Sequence[str]) -> bool:
         """Whether the database itself keeps these columns unique and not null; False where it does not say."""
 
+    def problems(self) -> tuple[Problem, ...]:
+        """Cells of the answers that could not be read as the dataset declares them."""
+
 
 @runtime_checkable
 class Queryable(Protocol):
@@ -154,7 +159,10 @@ class Queryable(Protocol):
     dialect: str  # SQLAlchemy's name: postgresql, mysql (MariaDB too), sqlite
 
     def relation(self, dataset: Any) -> sa.FromClause:
-        """The dataset as a named FROM clause whose columns carry SQLAlchemy types."""
+        """The dataset as a named FROM clause whose columns carry SQLAlchemy types.
+
+        Answers of a snapshot hold its columns as the dataset declares them, like `Scan`, whatever the statement is.
+        """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Every query inside sees the same state of the database."""

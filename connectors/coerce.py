@@ -12,9 +12,11 @@ The definition is a DuckDB expression per type, so that DuckDB reading a file it
     instant [formats]   ISO 8601, with offset or in the dataset's time zone; or formats, which may hold %z
 
 Numbers may be grouped in threes by the other mark ("." when `decimal` is ","), blanks, no-break blanks or
-apostrophes: 1.234,56 and 1'234.56; a group of any other size is unreadable, not a guess. Signs stand before the number
-or, as SAP writes it, a minus behind it. White space around a typed value is ignored; years before 1000 are unreadable,
-because they are two-digit years read by %Y.
+apostrophes: 1.234,56 and 1'234.56; a group of any other size, or a first one that begins with 0, is unreadable, not a
+guess. So is 1,234 where the dataset does not say `decimal`, for it may be 1.234 written elsewhere; 1,234.5 and
+1,234,567 say themselves what they are. Signs stand before the number or, as SAP writes it, a minus behind it. Of
+several formats the first one that gives a believable value is taken. White space around a typed value is ignored; years
+before 1000 are unreadable, because they are two-digit years read by %Y.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
 INSTANT = pa.timestamp("us", "UTC")
 TRUE, FALSE = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0")
 BLANKS = (
-    " \t\r\n\v\f\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
 )
 GROUPS = " \u00a0\u202f\u2009'\u2019"
 EXPONENT = "(?:[eE][+-]?[0-9]{1,4})"
@@ -58,7 +61,7 @@ def expression(kind: Declared, text: str, notation: Notation) -> Expression:
     if kind.word == "text":
         return Expression(text)
     if kind.word in ("integer", "decimal", "float"):
-        return Expression(_number(kind, text, notation.decimal))
+        return Expression(_number(kind, text, notation))
     trimmed = _trimmed(text)
     if kind.word == "boolean":
         low = f"lower({trimmed})"
@@ -82,16 +85,21 @@ def _trimmed(text: str) -> str:
     return f"(case when {clean} then {text} else trim({text}, {literal(BLANKS)}) end)"
 
 
-def _number(kind: Declared, text: str, mark: str) -> str:
+def _number(kind: Declared, text: str, notation: Notation) -> str:
+    mark, point = notation.mark, re.escape(notation.mark)
     whole = f"{{1,{kind.precision - kind.scale}}}" if kind.word == "decimal" and kind.precision > kind.scale else "+"
     places = {"integer": None, "decimal": f"{{0,{kind.scale}}}", "float": "*"}[kind.word]
     tail = EXPONENT + "?" if kind.word == "float" else ""
-    plain = f"[+-]?[0-9]{whole}" + ("" if places is None else f"(?:{re.escape(mark)}[0-9]{places})?") + tail
-    groups = ("." if mark == "," else ",") + GROUPS
-    grouped = "|".join(f"(?:{re.escape(g)}[0-9]{{3}})+" for g in groups)
-    full = f"(?:[0-9]+|[0-9]{{1,3}}(?:{grouped}))"
+    plain = f"[+-]?[0-9]{whole}" + ("" if places is None else f"(?:{point}[0-9]{places})?") + tail
+    other = "." if mark == "," else ","
+    least = "{2,}" if notation.decimal is None else "+"  # one group may be the digits behind a decimal mark
+    groups = other + GROUPS
+    grouped = "|".join(f"(?:{re.escape(g)}[0-9]{{3}}){least if g == other else '+'}" for g in groups)
+    full = f"(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{grouped}))"
     if places is not None:
-        full = f"(?:{full}(?:{re.escape(mark)}[0-9]{places})?|{re.escape(mark)}[0-9]{places.replace('0,', '1,')})"
+        marked = f"[1-9][0-9]{{0,2}}{re.escape(other)}[0-9]{{3}}{point}[0-9]{places}"
+        bare = f"{point}[0-9]{places.replace('0,', '1,')}"
+        full = f"(?:{full}(?:{point}[0-9]{places})?|{marked}|{bare})"
     full = f"[+\u2212-]?{full}{tail}|{full}[\u2212-]"
     trimmed = _trimmed(text)
     bare = f"translate({trimmed}, {literal(mark + chr(0x2212) + groups)}, '.-')"
@@ -107,11 +115,16 @@ def _number(kind: Declared, text: str, mark: str) -> str:
 
 def _date(kind: Declared, text: str) -> str:
     if kind.formats:
-        found = f"try_strptime({text}, {literals(kind.formats)})::date"
-    else:
-        pattern = f"{DAY}(?:[T ]00:00(?::00(?:[.]0+)?)?)?"
-        found = f"case when regexp_full_match({text}, {literal(pattern)}) then try_cast(left({text}, 10) as date) end"
+        return _first_believable(text, kind.formats, "date")
+    pattern = f"{DAY}(?:[T ]00:00(?::00(?:[.]0+)?)?)?"
+    found = f"case when regexp_full_match({text}, {literal(pattern)}) then try_cast(left({text}, 10) as date) end"
     return _believable(found, "date")
+
+
+def _first_believable(text: str, formats: Sequence[str], kind: str) -> str:
+    """The first believable value, format by format: %Y reads the year 26, which is no reason not to try %y."""
+    tries = [_believable(f"try_strptime({text}, {literal(one)})::{kind}", kind) for one in formats]
+    return f"coalesce({', '.join(tries)})" if tries else f"null::{kind}"
 
 
 def _believable(found: str, kind: str) -> str:
@@ -124,8 +137,8 @@ def _instant(kind: Declared, text: str, timezone: str) -> Expression:
         placed = [one for one in kind.formats if "%z" in one]
         naive = [one for one in kind.formats if "%z" not in one]
         utc = f"regexp_replace({text}, '[Zz]$', '+00:00')"
-        aware = f"try_strptime({utc}, {literals(placed)})" if placed else "null::timestamptz"
-        local = f"try_strptime({text}, {literals(naive)})" if naive else "null::timestamp"
+        aware = _first_believable(utc, placed, "timestamptz")
+        local = _first_believable(text, naive, "timestamp")
     else:
         clean = f"replace(replace(replace(upper({text}), ',', '.'), ' +', '+'), ' ', 'T')"
         moment = f"{DAY}{TIME} ?{OFFSET}"
@@ -133,7 +146,7 @@ def _instant(kind: Declared, text: str, timezone: str) -> Expression:
         wall = f"{DAY}(?:{TIME})?"
         point = f"replace({text}, ',', '.')"
         local = f"case when regexp_full_match({text}, {literal(wall)}) then try_cast({point} as timestamp) end"
-    aware, local = _believable(aware, "timestamptz"), _believable(local, "timestamp")
+        aware, local = _believable(aware, "timestamptz"), _believable(local, "timestamp")
     if timezone == "UTC":
         return Expression(f"coalesce({aware}, timezone('UTC', {local}))")
     return Expression(aware, local)

@@ -25,6 +25,7 @@ import pyarrow as pa
 from connectors.conformance import ConformanceFailure
 from connectors.target import (
     Change,
+    Image,
     Outcome,
     Receipt,
     ReceiptStands,
@@ -180,6 +181,43 @@ def many_changes_at_once_are_the_same_as_each(kit: TargetKit) -> None:
         _same("names after many changes", names, ["renamed", "", "renamed", four.values["name"]])
 
 
+def the_witness_counts_what_was_not_planned(kit: TargetKit) -> None:
+    """What was applied and is in the images is no surprise, also after a savepoint was rolled back; more is told."""
+    with _stored(kit) as stored:
+        row, other = _customers(stored)[2:4]
+        changes = [Change(row.name, row.cells, None, "surplus"), Change(other.name, other.cells, _NAMED, "keeper")]
+        with stored.target.work(SECONDS) as work:
+            _raised("a savepoint that fails", _Back, lambda: _inside_and_back(work, changes))
+            work.lock([row.name, other.name])
+            witness = work.witness(changes)
+            for change in changes:
+                work.apply(change)
+            after = work.lock([row.name, other.name])
+            images = [
+                Image(change, change.before, after[change.row].cells if change.row in after else None)
+                for change in changes
+            ]
+            _same("what was changed beside the plan", witness.unplanned(images), [])
+            _same("values that do not stand", work.unheld(images), [])
+            wrong = Change(other.name, other.cells, {"name": ("t", "somebody else")}, "keeper")
+            found = work.unheld([Image(wrong, other.cells, after[other.name].cells)])
+            _same("columns that hold another value", [columns for _, columns in found], [("name",)])
+
+
+_NAMED = {"name": ("t", "x")}
+
+
+class _Back(Exception):
+    """Raised so that a savepoint is rolled back."""
+
+
+def _inside_and_back(work: Any, changes: Sequence[Change]) -> None:
+    with work.savepoint():
+        for change in changes:
+            work.apply(change)
+        raise _Back
+
+
 def what_refers_to_a_row_is_found_and_keeps_it(kit: TargetKit) -> None:
     """The catalogue tells the foreign key; rows that refer are given; a row they need cannot be deleted: CONFLICT."""
     with _stored(kit) as stored:
@@ -304,13 +342,13 @@ def a_transaction_that_failed_is_over(kit: TargetKit) -> None:
 def one_store_owns_it(kit: TargetKit) -> None:
     """`adopt` compares and sets, so of two that were told the same one is first."""
     with _stored(kit) as stored:
-        _same("the owner at first", stored.target.owner(), None)
+        _same("the owner at first", stored.target.owned("customers").owner, None)
         _is("the first to adopt it", stored.target.adopt("mine", 1, 0, None), "yes")
         _is("the second, who knew of none", stored.another().adopt("yours", 1, 0, None), "no")
-        _same("the owner", stored.another().owner(), ("mine", 1, 0))
+        _same("the owner", stored.another().owned("customers").owner, ("mine", 1, 0))
         _is("one step on", stored.target.adopt("mine", 1, 1, ("mine", 1, 0)), "yes")
         _is("the same step again", stored.target.adopt("mine", 1, 1, ("mine", 1, 0)), "no")
-        _same("the owner after that", stored.target.owner(), ("mine", 1, 1))
+        _same("the owner after that", stored.target.owned("customers").owner, ("mine", 1, 1))
 
 
 def it_knows_which_it_is(kit: TargetKit) -> None:
@@ -333,6 +371,7 @@ CHECKS: Sequence[Callable[[TargetKit], None]] = (
     a_savepoint_undoes_its_block_and_no_more,
     a_change_meets_one_row_or_none_is_made,
     many_changes_at_once_are_the_same_as_each,
+    the_witness_counts_what_was_not_planned,
     what_refers_to_a_row_is_found_and_keeps_it,
     a_receipt_is_written_once,
     receipts_of_a_batch_are_told_apart,

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from connectors.csv_facts import Facts
+from connectors.csv_fields import ENDS, NO_DELIMITER, Malformed, Reader
 from connectors.errors import FileUnreadable
-from connectors.file_paths import open_bytes
 from connectors.headers import repeated, stable_names
+from connectors.opened_file import OpenedFile
 
 DELIMITERS = ",;\t|"
-NO_DELIMITER = "\x1f"
-"""What separates the fields of a one-column file: a control character that text does not hold."""
 SAMPLE = 1 << 18
 ENOUGH = 200
 
 
 @dataclass(frozen=True)
 class CsvWish:
-    """What the configuration says about the dialect; None leaves it to the file."""
+    """What the configuration says about the dialect; None leaves it to the file.
+
+    `skip_footer` lines at the end are left out, and with `skip_malformed` records that cannot be read.
+    """
 
     delimiter: str | None = None
     quote: str = '"'
     skip: int = 0
     header: bool | tuple[str, ...] = True
+    skip_footer: int = 0
+    skip_malformed: bool = False
 
 
 @dataclass(frozen=True)
 class CsvDialect:
     """How one file is read. `before` are the physical lines before the header, or the data where there is none.
 
-    Names are stable: an empty header becomes column_7, a repeated one amount_2; `repeated` tells of which.
+    Names are stable: an empty header becomes column_7, a repeated one amount_2; `repeated` tells of which. `folded`
+    says that a cell of the first record holds a line end.
     """
 
     encoding: str
@@ -44,6 +47,7 @@ class CsvDialect:
     header: bool
     columns: tuple[str, ...]
     repeated: tuple[tuple[str, ...], ...] = ()
+    folded: bool = False
 
     @property
     def above(self) -> int:
@@ -58,9 +62,10 @@ class CsvDialect:
         )
 
 
-def decide(path: Path, name: str, facts: Facts, wish: CsvWish) -> CsvDialect:
+def decide(file: OpenedFile, facts: Facts, wish: CsvWish) -> CsvDialect:
     """The dialect of a file, from its first lines. Raises FileUnreadable when it has no header."""
-    text, whole = _sample(path, name, facts)
+    name = file.name
+    text, whole = _sample(file, facts)
     lines = io.StringIO(text, newline="").readlines()
     before, delimiter = wish.skip, wish.delimiter
     if before < len(lines) and (said := _sep_line(lines[before])) is not None:
@@ -79,18 +84,14 @@ def decide(path: Path, name: str, facts: Facts, wish: CsvWish) -> CsvDialect:
         )
     header = _header(name, first[0], wish)
     names, headed = stable_names(header), wish.header is True
-    return CsvDialect(facts.encoding, delimiter, wish.quote, before, headed, names, repeated(header, names))
+    folded = any(set(ENDS) & set(cell) for cell in first[0])
+    return CsvDialect(facts.encoding, delimiter, wish.quote, before, headed, names, repeated(header, names), folded)
 
 
-def _sample(path: Path, name: str, facts: Facts) -> tuple[str, bool]:
-    with open_bytes(path) as file:
-        data = file.read(SAMPLE)
-    try:
-        text = data.decode("utf-8-sig" if facts.encoding == "utf-8" else facts.encoding, errors="strict")
-    except LookupError as error:
-        raise FileUnreadable(name, f"encoding {facts.encoding!r} is not known", "use a name like cp1252") from error
-    except UnicodeDecodeError:
-        text = data.decode("utf-8-sig" if facts.encoding == "utf-8" else facts.encoding, errors="replace")
+def _sample(file: OpenedFile, facts: Facts) -> tuple[str, bool]:
+    with file.bytes() as content:
+        data = content.read(SAMPLE)
+    text = data.decode("utf-8-sig" if facts.encoding == "utf-8" else facts.encoding, errors="replace")
     return text, facts.size <= len(data)
 
 
@@ -103,15 +104,12 @@ def _sep_line(line: str) -> str | None:
 def _records(lines: Sequence[str], delimiter: str, quote: str, limit: int) -> list[list[str]]:
     """The first records that can be read; none after the first unreadable one."""
     found: list[list[str]] = []
-    reader = csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
-    try:
-        for row in reader:
-            if row:
-                found.append(row)
-            if len(found) >= limit:
-                break
-    except csv.Error:
-        pass  # what is wrong is told, with its line, by the pass that reads the data
+    for record in Reader(lines, delimiter, quote, SAMPLE):
+        if isinstance(record.fields, Malformed):
+            break  # what is wrong is told, with its line, by the pass that reads the data
+        found.append(record.fields)
+        if len(found) >= limit:
+            break
     return found
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 if TYPE_CHECKING:
     from connectors.base import Positions
+    from connectors.opened_file import OpenedFile
 
 
 BLOCK = 1 << 14
@@ -19,23 +19,21 @@ BLOCK = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Line feeds in each `BLOCK` bytes of a file that was `size` bytes long, last changed at `changed`.
+    """Line feeds in each `BLOCK` bytes of a file that had this stamp.
 
     `count` are its lines, whether or not the last one ends in a line feed.
     """
 
     feeds: Positions
     count: int
-    size: int
-    changed: int
+    stamp: tuple[int, int, int, int]
 
-    def copy(self, path: Path, numbers: Positions, target: BinaryIO) -> bool:
+    def copy(self, file: OpenedFile, numbers: Positions, target: BinaryIO) -> bool:
         """Copy the lines with these numbers, ascending and counted from 0; False where the file has changed since."""
-        stat = path.stat()
-        if (stat.st_size, stat.st_mtime_ns) != (self.size, self.changed):
+        if file.stamp != self.stamp:
             return False
-        with path.open("rb") as file:
-            target.writelines(self._lines(file, numbers))
+        with file.bytes() as content:
+            target.writelines(self._lines(content, numbers))
         return True
 
     def _lines(self, file: BinaryIO, numbers: Positions) -> Iterator[bytes]:

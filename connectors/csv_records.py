@@ -1,4 +1,4 @@
-"""Walking a CSV file record by record with physical lines: to say where something is wrong, and to mend line ends.
+"""Walking a CSV file record by record with physical lines: to count, to say where something is wrong, and to mend.
 
 Slower than DuckDB, so never the way data is read; it only looks at files about which there is something to say.
 """
@@ -7,113 +7,129 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
+from typing import BinaryIO
 
-from connectors.csv_dialect import NO_DELIMITER, CsvDialect
+from connectors.csv_dialect import CsvDialect
+from connectors.csv_fields import Malformed, Reader, Record
 from connectors.errors import FileUnreadable
-from connectors.file_paths import open_bytes
+from connectors.left_out import LeftOut
+from connectors.opened_file import OpenedFile
 
-ROOM_FOR_QUOTES = 2
-
-
-class _Lines:
-    """The lines of a file, remembering those of the record being read."""
-
-    def __init__(self, file: io.TextIOWrapper, max_line: int) -> None:
-        self._file = file
-        self._limit = max_line
-        self.current: list[str] = []
-
-    def __iter__(self) -> Iterator[str]:
-        while line := self._file.readline(self._limit):
-            self.current.append(line)
-            yield line
+NEAR = 5
+"""So many records behind a bad one are looked at for advice."""
+QUOTE = "quote fields that hold the delimiter, or set `delimiter`"
 
 
-def records(path: Path, name: str, dialect: CsvDialect, max_line: int) -> Iterator[tuple[int, list[str]]]:
-    """(physical line where it starts, fields) of every record, the header included.
-
-    Raises FileUnreadable with the line for a quote that is never closed or that text follows.
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), max_line))
+def records(file: OpenedFile, dialect: CsvDialect, max_line: int) -> Iterator[Record]:
+    """Every data record. Raises FileUnreadable for bytes that the encoding does not have."""
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
-    with io.TextIOWrapper(open_bytes(path), encoding, newline="") as file:
-        for _ in range(dialect.before):
-            file.readline(max_line)
-        lines = _Lines(file, max_line)
-        reader = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=True)
-        start = dialect.before + 1
-        try:
-            for row in reader:
-                if row or dialect.delimiter == NO_DELIMITER:
-                    yield start, row or [""]
-                start = dialect.before + reader.line_num + 1
-                lines.current.clear()
-        except csv.Error as error:
-            raise _quoting(name, start, lines.current, dialect, str(error)) from None
-
-
-def _quoting(name: str, start: int, lines: list[str], dialect: CsvDialect, said: str) -> FileUnreadable:
-    opened = start + _opened("".join(lines), dialect)
-    if "expected after" in said:
-        line = start + len(lines) - 1
-        return FileUnreadable(f"{name}:{line}", "text follows a closing quote", "double the quotes inside the field")
-    return FileUnreadable(
-        f"{name}:{opened}",
-        "a quote opened on this line is never closed, so the file is cut or a quote inside a field is not doubled",
-        "fetch the file again or repair the line; nothing of it was used",
-    )
-
-
-def _opened(text: str, dialect: CsvDialect) -> int:
-    """How many lines into the text the last quoted field opens."""
-    quoted, fresh, line, opened, at = False, True, 0, 0, 0
-    while at < len(text):
-        char = text[at]
-        if char == dialect.quote and quoted and text[at + 1 : at + 2] == dialect.quote:
-            at += ROOM_FOR_QUOTES
-            continue
-        if char == dialect.quote and (quoted or fresh):
-            quoted = not quoted
-            opened = line if quoted else opened
-        line += char == "\n"
-        fresh = not quoted and char in (dialect.delimiter, "\n", "\r")
-        at += 1
-    return opened
-
-
-def line_of(path: Path, name: str, dialect: CsvDialect, max_line: int, record: int) -> int:
-    """The physical line on which data record `record`, counted from 0, starts."""
-    wanted = record + int(dialect.header)
-    for position, (line, _) in enumerate(records(path, name, dialect, max_line)):
-        if position == wanted:
-            return line
-    raise IndexError(record)
-
-
-def diagnose(path: Path, name: str, dialect: CsvDialect, max_line: int) -> FileUnreadable | None:
-    """What is wrong with the first bad record, with its line; None when every record can be read."""
     width = len(dialect.columns)
+    with io.TextIOWrapper(file.bytes(), encoding, newline="") as text, _decoding(file.name, dialect.encoding):
+        for _ in range(dialect.before):
+            text.readline()
+        reader = iter(Reader(text, dialect.delimiter, dialect.quote, max_line, dialect.before, width == 1))
+        if dialect.header:
+            next(reader, None)
+        for record in reader:
+            fields = record.fields
+            if isinstance(fields, Malformed) or len(fields) == width:
+                yield record
+            else:
+                yield _of_width(record, fields, width)
+
+
+def _of_width(record: Record, fields: list[str], width: int) -> Record:
+    if len(fields) > width and not any(fields[width:]):
+        return Record(record.line, fields[:width])
+    reason = f"this record has {len(fields)} fields, the header has {width}"
+    return Record(record.line, Malformed(record.line, reason, QUOTE, len(fields)))
+
+
+@contextmanager
+def _decoding(name: str, encoding: str) -> Iterator[None]:
     try:
-        for line, row in records(path, name, dialect, max_line):
-            if len(row) < width or any(row[width:]):
-                return FileUnreadable(
-                    f"{name}:{line}",
-                    f"this record has {len(row)} fields, the header has {width}",
-                    "quote fields that hold the delimiter, or set `delimiter`",
-                )
+        yield
+    except UnicodeError:
+        reason = f"it is not written in {encoding}"
+        raise FileUnreadable(name, reason, "set `encoding` to what it is") from None
+
+
+def count(file: OpenedFile, dialect: CsvDialect, max_line: int) -> int:
+    """How many data records it has, those that cannot be read included."""
+    return sum(1 for _ in records(file, dialect, max_line))
+
+
+def line_of(file: OpenedFile, dialect: CsvDialect, max_line: int, number: int) -> int:
+    """The physical line on which data record `number`, counted from 0, starts."""
+    for position, record in enumerate(records(file, dialect, max_line)):
+        if position == number:
+            return record.line
+    raise IndexError(number)
+
+
+def diagnose(file: OpenedFile, dialect: CsvDialect, max_line: int) -> FileUnreadable | None:
+    """What is wrong with the first bad record, with its line; None when every record can be read."""
+    try:
+        walk = records(file, dialect, max_line)
+        for number, record in enumerate(walk):
+            if isinstance(record.fields, Malformed):
+                return _unreadable(file.name, record.fields, number, walk)
     except FileUnreadable as error:
         return error
-    except UnicodeDecodeError:
-        return FileUnreadable(name, f"it is not written in {dialect.encoding}", "set `encoding` to what it is")
     return None
 
 
-def rewrite(path: Path, name: str, dialect: CsvDialect, max_line: int, target: Path) -> None:
-    """Write the records, the header included, to `target` with one kind of line end, in UTF-8 and all quoted."""
-    with target.open("w", encoding="utf-8", newline="") as file:
+def malformed(file: OpenedFile, dialect: CsvDialect, max_line: int) -> LeftOut:
+    """The data records that cannot be read."""
+    numbers: list[int] = []
+    first, count = Malformed(0, "", ""), 0
+    for number, record in enumerate(records(file, dialect, max_line)):
+        count = number + 1
+        if isinstance(record.fields, Malformed):
+            first = first if numbers else record.fields
+            numbers.append(number)
+    return LeftOut(tuple(numbers), count, first.reason, f"{file.name}:{first.line}")
+
+
+def rewrite(file: OpenedFile, dialect: CsvDialect, max_line: int, target: BinaryIO, left_out: LeftOut) -> None:
+    """Write the data records that are not left out with one kind of line end, in UTF-8 and all quoted.
+
+    Raises FileUnreadable for another record that cannot be read.
+    """
+    skipped = frozenset(left_out.numbers)
+    with io.TextIOWrapper(target, "utf-8", newline="") as text:
         writer = csv.writer(
-            file, delimiter=dialect.delimiter, quotechar=dialect.quote, lineterminator="\n", quoting=csv.QUOTE_ALL
+            text, delimiter=dialect.delimiter, quotechar=dialect.quote, lineterminator="\n", quoting=csv.QUOTE_ALL
         )
-        writer.writerows(row for _, row in records(path, name, dialect, max_line))
+        walk = records(file, dialect, max_line)
+        for number, record in enumerate(walk):
+            if number in skipped:
+                continue
+            if isinstance(record.fields, Malformed):
+                raise _unreadable(file.name, record.fields, number, walk)
+            writer.writerow(record.fields)
+
+
+def _unreadable(name: str, bad: Malformed, number: int, walk: Iterator[Record]) -> FileUnreadable:
+    """Describe a bad record, counted from 0; `walk` yields the records behind it."""
+    remedy = bad.remedy if bad.width is None else _advice(bad, number, list(itertools.islice(walk, NEAR)))
+    return FileUnreadable(f"{name}:{bad.line}", bad.reason, remedy)
+
+
+def _advice(bad: Malformed, number: int, behind: list[Record]) -> str:
+    """Advise on a record of another width: below a title, among the totals, or in the midst of others."""
+    if number == 0:
+        records = [Record(bad.line, bad), *behind]
+        widths = [record.fields.width if isinstance(record.fields, Malformed) else None for record in records]
+        agreed = next((i for i in range(len(widths) - 1) if len(set(widths[i:])) == 1), None)
+        if agreed is not None and widths[agreed] is not None:
+            line = records[agreed].line
+            return f"set `skip: {line - 1}` if the header is on line {line}; otherwise {QUOTE}"
+    elif len(behind) < NEAR:
+        return (
+            f"leave totals at the end out with `skip_footer`, or the record with `malformed: skip`; otherwise {QUOTE}"
+        )
+    return f"{QUOTE}; or leave the record out with `malformed: skip`"

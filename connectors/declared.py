@@ -75,8 +75,12 @@ def _check_format(column: str, word: str, form: str) -> None:
 
 @dataclass(frozen=True)
 class Notation:
-    """How a dataset writes numbers and nulls, and the zone of its naive times."""
+    """How a dataset writes numbers and nulls, and the zone of its naive times. `decimal` is None where nobody said."""
 
-    decimal: str = "."
+    decimal: str | None = None
     null_values: tuple[str, ...] = ()
     timezone: str = "UTC"
+
+    @property
+    def mark(self) -> str:
+        return self.decimal or "."

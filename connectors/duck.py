@@ -1,13 +1,8 @@
-"""Writing names and constants into the SELECTs with which DuckDB reads files; nothing else pastes text into SQL.
-
-And asking, after such a SELECT was run, which cells it could not read.
-"""
+"""Writing names and constants into the SELECTs with which DuckDB reads files; nothing else pastes text into SQL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-
-from connectors.base import DuckScan, Problem
 
 
 def identifier(name: str) -> str:
@@ -32,12 +27,8 @@ def struct(fields: Mapping[str, str]) -> str:
     return "{" + ", ".join(f"{literal(name)}: {literal(value)}" for name, value in fields.items()) + "}"
 
 
-def problems_of(scan: DuckScan) -> tuple[Problem, ...]:
-    """What was wrong with single cells of a scan that DuckDB ran itself. Raises duckdb.Error as the scan would."""
-    if scan.problems_sql is None:
-        return ()
-    import duckdb  # noqa: PLC0415 - whoever only writes SQL need not wait for it
-
-    with duckdb.connect() as connection:
-        rows = connection.execute(scan.problems_sql).fetchall()
-    return tuple(Problem(column, reason, records, first) for column, reason, records, first in rows if records)
+def named(names: Mapping[str, str]) -> str:
+    """The name of the file a record is read from, given by its path."""
+    if len(names) == 1:
+        return literal(*names.values())
+    return f"map({literals(names)}, {literals(names.values())})[filename]"

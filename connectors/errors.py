@@ -77,6 +77,7 @@ class ValueDoesNotFit(ConnectorError):
 
     def __init__(self, source: str, column: str, reason: str, remedy: str) -> None:
         super().__init__(f"Column {column!r} of source {source!r} {reason}; {remedy}")
+        self.column = column
 
 
 class QueryRefused(ConnectorError):
@@ -166,6 +167,17 @@ class FileUnreadable(ConnectorError):
 
     def __init__(self, place: str, reason: str, remedy: str) -> None:
         super().__init__(f"{place}: {reason}; {remedy}")
+        self.place, self.reason = place, reason
+
+
+class RecordsLost(ConnectorError):
+    """A reader returned other records than stand in a file; nothing of the dataset is used."""
+
+    def __init__(self, place: str, counted: int, returned: int) -> None:
+        super().__init__(
+            f"{place} holds {counted:,} records, but {returned:,} were read; nothing of it was used. Read it again; "
+            "if that does not help, save it anew with one kind of line end"
+        )
 
 
 class HeadersDiffer(ConnectorError):

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from urllib.parse import unquote
 
-from connectors.errors import AccessDenied, DatasetMissing, FileRefused, SourceMissing, SourceUnreachable
+from connectors.errors import (
+    AccessDenied,
+    DatasetMissing,
+    FileRefused,
+    HeadersDiffer,
+    SourceMissing,
+    SourceUnreachable,
+)
+from connectors.headers import OURS
 
+NOTHING = ("", "__HIVE_DEFAULT_PARTITION__")
 FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
 
@@ -34,10 +42,10 @@ def listed(source: str, root: Path) -> list[str]:
 
 
 def matching(source: str, root: Path, pattern: str) -> list[Path]:
-    """The regular files that `pattern` (a path or a glob) names below `root`, sorted.
+    """The files that `pattern` (a path or a glob) names below `root`, sorted; they are checked as they are opened.
 
     Raises SourceMissing when there is no root, AccessDenied, DatasetMissing when there is no such file, and FileRefused
-    for a link that leaves the root, a FIFO or a device.
+    for a pattern that leaves the root.
     """
     with looking(source, root):
         return _matching(source, root, pattern)
@@ -63,9 +71,25 @@ def _matching(source: str, root: Path, pattern: str) -> list[Path]:
         found = [one for one in sorted(root.glob(pattern)) if not one.is_dir()] if pattern else []
     if not found:
         raise DatasetMissing(source, f"file {pattern}", (p.name for p in below(root)))
-    for one in found:
-        confined(one, root)
     return found
+
+
+def folder_columns(name: str) -> dict[str, str | None]:
+    """The columns that folders like year=2026 give to a file of that name, as Hive and Spark write them."""
+    pairs = (folder.partition("=") for folder in name.split("/")[:-1] if "=" in folder)
+    return {unquote(column): None if text in NOTHING else unquote(text) for column, _, text in pairs}
+
+
+def refuse_other_folders(
+    name: str, folders: Collection[str], first: str, expected: Collection[str], columns: Collection[str]
+) -> None:
+    """Raise HeadersDiffer where the folders of two files give other columns, FileRefused for a column of the file."""
+    for here, there, file, other in ((folders, expected, name, first), (expected, folders, first, name)):
+        if missing := [column for column in here if column not in there]:
+            raise HeadersDiffer(file, missing[0], other)
+    if both := [column for column in folders if column in (*columns, *OURS)]:
+        reason = f"its folder and the file both have a column {both[0]!r}"
+        raise FileRefused(name, reason, "rename the folder, or leave `partitions` out")
 
 
 def state(source: str, root: Path, pattern: str) -> str | None:
@@ -92,23 +116,6 @@ def _size_and_time(path: str) -> tuple[int, int] | None:
     return None
 
 
-def confined(path: Path, root: Path) -> None:
-    """Raises FileRefused unless `path`, links followed, is a regular file below `root`."""
-    name = path.relative_to(root).as_posix()
-    try:
-        mode = path.stat().st_mode
-        inside = path.resolve(strict=True).is_relative_to(root.resolve(strict=True))
-    except OSError as error:
-        raise FileRefused(
-            name, f"it cannot be opened ({error.strerror})", "check the link and its permissions"
-        ) from error
-    if not inside:
-        raise FileRefused(name, "it links to a place outside the root of its source", "copy the file or widen `root`")
-    if not stat.S_ISREG(mode):
-        kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
-        raise FileRefused(name, f"it is {kind}", "name a file, or files by a pattern like *.csv")
-
-
 def below(root: Path) -> list[Path]:
     """Files of a known format directly in the root, for near names."""
     return sorted(one for one in root.iterdir() if one.is_file() and format_of(one) is not None)
@@ -118,8 +125,3 @@ def format_of(path: Path) -> str | None:
     """The format a name speaks of, `.gz` aside."""
     name = path.with_suffix("") if path.suffix == ".gz" else path
     return FORMATS.get(name.suffix.lower())
-
-
-def open_bytes(path: Path) -> BinaryIO:
-    """The content, gzip unpacked as it is read."""
-    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")

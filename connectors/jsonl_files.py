@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
+from connectors.base import Problem
 from connectors.errors import ConnectorError, FileUnreadable
-from connectors.file_paths import open_bytes
-
-LOOKED_AT = 1_000
-"""Keys of that many first records are the columns; a key that appears only later is declared in `columns:`."""
+from connectors.headers import confusable, repeated, stable_names
+from connectors.left_out import NONE, LeftOut, confirm_count
+from connectors.opened_file import OpenedFile
 
 
 class _Digits(str):
@@ -25,20 +25,32 @@ class _Digits(str):
 
 @dataclass(frozen=True)
 class JsonLines:
-    path: Path
-    name: str
+    """One file. `left_out` are the lines that are skipped as malformed; empty lines are no lines here."""
+
+    file: OpenedFile
     max_line: int
     declared: tuple[str, ...] = ()
+    left_out: LeftOut = NONE
+
+    @property
+    def name(self) -> str:
+        return self.file.name
 
     @property
     def columns(self) -> pa.Schema:
-        keys: dict[str, None] = {}
-        for position, (_, record) in enumerate(self._records()):
-            if position >= LOOKED_AT:
-                break
-            keys.update(dict.fromkeys(record))
-        keys.update(dict.fromkeys(self.declared))
-        return pa.schema([pa.field(one, pa.string()) for one in keys])
+        return pa.schema([pa.field(name, pa.string()) for name in self._keys])
+
+    @cached_property
+    def _keys(self) -> Mapping[str, str]:
+        """The columns by their names, and the key of each: every key of any record, in the order they first appear."""
+        keys = list(dict.fromkeys(key for _, record in self._records() for key in record))
+        named = dict(zip(stable_names(keys), keys, strict=True))
+        return {**named, **{name: name for name in self.declared if name not in named}}
+
+    def warnings(self, columns: Sequence[str] | None) -> Iterator[Problem]:
+        """What was decided for the file and concerns a reader of these columns, or of any."""
+        if told := confusable(repeated(list(self._keys.values()), list(self._keys)), columns):
+            yield Problem("*", f"{told}; rename them where the file is written", 0, self.name)
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Text of the columns, in the order of the file. Raises FileUnreadable with the line."""
@@ -47,7 +59,7 @@ class JsonLines:
         waiting: list[dict[str, str | None]] = []
         for line, record in self._records():
             try:
-                waiting.append({one: _cell(record.get(one), empty) for one in columns})
+                waiting.append({name: _cell(record.get(self._keys[name]), empty) for name in columns})
             except UnicodeEncodeError as error:
                 raise FileUnreadable(f"{self.name}:{line}", "it holds half a character", "repair the line") from error
             if len(waiting) >= rows:
@@ -65,12 +77,41 @@ class JsonLines:
     def failure(self, error: Exception) -> ConnectorError:
         return FileUnreadable(self.name, f"it cannot be read ({type(error).__name__})", "fetch it again")
 
+    def count(self) -> int:
+        """How many records it has: its lines that are not blank."""
+        with self.file.bytes() as content:
+            return sum(1 for line in content if line.strip()) - len(self.left_out.numbers)
+
+    def confirm(self, returned: int) -> None:
+        """Raise RecordsLost unless so many records stand in it."""
+        confirm_count(self.name, self.count(), returned)
+
+    def without_malformed(self) -> JsonLines:
+        """The same file without the lines that are no JSON objects."""
+        wrong: dict[int, FileUnreadable] = {}
+        count = 0
+        for number, (line, text) in enumerate(self._lines()):
+            count = number + 1
+            try:
+                self._parsed(text, line)
+            except FileUnreadable as error:
+                wrong[number] = error
+        first = next(iter(wrong.values()), None)
+        place, reason = (first.place, first.reason) if first else ("", "")
+        return replace(self, left_out=LeftOut(tuple(wrong), count, reason, place))
+
     def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        decoder = json.JSONDecoder(parse_float=_Digits, parse_int=_Digits, parse_constant=_refuse)
+        left_out = frozenset(self.left_out.numbers)
+        for at, (line, text) in enumerate(self._lines()):
+            if at not in left_out:
+                yield line, self._parsed(text, line)
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """The lines that are not blank, with their numbers counted from 1."""
         number = 0
         try:
-            with open_bytes(self.path) as file:
-                while line := file.readline(self.max_line + 1):
+            with self.file.bytes() as content:
+                while line := content.readline(self.max_line + 1):
                     number += 1
                     if len(line) > self.max_line:
                         raise FileUnreadable(
@@ -79,16 +120,15 @@ class JsonLines:
                             "raise `max_line`",
                         )
                     if line.strip():
-                        text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-                        yield number, self._parsed(decoder, text, number)
-        except UnicodeDecodeError as error:
-            raise FileUnreadable(f"{self.name}:{number}", "it is not UTF-8", "write it in UTF-8") from error
+                        yield number, line
         except (EOFError, OSError) as error:
             raise FileUnreadable(self.name, "it is cut or damaged", "fetch it again") from error
 
-    def _parsed(self, decoder: json.JSONDecoder, line: str, number: int) -> Mapping[str, Any]:
+    def _parsed(self, line: bytes, number: int) -> Mapping[str, Any]:
         try:
-            found = decoder.decode(line)
+            found = _DECODER.decode(line.decode("utf-8-sig" if number == 1 else "utf-8").strip())
+        except UnicodeDecodeError as error:
+            raise FileUnreadable(f"{self.name}:{number}", "it is not UTF-8", "write it in UTF-8") from error
         except (ValueError, RecursionError) as error:
             column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             raise FileUnreadable(f"{self.name}:{number}{column}", "this is not JSON", "repair the line") from None
@@ -99,6 +139,9 @@ class JsonLines:
 
 def _refuse(word: str) -> Any:
     raise ValueError(f"{word} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=_Digits, parse_int=_Digits, parse_constant=_refuse)
 
 
 def _cell(value: Any, nulls: frozenset[str]) -> str | None:

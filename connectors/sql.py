@@ -16,8 +16,9 @@ becomes null and is counted. Dates and times there are ISO text; integers are ti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,11 +34,12 @@ from connectors.sql_columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql_errors import Place
 from connectors.sql_generic import GenericSource
 from connectors.sql_query import select_only
-from connectors.sql_reading import Asked, Reading
+from connectors.sql_reading import AsDeclared, Asked, Reading
 from connectors.sql_settings import SqlDataset, SqlSettings, seconds
 from connectors.sql_snapshot import opened
 from connectors.sql_stop import read_of, watched
-from connectors.sql_stream import AdbcStream, RowStream, has_adbc, telling
+from connectors.sql_stream import AdbcStream, RowStream, has_adbc, let_go, telling
+from connectors.sql_values import arrow_type
 
 if TYPE_CHECKING:
     from connectors.sql_target import SqlTarget
@@ -87,12 +89,12 @@ class SqlSource(Changing):
 
     def datasets(self) -> Sequence[str]:
         """Tables and views; those outside the default schema as `schema.table`."""
-        with self._connected() as connection, telling(self._place, read_of(connection)):
+        with self._session() as connection, telling(self._place, read_of(connection)):
             return _names(connection)
 
     def describe(self, dataset: SqlDataset) -> pa.Schema:
         """Columns in their order, with the types of `scan`; metadata `pushdown: exact` as the port says."""
-        with self._connected() as connection:
+        with self._session() as connection:
             base, found = self._columns(connection, dataset)
             with telling(self._place, read_of(connection)):
                 unfit = unfit_in_sqlite(connection, base, found) if self.dialect == "sqlite" else set()
@@ -100,10 +102,10 @@ class SqlSource(Changing):
         reading.close()
         fields = []
         for field, one in zip(reading.schema, found, strict=True):
-            touched = one.name in dataset.columns or (dataset.null_values and field.type == pa.string())
-            exact = one.pushable and not touched and one.name not in unfit
+            declared = _is_declared(one, dataset)
+            exact = one.pushable and not declared and one.name not in unfit
             fields.append(
-                field.with_nullable(one.nullable or bool(touched)).with_metadata({"pushdown": "exact"} if exact else {})
+                field.with_nullable(one.nullable or declared).with_metadata({"pushdown": "exact"} if exact else {})
             )
         return pa.schema(fields)
 
@@ -118,21 +120,25 @@ class SqlSource(Changing):
             relation = _relation(base, found)
             statement = sa.select(*(relation.c[name] for name in columns))
         except BaseException:
-            connection.close()
+            let_go(connection)
             raise
         reading = Reading([_asked(by_name[name], dataset) for name in columns], dataset.notation, self._place)
         stream: RowStream | AdbcStream
         if self.dialect == "postgresql" and has_adbc():
-            connection.close()
+            let_go(connection)
             stream = AdbcStream(self._url, self._seconds, statement, reading, self._place, stops)
         else:
             stream = RowStream(connection, statement, reading, self._place, Deadline(connection, self._seconds))
         return Scan(pa.RecordBatchReader.from_batches(reading.schema, iter(stream)), reading.problems, stream.close)
 
     def relation(self, dataset: SqlDataset) -> sa.FromClause:
-        """The dataset as a FROM clause, columns typed as `connectors.sql_values` tells; casts make text of others."""
-        with self._connected() as connection:
-            return _relation(*self._columns(connection, dataset))
+        """The dataset as a FROM clause, columns typed as `connectors.sql_values` tells; casts make text of others.
+
+        A column that the dataset declares takes its declaration along, into every statement.
+        """
+        with self._session() as connection:
+            base, found = self._columns(connection, dataset)
+        return _relation(base, [_declaring(one, dataset) for one in found])
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """One read-only transaction; every query in it sees the same state of the database."""
@@ -155,6 +161,14 @@ class SqlSource(Changing):
 
         return SqlTarget(self._url, self._root, self._place, self._seconds, self.datasets)
 
+    @contextmanager
+    def _session(self) -> Iterator[sa.Connection]:
+        connection = self._connected()
+        try:
+            yield connection
+        finally:
+            let_go(connection)
+
     def _connected(self) -> sa.Connection:
         if self._made is None:
             made = engine(self.name, self._url, self._root, self._seconds)
@@ -165,7 +179,7 @@ class SqlSource(Changing):
         try:
             self._place.must_go_on(stops)
         except ConnectorError:
-            connection.close()
+            let_go(connection)
             raise
         return connection
 
@@ -221,6 +235,17 @@ def _names(connection: sa.Connection) -> list[str]:
         names = [*inspector.get_table_names(schema=schema), *inspector.get_view_names(schema=schema)]
         found += names if schema in (default, "main") else [f"{schema}.{name}" for name in names]
     return found
+
+
+def _is_declared(column: SqlColumn, dataset: SqlDataset) -> bool:
+    """Whether a value may mean something else than what the database holds."""
+    return column.name in dataset.columns or bool(dataset.null_values and arrow_type(column.kind) == pa.string())
+
+
+def _declaring(column: SqlColumn, dataset: SqlDataset) -> SqlColumn:
+    if not _is_declared(column, dataset):
+        return column
+    return replace(column, kind=AsDeclared(column.kind, dataset.declared(column.name), dataset.notation))
 
 
 def _asked(column: SqlColumn, dataset: SqlDataset) -> Asked:

@@ -55,6 +55,7 @@ def catalogue(connection: sa.Connection, table: sa.TableClause | str, soft: Sequ
         _digest(tables, references, described, found),
         tuple(asked.told(described.keys(), [one for one in found if one not in declared])),
         before,
+        start.schema,
     )
 
 
@@ -157,7 +158,9 @@ def _facts(name: str, one: Described, refused: str | None) -> TableFacts:
     sentence = f"Nothing can be cleaned in table {name}: {refused}." if refused else None
     uniques = sorted({key.columns for key in others if key.plain and key.columns != primary})
     unclear = tuple(sorted(key.name for key in others if not key.plain))
-    return TableFacts(name, one.columns, primary, tuple(uniques), one.triggers, sentence, unclear)
+    return TableFacts(
+        name, one.columns, primary, tuple(uniques), one.triggers, sentence, unclear, one.hides_rows, one.unchecked
+    )
 
 
 def _reference(asked: Asked, link: Link, *, soft: bool) -> Reference:

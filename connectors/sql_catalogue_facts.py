@@ -54,6 +54,8 @@ class Described:
     refused: str | None = None
     parts: frozenset[Ident] = frozenset()
     also: tuple[str, ...] = ()
+    hides_rows: str = ""
+    unchecked: tuple[str, ...] = ()
 
 
 class Asked(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,9 +22,9 @@ _LINKS = sa.text(
     """
     select k.constraint_name as name, k.table_schema as db, k.table_name as tab, k.column_name as own,
            k.referenced_table_schema as to_db, k.referenced_table_name as to_tab, k.referenced_column_name as other,
-           r.delete_rule as on_delete, r.update_rule as on_update
+           coalesce(r.delete_rule, 'UNKNOWN') as on_delete, coalesce(r.update_rule, 'UNKNOWN') as on_update
     from information_schema.key_column_usage k
-    join information_schema.referential_constraints r
+    left join information_schema.referential_constraints r
       on r.constraint_schema = k.constraint_schema and r.constraint_name = k.constraint_name
       and r.table_name = k.table_name
     where k.referenced_table_name is not null
@@ -143,7 +143,10 @@ class MySql:
         return {"PRIMARY" if kind == "PRIMARY" else name.replace("``", "`") for kind, name in found}
 
     def _sees_triggers(self, ident: Ident) -> bool:
-        return bool(self._names_triggers) or any(
+        return bool(self._names_triggers) or self._may_read_triggers(ident)
+
+    def _may_read_triggers(self, ident: Ident) -> bool:
+        return any(
             rights & {"TRIGGER", "ALL PRIVILEGES"} and re.fullmatch(place, f"{ident.schema}.{ident.name}")
             for rights, place, _ in self._rights
         )
@@ -151,14 +154,30 @@ class MySql:
     def told(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
         del links
         said = []
-        if not any(everywhere and rights - {"USAGE", "PROXY"} for rights, _, everywhere in self._rights):
+        sees_all = any(everywhere and rights - {"USAGE", "PROXY", "PROCESS"} for rights, _, everywhere in self._rights)
+        if not sees_all:
             said.append(
                 "This user may not see every database of the server: a foreign key of a table that it has no rights to "
                 "is not known here."
             )
+        if not any(everywhere and rights & {"PROCESS", "ALL PRIVILEGES"} for rights, _, everywhere in self._rights):
+            instead = (
+                "the rows that refer to changed ones are compared instead" if sees_all else "no row can be deleted"
+            )
+            said.append(
+                "This user lacks the right PROCESS, so the server does not tell how many rows a transaction changed: "
+                f"{instead}. Run: GRANT PROCESS ON *.* TO this user."
+            )
         unseen = sorted(ident.name for ident in tables if not self._sees_triggers(ident))
         if unseen:
             said.append(f"This user lacks the right TRIGGER, so triggers are not seen on {', '.join(unseen)}.")
+        blind = sorted(
+            ident.name for ident in tables if not self._may_read_triggers(ident) and self._all(_TRIGGERS, ident)
+        )
+        if blind and not unseen:
+            said.append(
+                f"This user lacks the right TRIGGER, so nothing can be cleaned where triggers fire: {', '.join(blind)}."
+            )
         if not self._connection.exec_driver_sql("select @@global.foreign_key_checks").scalar():
             said.append("The server does not check foreign keys by itself, so there may be rows that refer to nobody.")
         return said
@@ -204,6 +223,12 @@ def _refused(ident: Ident, listed: Any) -> str | None:
     if str(listed.engine).lower() != "innodb":
         return f"its storage engine {listed.engine} keeps no transactions as InnoDB does"
     return None
+
+
+def sees_every_table(grants: Iterable[str]) -> bool:
+    """Whether these lines of SHOW GRANTS let a user see every table of the server, and so every foreign key."""
+    rights = (_right(grant) for grant in grants)
+    return any(everywhere and named - {"USAGE", "PROXY", "PROCESS"} for named, _, everywhere in rights)
 
 
 def _right(grant: str) -> tuple[set[str], str, bool]:

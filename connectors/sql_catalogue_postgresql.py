@@ -110,6 +110,12 @@ _TRIGGERS = sa.text(
     order by 1, 2, 3
     """
 )
+_UNCHECKED = sa.text(
+    """
+    select con.conrelid, con.conname from pg_constraint con
+    where con.conrelid = any (:oids) and not con.convalidated order by con.conname
+    """
+)
 
 
 class PostgreSql:
@@ -144,9 +150,9 @@ class PostgreSql:
         given = {"schemas": [one.schema for one in wanted], "names": [one.name for one in wanted]}
         found = self._connection.execute(_TABLES, given).all()
         oids = [row.oid for row in found]
-        parts, columns, keys, triggers = (
+        parts, columns, keys, triggers, unchecked = (
             _by_first(self._connection.execute(statement, {"oids": oids}).all())
-            for statement in (_with_oids(one) for one in (_PARTS_OF, _COLUMNS, _KEYS, _TRIGGERS))
+            for statement in (_with_oids(one) for one in (_PARTS_OF, _COLUMNS, _KEYS, _TRIGGERS, _UNCHECKED))
         )
         return {
             Ident(row.nspname, row.relname): Described(
@@ -160,6 +166,8 @@ class PostgreSql:
                     *(one.told for one in keys.get(row.oid, ())),
                     *(f"{one.told} {one.body} {one.state}" for one in triggers.get(row.oid, ())),
                 ),
+                hides_rows=_hides_rows(row),
+                unchecked=tuple(one.conname for one in unchecked.get(row.oid, ())),
             )
             for row in found
         }
@@ -201,6 +209,14 @@ def _key(row: Any) -> Key:
     """A unique index of one partition alone says nothing of the whole."""
     primary = row.indisprimary and row.is_own
     return Key(row.relname, tuple(row.columns), primary=primary, plain=primary or (row.plain and row.is_own))
+
+
+def _hides_rows(row: Any) -> str:
+    if not row.is_readable:
+        return "this user may not read it; grant it SELECT there"
+    if row.is_filtered:
+        return "row-level security may hide rows of it; clean as its owner, or as a user with BYPASSRLS"
+    return ""
 
 
 def _refused(row: Any, parts: Sequence[Any]) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from connectors.sql_catalogue_facts import OURS, Described, Ident, Key, Link
+from connectors.sql_witness_sqlite import MASTER, replacing
 from connectors.target import ColumnFacts
 
 _FOREIGN_KEYS = sa.text(
@@ -26,6 +27,7 @@ _INDEXES = sa.text(
     'select name, "unique" as is_unique, origin, partial from pragma_index_list(:name, :schema) order by name'
 )
 _INDEXED = sa.text("select cid, name from pragma_index_xinfo(:name, :schema) where key order by seqno")
+_TRIGGERED = sa.text("select tbl_name from sqlite_master where type = 'trigger'")
 _GENERATED = (2, 3)
 _HIDDEN = 1
 
@@ -124,12 +126,19 @@ class Sqlite:
         return tuple(keys), alias
 
     def told(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
-        del tables
-        children = sorted({link.table.name for link in links})
-        if not children:
-            return []
-        why = "SQLite checks foreign keys only for programs that ask it to"
-        return [f"{why}: there may be rows that refer to nobody in {', '.join(children)}."]
+        said = []
+        if children := sorted({link.table.name for link in links}):
+            why = "SQLite checks foreign keys only for programs that ask it to"
+            said.append(f"{why}: there may be rows that refer to nobody in {', '.join(children)}.")
+        rows = self._connection.exec_driver_sql(MASTER).all()
+        names = {ident.name for ident in tables}
+        fires = self._all(_TRIGGERED)
+        if names & {row.tbl_name for row in fires} and (where := replacing(rows)):
+            said.append(
+                f"Triggers fire, and {where} says REPLACE: no row can be deleted here, because SQLite does not count "
+                "the rows that REPLACE deletes."
+            )
+        return said
 
     def _all(self, statement: sa.TextClause, **given: str) -> Sequence[Any]:
         return self._connection.execute(statement, given).all()

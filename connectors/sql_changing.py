@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from connectors.target import Catalogue, Cell, Receipt, Reference, Row, Work
+from connectors.target import Catalogue, Cell, Owned, Receipt, Reference, Row, Work
 
 if TYPE_CHECKING:
     from connectors.sql_target import SqlTarget
@@ -38,11 +38,14 @@ class Changing:
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         return self._target.referring(reference, to)
 
-    def remembers(self) -> bool:
-        return self._target.remembers()
+    def table(self, dataset: Any) -> str:
+        return self._target.table(dataset)
 
-    def receipts(self, keys: Sequence[str]) -> dict[str, Receipt]:
-        return self._target.receipts(keys)
+    def remembers(self, table: str = "") -> bool:
+        return self._target.remembers(table)
+
+    def receipts(self, keys: Sequence[str], table: str = "") -> dict[str, Receipt]:
+        return self._target.receipts(keys, table)
 
     def happened(self, transaction: str) -> bool | None:
         return self._target.happened(transaction)
@@ -50,8 +53,10 @@ class Changing:
     def work(self, seconds: float) -> AbstractContextManager[Work]:
         return self._target.work(seconds)
 
-    def owner(self) -> tuple[str, int, int] | None:
-        return self._target.owner()
+    def owned(self, table: str) -> Owned:
+        return self._target.owned(table)
 
-    def adopt(self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None) -> bool:
-        return self._target.adopt(store, epoch, ratchet, instead_of)
+    def adopt(
+        self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None, table: str = ""
+    ) -> bool:
+        return self._target.adopt(store, epoch, ratchet, instead_of, table)

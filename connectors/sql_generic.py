@@ -36,6 +36,7 @@ from connectors.sql_query import select_only
 from connectors.sql_reading import ROWS
 from connectors.sql_settings import SqlDataset, SqlSettings, seconds
 from connectors.sql_stop import interrupt, read_of, watched
+from connectors.sql_stream import let_go
 
 Base = sa.TableClause | sa.TextClause
 _READ_ONLY = {"oracle": "SET TRANSACTION READ ONLY", "sqlite": "PRAGMA query_only = ON"}
@@ -86,13 +87,13 @@ class GenericSource:
                 streamed = connection.execution_options(yield_per=ROWS)
                 result = streamed.execute(sa.select(*(relation.c[name] for name in columns)))
         except BaseException:
-            connection.close()
+            let_go(connection)
             raise
         reading = self._reading([by_name[name] for name in columns], dataset)
 
         def release() -> None:
             result.close()
-            connection.close()
+            let_go(connection)
             reading.close()
 
         batches = self._batches(connection, result, reading)
@@ -128,7 +129,7 @@ class GenericSource:
                 yield reading.rows(rows)
         finally:
             result.close()
-            connection.close()
+            let_go(connection)
 
     def _connected(self) -> sa.Connection:
         if self._made is None:
@@ -142,7 +143,7 @@ class GenericSource:
                 with self._asking(connection):
                     connection.exec_driver_sql(_READ_ONLY[self._made.dialect.name])
         except BaseException:
-            connection.close()
+            let_go(connection)
             raise
         return connection
 

@@ -107,6 +107,7 @@ _MYSQL = (
     ),
     Meaning(("4025",), C, C, "a constraint of the database does not allow it"),
     Meaning(("1644", "1336", "1422"), C, C, "a trigger or a function of the database refused it"),
+    Meaning(("1442",), T, T, "a trigger changes the table that it fires for, which MariaDB and MySQL forbid"),
     Meaning(("1153", "1301"), T, T, "a value is too large for it"),
     Meaning(
         ("1264", "1265", "1292", "1366", "1367", "1406", "1411", "1416", "1690", "4078", "4079"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +16,18 @@ from connectors.coerce import INSTANT, Coercion
 from connectors.declared import Declared, Notation
 from connectors.errors import ValueDoesNotFit
 from connectors.sql_errors import Place
-from connectors.sql_values import DIGITS, OUTSIDE, Taken, Unfit, Wall, arrow_type, from_arrow, positions, taken
+from connectors.sql_values import (
+    DIGITS,
+    NOT_BOOLEAN,
+    OUTSIDE,
+    Taken,
+    Unfit,
+    Wall,
+    arrow_type,
+    from_arrow,
+    positions,
+    taken,
+)
 
 ROWS = 10_000
 Kind = sa.types.TypeEngine[Any]
@@ -24,22 +35,40 @@ Kind = sa.types.TypeEngine[Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """One column of an answer: its name, its SQL type, what `columns:` says of it."""
+    """One column of an answer: its name, its SQL type, what `columns:` says of it.
+
+    `compared`: the database may have compared it, so that a value which is no value here is an error.
+    """
 
     name: str
     kind: Kind
     declared: Declared | None = None
+    compared: bool = False
+
+
+class AsDeclared(sa.types.TypeDecorator[Any]):
+    """The type of a column whose values mean what the dataset declares, so that the database never compares it.
+
+    It goes with the column into every statement: whatever reads the column gets the declared values.
+    """
+
+    impl = sa.types.NullType
+    cache_ok = True
+
+    def __init__(self, kind: Kind, declared: Declared | None, notation: Notation) -> None:
+        super().__init__()
+        self.kind, self.declared, self.notation = kind, declared, notation
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> Kind:
+        return dialect.type_descriptor(self.kind)
 
 
 class Reading:
-    """From driver values to the batches of one answer; counts the values that could not be taken.
+    """From driver values to the batches of one answer; counts the values that could not be taken."""
 
-    `strict`: an unfit value is an error, because nobody would hear of the count.
-    """
-
-    def __init__(self, asked: Sequence[Asked], notation: Notation, place: Place, *, strict: bool = False) -> None:
+    def __init__(self, asked: Sequence[Asked], notation: Notation, place: Place) -> None:
         self._asked = [_stored(one, place.dialect) for one in asked]
-        self._place, self._strict = place, strict
+        self._place = place
         self._unfit: dict[str, tuple[str, int, int]] = {}
         self._seen = 0
         natural = [pa.field(one.name, _natural(one)) for one in self._asked]
@@ -77,47 +106,47 @@ class Reading:
     def _batch(self, columns: Sequence[Taken], rows: int) -> pa.RecordBatch:
         for column, one in zip(columns, self._asked, strict=True):
             if column.unfit:
-                self._count(one.name, column.unfit)
+                self._count(one, column.unfit)
         arrays: list[Any] = [column.array for column in columns]
         if self._coerced:
             names = [self._asked[i].name for i in self._coerced]
             part = pa.RecordBatch.from_arrays([arrays[i] for i in self._coerced], names=names)
             for i, array in zip(self._coerced, self._coercion.batch(part, _record).columns, strict=True):
                 arrays[i] = array
-            if self._strict and self._coercion.problems():
-                problem = self._coercion.problems()[0]
-                self._refuse(problem.column, problem.reason)
         self._seen += rows
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _count(self, name: str, unfit: Unfit) -> None:
-        if unfit.fatal or self._strict:
-            self._refuse(name, unfit.reason)
-        reason, count, first = self._unfit.get(name, (unfit.reason, 0, self._seen + unfit.positions[0]))
-        self._unfit[name] = (reason, count + len(unfit.positions), first)
+    def _count(self, one: Asked, unfit: Unfit) -> None:
+        if unfit.fatal or one.compared:
+            raise misfit(self._place, one.name, unfit)
+        reason, count, first = self._unfit.get(one.name, (unfit.reason, 0, self._seen + unfit.positions[0]))
+        self._unfit[one.name] = (reason, count + len(unfit.positions), first)
 
-    def _refuse(self, name: str, reason: str) -> None:
-        remedy = (
-            "correct the data, leave those records out in the dataset's query, or use `engine: embedded`, which counts "
-            "them as unreadable"
-            if self._strict
-            else f"nothing is rounded or cut: declare what it is: `columns: {{{name}: text}}`, integer, decimal(38,20)"
-        )
-        raise ValueDoesNotFit(self._place.source, name, f"holds a value that is {reason}", remedy)
+
+def misfit(place: Place, name: str, unfit: Unfit) -> ValueDoesNotFit:
+    """The error for a column with a value that would make a wrong answer, here or where the database compared it."""
+    kinds = "integer}`" if unfit.reason == NOT_BOOLEAN else "text}`, integer, decimal(38,20)"
+    remedy = (
+        f"nothing is rounded or cut: declare what it is: `columns: {{{name}: {kinds}"
+        if unfit.fatal
+        else "correct the data, leave those records out in the dataset's query, or use `engine: embedded`, which "
+        "counts them as unreadable"
+    )
+    return ValueDoesNotFit(place.source, name, f"holds a value that is {unfit.reason}", remedy)
 
 
 def _stored(one: Asked, dialect: str) -> Asked:
     """What is read before it is coerced: SQLite keeps dates and times as text, and 2 in a tinyint(1) is an integer."""
     if dialect == "sqlite" and isinstance(one.kind, (sa.Date, sa.DateTime)):
         word = "date" if isinstance(one.kind, sa.Date) else "instant"
-        return Asked(one.name, sa.Text(), one.declared or Declared(word))
+        return replace(one, kind=sa.Text(), declared=one.declared or Declared(word))
     word = one.declared.word if one.declared else ""
     if isinstance(one.kind, sa.Boolean) and word in ("integer", "decimal", "float", "text") and dialect != "postgresql":
-        return Asked(one.name, sa.SmallInteger(), one.declared)
+        return replace(one, kind=sa.SmallInteger())
     if isinstance(one.kind, sa.Numeric) and not 0 < (one.kind.precision or 0) <= DIGITS and word == "text":
-        return Asked(one.name, sa.Text(), one.declared)
+        return replace(one, kind=sa.Text())
     if isinstance(one.kind, sa.Numeric) and one.declared and word == "decimal":
-        return Asked(one.name, sa.Numeric(one.declared.precision, one.declared.scale), one.declared)
+        return replace(one, kind=sa.Numeric(one.declared.precision, one.declared.scale))
     return one
 
 

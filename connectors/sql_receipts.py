@@ -2,50 +2,92 @@
 
 `reconcile_receipts` has a row for every effect that was made, written in the transaction that made it.
 `reconcile_owner` has at most one row. Nothing else of ours is ever in a target.
+
+They stand in the schema (PostgreSQL) or database (MariaDB, MySQL) of the table that is cleaned, so that whoever cleans
+that table finds them, whatever the default schema of a session is. Every statement names that schema. Older versions
+kept them in the default schema; what such a version left is told by `identity`, which has no `_MARK` before it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from connectors import sql_trust
 from connectors.sql_cells import Fragment, chunks
 from connectors.sql_target_dialect import Dialect
 from connectors.sql_target_session import Session
 from connectors.target import Receipt
 
 RECEIPTS, OWNER = "reconcile_receipts", "reconcile_owner"
+_MARK = "schema:"
+"""What begins the `identity` of an owner's row that speaks for the tables of its own schema, and for no others."""
 _COLUMNS = ("key", "fingerprint", "store", "epoch", "fence", "bundle", "after")
 _NUMBERS = {"epoch", "fence"}
+_KINDS: Mapping[str, sql_trust.Columns] = {
+    RECEIPTS: (
+        *((name, "number" if name in _NUMBERS else "key" if name == "key" else "word") for name in _COLUMNS),
+        ("at", "time"),
+    ),
+    OWNER: (("id", "one"), ("identity", "word"), ("store", "word"), ("epoch", "number"), ("ratchet", "number")),
+}
+"""Their columns in order, each with its kind."""
 _AT_ONCE = 100
 _UPDATES_AT_ONCE = 50
 _FEW = 8
 """Up to so many it costs less to send each value by itself, where they could go as JSON."""
 
 
-class OurTables:
-    """The statements on them, in the words of a database."""
+@dataclass(frozen=True)
+class OwnerRow:
+    """The owner's row: `owner` is (store, epoch, ratchet), None while nobody is. `is_older`: see the module."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    owner: tuple[str, int, int] | None
+    identity: str
+    is_older: bool
+
+
+class OurTables:
+    """The statements on those of one schema, in the words of a database."""
+
+    def __init__(self, dialect: Dialect, schema: str) -> None:
         self._dialect = dialect
+        self.schema = schema
+        self._receipts, self._owner = (f"{dialect.quoted(schema)}.{dialect.quoted(one)}" for one in (RECEIPTS, OWNER))
         self._names = {one: dialect.quoted(one) for one in (*_COLUMNS, "id", "at", "ratchet", "identity")}
         self._all = self._list(_COLUMNS)
 
-    def made(self) -> Sequence[str]:
-        """What creates them where they are not there yet."""
-        types, quoted = self._dialect.receipt_types, self._dialect.quoted
-        kinds = {one: "number" if one in _NUMBERS else "key" if one == "key" else "word" for one in _COLUMNS}
-        receipts = [f"{self._names[one]} {types[kind]}" for one, kind in kinds.items()]
-        receipts.append(f"{self._names['at']} {types['time']}")
-        owner = [
-            f"{self._names['id']} {types['number']} PRIMARY KEY",
-            *(f"{self._names[one]} {types['word']}" for one in ("identity", "store")),
-            *(f"{self._names[one]} {types['number']}" for one in ("epoch", "ratchet")),
-        ]
-        return [
-            f"CREATE TABLE IF NOT EXISTS {quoted(name)} ({', '.join(columns)}){types['end']}"
-            for name, columns in ((RECEIPTS, receipts), (OWNER, owner))
-        ]
+    def made(self) -> Mapping[str, str]:
+        """What creates each where it is not there yet."""
+        types = {**self._dialect.receipt_types, "one": f"{self._dialect.receipt_types['number']} PRIMARY KEY"}
+        made = {}
+        for name, columns in _KINDS.items():
+            told = ", ".join(f"{self._names[column]} {types[kind]}" for column, kind in columns)
+            made[name] = f"CREATE TABLE IF NOT EXISTS {self._relation(name)} ({told}){types['end']}"
+        return made
+
+    def _relation(self, name: str) -> str:
+        return self._receipts if name == RECEIPTS else self._owner
+
+    def check(self, session: Session, name: str) -> None:
+        """Raise TableNotOurs where this table, if it is there, is not as we make it."""
+        sql_trust.check(
+            lambda sql, bound: session.run(sql, bound).rows,
+            self._dialect.name,
+            session.place.source,
+            (self.schema, name),
+            _KINDS[name],
+            self.made()[name],
+        )
+
+    def hold(self, session: Session) -> None:
+        """The same of the receipts, and it stays so until the transaction ends. Triggers of MariaDB and MySQL, where
+        no lock keeps them away for so long, run as whoever made them, and are not asked for again."""
+        if self._dialect.name == "postgresql":
+            session.run(f"LOCK TABLE ONLY {self._receipts} IN ROW EXCLUSIVE MODE")
+        if self._dialect.name != "mysql":
+            self.check(session, RECEIPTS)
 
     def insert(self, session: Session, receipts: Sequence[Receipt]) -> bool:
         """Whether all of them are new. Otherwise some may be inserted: the savepoint has to be rolled back.
@@ -62,7 +104,7 @@ class OurTables:
         return True
 
     def _new(self, receipts: Sequence[Receipt]) -> Fragment:
-        into = f"INSERT INTO {self._dialect.quoted(RECEIPTS)} ({self._all}) "
+        into = f"INSERT INTO {self._receipts} ({self._all}) "
         if self._are_many(receipts):
             return f"{into}SELECT {self._all} FROM {self._dialect.receipts_given}", (_json(receipts, _COLUMNS),)
         marks = ", ".join([f"({self._marks(_COLUMNS)})"] * len(receipts))
@@ -84,7 +126,7 @@ class OurTables:
         return sum(session.run(*self._sealed(one)).count for one in some)
 
     def _sealed(self, receipts: Sequence[Receipt]) -> Fragment:
-        mark, table = self._dialect.mark, self._dialect.quoted(RECEIPTS)
+        mark, table = self._dialect.mark, self._receipts
         key, after = self._names["key"], self._names["after"]
         if self._are_many(receipts):
             sets = f"UPDATE {table} SET {after} = given.{after} FROM {self._dialect.receipts_given}"
@@ -100,44 +142,67 @@ class OurTables:
     def find(self, session: Session, keys: Iterable[str]) -> dict[str, Receipt]:
         found: dict[str, Receipt] = {}
         for some in chunks(sorted(set(keys)), _AT_ONCE):
-            sql = (
-                f"SELECT {self._all} FROM {self._dialect.quoted(RECEIPTS)} "
-                f"WHERE {self._names['key']} IN ({self._marks(some)})"
-            )
+            sql = f"SELECT {self._all} FROM {self._receipts} WHERE {self._names['key']} IN ({self._marks(some)})"
             for row in session.run(sql, some).rows:
                 receipt = Receipt(**dict(zip(_COLUMNS, row, strict=True)))
                 found[receipt.key] = receipt
         return found
 
-    def owner(self, session: Session) -> tuple[str, int, int] | None:
-        """(store, epoch, ratchet); None while no store ever cleaned there."""
-        sql = f"SELECT {self._list(('store', 'epoch', 'ratchet'))} FROM {self._dialect.quoted(OWNER)} WHERE {self._row}"
-        rows = session.run(sql).rows
-        return (str(rows[0][0]), int(rows[0][1]), int(rows[0][2])) if rows and rows[0][0] else None
+    def row(self, session: Session) -> OwnerRow | None:
+        """The owner's row of a table that is there; None while it has none."""
+        columns = self._list(("store", "epoch", "ratchet", "identity"))
+        rows = session.run(f"SELECT {columns} FROM {self._owner} WHERE {self._row}").rows
+        if not rows:
+            return None
+        store, epoch, ratchet, identity = rows[0]
+        owner = (str(store), int(epoch), int(ratchet)) if store else None
+        return OwnerRow(owner, str(identity).removeprefix(_MARK), not str(identity).startswith(_MARK))
 
-    def identity(self, session: Session) -> str | None:
-        """The random name that the target was given when its row was made."""
-        asked = f"SELECT {self._names['identity']} FROM {self._dialect.quoted(OWNER)} WHERE {self._row}"
-        found = session.one(asked)
-        return None if found is None else str(found)
+    def name_it(self, session: Session, identity: str, before: OurTables | None, *, mark: bool) -> None:
+        """Make the owner's row, of nobody yet, where there is none, under a random name; `mark`: see `adopt`.
 
-    def name_it(self, session: Session, identity: str) -> None:
-        """Make the owner's row, of nobody yet, where there is none."""
+        `before` is where an older version kept these tables: its receipts are taken over, and its owner, unless that
+        speaks for its own schema only.
+        """
         columns = ("id", "identity", "store", "epoch", "ratchet")
-        sql = f"INSERT INTO {self._dialect.quoted(OWNER)} ({self._list(columns)}) VALUES ({self._marks(columns)})"
-        bound = (1, identity, "", 0, 0)
+        sql = f"INSERT INTO {self._owner} ({self._list(columns)}) VALUES ({self._marks(columns)})"
+        older = None if before is None else before.row(session)
+        bound: tuple[object, ...] = (1, (_MARK if mark else "") + identity, "", 0, 0)
+        if older is not None and older.is_older and older.owner is not None:
+            bound = (1, older.identity, *older.owner)
         if self._dialect.insert_new:
-            session.run(sql + self._dialect.insert_new, bound)
+            is_new = bool(session.run(sql + self._dialect.insert_new, bound).rows)
         else:
-            self._inserted(session, sql, bound)
+            is_new = self._inserted(session, sql, bound)
+        if is_new and before is not None:
+            self._take_over(session, before)
 
-    def adopt(self, session: Session, to: tuple[str, int, int], instead_of: tuple[str, int, int] | None) -> bool:
-        mark, names = self._dialect.mark, ("store", "epoch", "ratchet")
+    def _take_over(self, session: Session, before: OurTables) -> None:
+        """Copy its receipts, also those of transactions that are still under way there: they are waited for."""
+        columns, waiting = f"{self._all}, {self._names['at']}", " LOCK IN SHARE MODE"
+        if self._dialect.name == "postgresql":
+            session.run(f"LOCK TABLE ONLY {before._receipts} IN SHARE MODE")
+            waiting = ""
+        key = self._names["key"]
+        session.run(
+            f"INSERT INTO {self._receipts} ({columns}) SELECT {columns} FROM {before._receipts} "
+            f"WHERE {key} NOT IN (SELECT {key} FROM {self._receipts}){waiting}"
+        )
+
+    def adopt(
+        self, session: Session, to: tuple[str, int, int], instead_of: tuple[str, int, int] | None, *, mark: bool
+    ) -> bool:
+        """Whether the owner was `instead_of` and is `to` now. `mark`: from now on for its own schema only."""
+        sign, names = self._dialect.mark, ("store", "epoch", "ratchet")
         was = instead_of or ("", 0, 0)
-        sets = ", ".join(f"{self._names[one]} = {mark}" for one in names)
-        still = " AND ".join(f"{self._names[one]} = {mark}" for one in names)
-        sql = f"UPDATE {self._dialect.quoted(OWNER)} SET {sets} WHERE {self._row} AND {still}"
-        return session.run(sql, (*to, *was)).count == 1
+        row = self.row(session)
+        if row is None:
+            return False
+        identity = row.identity if row.is_older and not mark else _MARK + row.identity
+        sets = ", ".join(f"{self._names[one]} = {sign}" for one in (*names, "identity"))
+        still = " AND ".join(f"{self._names[one]} = {sign}" for one in names)
+        sql = f"UPDATE {self._owner} SET {sets} WHERE {self._row} AND {still}"
+        return session.run(sql, (*to, identity, *was)).count == 1
 
     @property
     def _row(self) -> str:

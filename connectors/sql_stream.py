@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from connectors.errors import ReadStopped
+from connectors.errors import ReadStopped, SourceUnreachable
 from connectors.sql_address import Deadline, libpq_uri, postgresql_session
 from connectors.sql_errors import Place, translated
 from connectors.sql_reading import ROWS, Reading
@@ -32,6 +32,8 @@ def telling(place: Place, read: Read | None = None) -> Iterator[None]:
         if read is not None and read.ended:
             raise ReadStopped(place.source) from None
         raise translated(error, place, stops) from None
+    except sa.exc.PendingRollbackError:
+        raise SourceUnreachable(place.source, place.where, "the connection was lost") from None
 
 
 def has_adbc() -> bool:
@@ -71,7 +73,7 @@ class RowStream:
         self._let_go()
 
     def _let_go(self) -> None:
-        self._connection.close()
+        let_go(self._connection)
         self._reading.close()
 
 
@@ -125,8 +127,10 @@ class AdbcStream:
         if self._connection is not None:
             connection, self._connection = self._connection, None
             self._read.over()
-            self._cursor.close()
-            connection.close()
+            with suppress(self._error):  # the server may have ended it
+                self._cursor.close()
+            with suppress(self._error):
+                connection.close()
         self._reading.close()
 
     @contextmanager
@@ -175,13 +179,23 @@ class Rows:
 
 
 def _cut(result: sa.CursorResult[Any]) -> None:
-    """PyMySQL reads an answer to its end when it is closed; ours may be endless, so cut the connection instead."""
-    if result.connection.dialect.name == "mysql":
-        cursor: Any = result.cursor
-        unread = getattr(cursor, "_result", None)
-        result.connection.invalidate()
-        if unread is not None:
-            unread.unbuffered_active = False
+    """Cut the connection of an answer with an unread rest.
+
+    PyMySQL reads an answer to its end when it is closed, and ours may be endless; other drivers ask the server to close
+    it, which may have ended the connection.
+    """
+    cursor: Any = result.cursor
+    unread = getattr(cursor, "_result", None) if result.connection.dialect.name == "mysql" else None
+    result.connection.invalidate()
+    if unread is not None:
+        unread.unbuffered_active = False
+
+
+def let_go(connection: sa.Connection) -> None:
+    """Close a connection that only read. A server that ended it already has nothing left to roll back."""
+    if not connection.closed and not connection.invalidated:
+        connection.invalidate()
+    connection.close()
 
 
 Bound = Mapping[str, Any] | tuple[Any, ...]

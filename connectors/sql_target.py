@@ -24,11 +24,11 @@ from connectors.sql_catalogue import catalogue
 from connectors.sql_cells import Shape
 from connectors.sql_errors import Place, translated
 from connectors.sql_outcomes import Phase
-from connectors.sql_receipts import OWNER, RECEIPTS, OurTables
+from connectors.sql_receipts import OWNER, RECEIPTS, OurTables, OwnerRow
 from connectors.sql_settings import SqlDataset
 from connectors.sql_stop import watched
 from connectors.sql_target_dialect import Dialect
-from connectors.sql_target_errors import told
+from connectors.sql_target_errors import failed, over, told
 from connectors.sql_target_rows import Records
 from connectors.sql_target_session import Session
 from connectors.sql_target_tables import Tables
@@ -38,6 +38,7 @@ from connectors.target import (
     Catalogue,
     Cell,
     Outcome,
+    Owned,
     Receipt,
     Reference,
     Row,
@@ -55,6 +56,17 @@ _T = TypeVar("_T")
 _PROBE = Receipt("reconcile.probe", "", "", 0, 0, "")
 
 
+class TableNotWritable(TargetRefused):
+    """Our own tables stand beside the cleaned one, and this user may not write them: they may be another state's."""
+
+    def __init__(self, source: str, schema: str) -> None:
+        super().__init__(
+            f"{schema}.{OWNER} of source {source!r} says whose the tables there are, and this user may not write it, "
+            f"so another state may clean them. Nothing is cleaned there. Clean from there, or give the user the rights "
+            f"SELECT, INSERT and UPDATE on {schema}.{OWNER} and {schema}.{RECEIPTS}"
+        )
+
+
 class SqlTarget:
     """The changing side of a SqlSource. Opens connections when it is asked for something, and keeps one for the next.
 
@@ -68,26 +80,33 @@ class SqlTarget:
         self._url, self._root, self._place, self._seconds = url, root, place, seconds
         self._names = names
         self._dialect = _dialect(place.dialect)
-        self._ours = OurTables(self._dialect)
         self._engines: dict[float, sa.Engine] = {}
         self._kept: tuple[Session, int, float] | None = None
         self._lock = threading.Lock()
-        self._remembers = False
+        self._homes: dict[str, str] = {}
+        """By the schema of a cleaned table, where our own tables for it stand, once they can be written there."""
 
     def identity(self) -> str:
         with self._reading() as session:
-            found = self._dialect.identity(session)
-            if found is None and self._dialect.shape(session, None, OWNER) is not None:
-                found = self._ours.identity(session)
+            schema = self._default(session)
+            found = self._dialect.identity(session) or self._random_name(session, schema)
         if found is not None:
             return found
-        if not self.remembers():
+        if schema is None or not self._make_tables(schema, schema):
             raise TargetRefused(
                 f"Source {self.name!r} at {self._place.where} has no name of its own, and the table {OWNER} that would "
                 f"give it one cannot be made there; give the user the right to create it"
             )
         with self._reading() as session:
-            return str(self._ours.identity(session))
+            return str(self._random_name(session, schema))
+
+    def _random_name(self, session: Session, schema: str | None) -> str | None:
+        row = None if schema is None else self._owner_row(session, schema)
+        return None if row is None else row.identity
+
+    def table(self, dataset: Any) -> str:
+        with self._reading() as session:
+            return self._shape(session, dataset).name
 
     def catalogue(self, dataset: Any, soft: Sequence[Reference] = ()) -> Catalogue:
         with self._reading() as session:
@@ -102,21 +121,26 @@ class SqlTarget:
         with self._reading() as session:
             return Tables(session, self._dialect).referring(reference, to, lock=False)
 
-    def remembers(self) -> bool:
-        if not self._remembers:
-            try:
-                self._make_tables()
-            except TargetError as error:
-                if error.code in self._dialect.no_rights:
-                    return False
-                raise
-            self._remembers = True
+    def remembers(self, table: str = "") -> bool:
+        with self._reading() as session:
+            schema, default = self._schema(session, table), self._default(session)
+        return self._remembers(schema, default)
+
+    def _remembers(self, schema: str, default: str | None) -> bool:
+        """Beside the cleaned table or, where we may make none there, in the default schema."""
+        if schema not in self._homes:
+            homes = (one for one in dict.fromkeys((schema, default)) if one is not None)
+            home = next((one for one in homes if self._make_tables(one, schema, default)), None)
+            if home is None:
+                return False
+            self._homes[schema] = home
         return True
 
-    def receipts(self, keys: Sequence[str]) -> dict[str, Receipt]:
+    def receipts(self, keys: Sequence[str], table: str = "") -> dict[str, Receipt]:
         with self._reading() as session:
-            there = self._dialect.shape(session, None, RECEIPTS)
-            return self._ours.find(session, keys) if there is not None else {}
+            schema = self._schema(session, table)
+            ours = self._at(self._homes.get(schema, schema))
+            return ours.find(session, keys) if self._is_there(session, ours, RECEIPTS) else {}
 
     def happened(self, transaction: str) -> bool | None:
         with self._reading() as session:
@@ -125,18 +149,40 @@ class SqlTarget:
     @contextmanager
     def work(self, seconds: float) -> Iterator[Work]:
         with self._session(seconds) as session:
-            work = SqlWork(session, self._dialect, self._ours)
+            work = SqlWork(session, self._dialect, self._beside)
             yield work
             session.is_clean = work.committed
 
-    def owner(self) -> tuple[str, int, int] | None:
+    def owned(self, table: str) -> Owned:
+        """Beside the table or, where nothing of ours is there, in the default schema, as far as that was for all."""
         with self._reading() as session:
-            there = self._dialect.shape(session, None, OWNER)
-            return self._ours.owner(session) if there is not None else None
+            schema, default = self._schema(session, table), self._default(session)
+            home = self._homes.get(schema, schema)
+            row = self._owner_row(session, home)
+            self._at(home).check(session, RECEIPTS)
+            if row is None and default is not None:
+                before = self._owner_row(session, default)
+                if before is not None and before.is_older:
+                    home, row = default, before
+            place = self._dialect.place(session, home)
+            whole = self._dialect.identity(session)
+        whole = whole or self.identity()
+        owner = None if row is None else row.owner
+        is_older = row is not None and row.is_older
+        if is_older and home != schema:  # that row speaks for everything that is reached by this default schema
+            return Owned(whole, owner)
+        return Owned(place or f"{whole}/{home}", owner, whole if is_older or (not owner and home == default) else None)
 
-    def adopt(self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None) -> bool:
-        self._make_tables()
-        return self._own(lambda session: self._ours.adopt(session, (store, epoch, ratchet), instead_of))
+    def adopt(
+        self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None, table: str = ""
+    ) -> bool:
+        with self._reading() as session:
+            schema, default = self._schema(session, table), self._default(session)
+        if not self._remembers(schema, default):
+            raise failed(self._place, f"the table {OWNER} may not be made there", Outcome.PAUSE)
+        home = self._homes[schema]
+        to = (store, epoch, ratchet)
+        return self._own(lambda session: self._at(home).adopt(session, to, instead_of, mark=home == schema))
 
     def close(self) -> None:
         """Give back what is kept between transactions. Safe to call twice."""
@@ -144,22 +190,76 @@ class SqlTarget:
         if kept is not None:
             kept.end()
 
-    def _make_tables(self) -> None:
-        """Make our tables where they are not there, and see that they can be written. Raises TargetError."""
+    def _at(self, schema: str) -> OurTables:
+        return OurTables(self._dialect, schema)
+
+    def _default(self, session: Session) -> str | None:
+        """The schema of names without one; SQLite has a single one, by this name."""
+        return "main" if self._dialect.name == "sqlite" else self._dialect.default_schema(session)
+
+    def _schema(self, session: Session, table: str) -> str:
+        """The schema that the table stands in; where the table is gone, the one that its name means."""
+        shape = Tables(session, self._dialect).find(table) if table else None
+        named = table.rpartition(".")[0]
+        return (shape.schema if shape else named) or self._default(session) or ""
+
+    def _beside(self, session: Session, table: str) -> OurTables:
+        """Our tables for this one, in a transaction that is to write them. Raises TargetError, TableNotOurs."""
+        schema = self._schema(session, table)
+        home = self._homes.get(schema, None if self._homes else schema)
+        if home is None:
+            raise over(self._place, f"table {table} is in another schema than when its owner was looked up")
+        ours = self._at(home)
+        ours.hold(session)
+        return ours
+
+    def _is_there(self, session: Session, ours: OurTables, name: str) -> bool:
+        """Whether this table of ours is there. Raises TableNotOurs where it is, and not as we make it."""
+        ours.check(session, name)
+        return self._dialect.shape(session, ours.schema, name) is not None
+
+    def _owner_row(self, session: Session, schema: str) -> OwnerRow | None:
+        ours = self._at(schema)
+        return ours.row(session) if self._is_there(session, ours, OWNER) else None
+
+    def _make_tables(self, home: str, schema: str, default: str | None = None) -> bool:
+        """Make our tables where they are not there, and see that they can be written; False where they may not be.
+
+        For tables of `schema`. Raises TargetError, TableNotOurs, and TableNotWritable for those that are there.
+        """
+        ours = self._at(home)
         with self._reading() as session:
-            missing = any(self._dialect.shape(session, None, one) is None for one in (RECEIPTS, OWNER))
-        if missing:
-            for statement in self._ours.made():
-                self._make(statement)
+            missing = [one for one in (RECEIPTS, OWNER) if not self._is_there(session, ours, one)]
+            before = None
+            if default is not None and default != home:
+                older = self._at(default)
+                before = older if all(self._is_there(session, older, one) for one in (RECEIPTS, OWNER)) else None
         identity = f"random:{secrets.token_hex(16)}"
-        self._own(lambda session: self._ours.name_it(session, identity))
-        with self.work(_OWN_SECONDS) as work:  # not committed: whether it would go through is all we want to know
-            work.receive([_PROBE])
-            work.seal([_PROBE])
+        try:
+            for name in missing:
+                self._make(ours.made()[name])
+            self._own(lambda session: self._named(session, ours, identity, before, mark=home == schema))
+        except TargetError as error:
+            if error.code not in self._dialect.no_rights:
+                raise
+            if not missing and home != default:
+                raise TableNotWritable(self.name, home) from None
+            return False
+        return True
+
+    def _named(self, session: Session, ours: OurTables, identity: str, before: OurTables | None, *, mark: bool) -> None:
+        """The owner's row is there, and a receipt could be written."""
+        ours.hold(session)
+        ours.check(session, OWNER)
+        ours.name_it(session, identity, before, mark=mark)
+        session.run("SAVEPOINT reconcile_probe")  # whether it would go through is all we want to know
+        ours.insert(session, [_PROBE])
+        ours.seal(session, [_PROBE])
+        session.run("ROLLBACK TO SAVEPOINT reconcile_probe")
 
     def _make(self, statement: str) -> None:
         try:
-            self._own(lambda session: session.say(statement))
+            self._own(lambda session: session.run(statement))
         except TargetError as error:
             if error.code not in self._dialect.made_meanwhile:
                 raise

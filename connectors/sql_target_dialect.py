@@ -27,6 +27,8 @@ class Dialect(Protocol):
     """The relation `given` of many receipts, read from one parameter, a JSON list of objects; empty where none can."""
     insert_new: ClassVar[str]
     """What follows an INSERT so that it skips keys that are there; empty where the error has to be caught."""
+    or_abort: ClassVar[str]
+    """What an INSERT or UPDATE says so that a conflict is an error, whatever the table declares; empty where it is."""
     lost: ClassVar[Collection[str]]
     """Codes of errors that a connection gives when it went away while nobody used it."""
     no_rights: ClassVar[Collection[str]]
@@ -71,6 +73,9 @@ class Dialect(Protocol):
     def is_exactly(self, column: Column, cell: Cell) -> Fragment:
         """The condition that the column holds this cell, byte for byte, of which an index can find the rows."""
 
+    def holds(self, column: Column, cell: Cell) -> Fragment:
+        """The condition that the column holds what the database makes of this cell when it is written there."""
+
     def sought(self, column: Column, cell: Cell) -> Fragment:
         """What the column is compared with to find this cell, and maybe more, by an index. Raises Unwritable."""
 
@@ -93,6 +98,9 @@ class Dialect(Protocol):
 
     def identity(self, session: Session) -> str | None:
         """What the database is by its own account; None where it has none."""
+
+    def place(self, session: Session, schema: str) -> str | None:
+        """The same of one schema, whatever the session's default is."""
 
     def code(self, error: Exception) -> str:
         """The code of a driver's error as `connectors.sql_outcomes` lists them; empty: the connection is gone."""

@@ -6,6 +6,7 @@ from connectors.sql_errors import Place
 from connectors.sql_outcomes import Phase, meaning
 from connectors.target import Outcome, TargetError
 
+_NO_RIGHT = "42501"
 _LEFT = {
     Outcome.NOT_DONE: "Nothing of this transaction was kept; it can be tried again",
     Outcome.AMBIGUOUS: "Whether it was kept is not known; the target has to be asked",
@@ -26,8 +27,10 @@ def told(place: Place, code: str, phase: Phase, error: Exception | None = None) 
     """The error for a code of the database. Its words are left out, which quote values; a constraint's name is not."""
     row = meaning(place.dialect, code)
     diagnosis = getattr(error, "diag", None)
-    constraint = getattr(diagnosis, "constraint_name", None)
-    reason = f"{row.reason}: {constraint}" if constraint else row.reason
+    named = getattr(diagnosis, "constraint_name", None)
+    if code == _NO_RIGHT:  # of all its sentences this one names objects and never values
+        named = getattr(diagnosis, "message_primary", None)
+    reason = f"{row.reason}: {named}" if named else row.reason
     return failed(place, reason, row.at(phase), code)
 
 

@@ -18,11 +18,12 @@ from sqlalchemy.pool import NullPool
 from connectors.sql_address import CONNECT_SECONDS
 from connectors.sql_cells import BYTES, TEXT, Column, Fragment, Link, Shape, joined
 from connectors.sql_columns import Kind
+from connectors.sql_links import family, number_of, uuid_of
 from connectors.sql_outcomes import GONE
 from connectors.sql_target_dialect import Unwritable
 from connectors.sql_target_session import Session
 from connectors.sql_values import Wall
-from connectors.target import Cell, TargetRefused
+from connectors.target import Cell, NotATable
 
 _MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES"
 """Strict, but what stands in a row can be written again: zeros in dates and in identities, days that never were."""
@@ -49,6 +50,7 @@ _KEYS = """
     SELECT index_name, column_name, sub_part FROM information_schema.statistics
     WHERE table_schema = %s AND table_name = %s AND non_unique = 0 ORDER BY index_name, seq_in_index
 """
+_NUMBER = "^[[:space:]]*[-+]?(0|[1-9][0-9]*)([.][0-9]*)?[[:space:]]*$"
 _NO_TABLE = ("1146", "1049", "1142")
 _WHOLE = {"tinyint", "smallint", "mediumint", "int", "bigint"}
 _TEXT = {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "json"}
@@ -69,6 +71,7 @@ class MySql:
     for_update: ClassVar[str] = " FOR UPDATE"
     receipts_given: ClassVar[str] = ""
     insert_new: ClassVar[str] = ""
+    or_abort: ClassVar[str] = ""
     lost: ClassVar[Collection[str]] = (GONE, "2006", "2013", "2055", "1927", "4031")
     no_rights: ClassVar[Collection[str]] = ("1044", "1142", "1143", "1227", "1046")
     made_meanwhile: ClassVar[Collection[str]] = ("1050",)
@@ -146,7 +149,7 @@ class MySql:
             return None
         inside, found, kind, engine, transactions, is_default = rows[0]
         if kind not in ("BASE TABLE", "SYSTEM VERSIONED"):
-            raise TargetRefused(
+            raise NotATable(
                 f"{found} of source {session.place.source!r} is a {str(kind).lower()}; nothing is cleaned there: name "
                 f"the table that its records are kept in"
             )
@@ -215,6 +218,24 @@ class MySql:
             return f"({name} = {mark} AND {same})", (*bound, *bound)
         return f"{name} = {mark}", bound
 
+    def holds(self, column: Column, cell: Cell) -> Fragment:
+        name = self.quoted(column.name)
+        if cell is None:
+            return f"{name} IS NULL", ()
+        mark, bound = self.written(column, cell)
+        kind = column.type.partition("(")[0].lower()
+        if kind in ("enum", "set"):  # written without regard to case, kept as declared
+            return f"{name} <=> {mark}", bound
+        if column.form == "float":
+            return f"ABS({name} - {mark}) <= ABS({mark}) * 1e-6", (*bound, *bound)
+        if kind == "binary":  # filled up with zeros
+            return f"{name} <=> CAST({mark} AS {column.type})", bound
+        if column.form in ("text", "coded"):
+            texts = f"CONVERT({name} USING utf8mb4)", f"CONVERT({mark} USING utf8mb4)"
+            trimmed = [f"TRIM(TRAILING ' ' FROM {text})" for text in texts] if kind == "char" else texts
+            return " <=> ".join(f"CAST({text} AS BINARY)" for text in trimmed), bound
+        return f"{name} <=> {mark}", bound
+
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
         each = []
         for cells in to:
@@ -225,6 +246,13 @@ class MySql:
 
     def _refers(self, column: Column, to: Column, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
         name = self.quoted(column.name)
+        if soft and (number := number_of(column, to, cell)) is not None:
+            as_number = f"CAST({name} AS DECIMAL(65,30)) = CAST(%s AS DECIMAL(65,30))"
+            if family(column.type) == "number":
+                return as_number, (number,)
+            return f"IF({name} REGEXP '{_NUMBER}', {as_number}, FALSE)", (number,)
+        if soft and (digits := uuid_of(column, to, cell)) is not None:
+            return f"LOWER(REPLACE(CAST({name} AS CHAR), '-', '')) = %s", (digits,)
         if soft and column.form != to.form and cell is not None and cell[0] == TEXT:
             return f"CAST({name} AS CHAR) = %s", (cell[1],)
         mark, bound = self.written(to, cell)
@@ -242,9 +270,12 @@ class MySql:
         return None
 
     def identity(self, session: Session) -> str | None:
+        return self.place(session, str(self.default_schema(session)))
+
+    def place(self, session: Session, schema: str) -> str | None:
         asked = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid')"
         rows = session.run(asked).rows
-        return f"mysql:{rows[0][1]}:{self.default_schema(session)}" if rows and rows[0][1] else None
+        return f"mysql:{rows[0][1]}:{schema}" if rows and rows[0][1] else None
 
     def code(self, error: Exception) -> str:
         number = error.args[0] if error.args else 0

@@ -16,12 +16,13 @@ from sqlalchemy.pool import NullPool
 from connectors.sql_address import CONNECT_SECONDS, KEEPALIVES
 from connectors.sql_cells import TEXT, Column, Fragment, Link, Shape, joined
 from connectors.sql_columns import Kind
+from connectors.sql_links import family, number_of, uuid_of
 from connectors.sql_outcomes import GONE
 from connectors.sql_target_dialect import NotCommitted, Unwritable
 from connectors.sql_target_errors import failed
 from connectors.sql_target_session import Session
 from connectors.sql_values import Wall, forgiving_dates
-from connectors.target import Cell, Outcome, TargetRefused
+from connectors.target import Cell, NotATable, Outcome, TargetRefused
 
 _TEXTS = (
     "SET LOCAL DateStyle = 'ISO, YMD'",
@@ -31,8 +32,12 @@ _TEXTS = (
     "SET LOCAL extra_float_digits = 3",
     "SET LOCAL lc_monetary = 'C'",
     "SET LOCAL xmloption = 'content'",
+    "SET LOCAL row_security = off",
 )
-"""Under these settings every type's text is read back as the same value, whatever the server's settings are."""
+"""Under these settings every type's text is read back as the same value, whatever the server's settings are.
+
+With row_security off a statement that would not see all rows of a table is an error.
+"""
 _DURABLE = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
 _ENDS_TRANSACTIONS = 170000
 _SHAPE = """
@@ -68,6 +73,7 @@ _SAME = """
 _IN_ARRAYS = {"smallint", "integer", "bigint", "text", "character varying", "uuid"}
 """Types of which PostgreSQL takes an array, sent as a text that names no type, for an array of the column's type."""
 _KINDS = {"v": "a view", "m": "a materialised view", "f": "a foreign table", "S": "a sequence"}
+_NUMBER = "^[[:space:]]*[-+]?(0|[1-9][0-9]*)([.][0-9]*)?[[:space:]]*$"
 _WHICH = "SELECT pg_walfile_name(pg_current_wal_lsn())"
 
 
@@ -78,6 +84,7 @@ class PostgreSql:
     mark: ClassVar[str] = "%s"
     for_update: ClassVar[str] = " FOR UPDATE"
     insert_new: ClassVar[str] = " ON CONFLICT DO NOTHING RETURNING 1"
+    or_abort: ClassVar[str] = ""
     lost: ClassVar[Collection[str]] = (GONE, "08003", "08006", "57P01", "57P02", "57P05", "25P03")
     no_rights: ClassVar[Collection[str]] = ("42501", "3F000")
     made_meanwhile: ClassVar[Collection[str]] = ("23505", "42P07")
@@ -164,7 +171,7 @@ class PostgreSql:
             return None
         inside, found, kind, is_default, _, keys = rows[0][:6]
         if kind in _KINDS:
-            raise TargetRefused(
+            raise NotATable(
                 f"{found} of source {session.place.source!r} is {_KINDS[kind]}; nothing is cleaned there: name the "
                 f"table that its records are kept in"
             )
@@ -207,6 +214,14 @@ class PostgreSql:
         mark, bound = self.written(column, cell)
         return f'({name} = {mark} AND {name}::text COLLATE "C" = {mark})', (*bound, *bound)
 
+    def holds(self, column: Column, cell: Cell) -> Fragment:
+        name = self.quoted(column.name)
+        if cell is None:
+            return f"{name} IS NULL", ()
+        mark, bound = self.written(column, cell)
+        written = f"CAST({mark} AS {column.type.replace('%', '%%')})"
+        return f'({name}::text COLLATE "C" IS NOT DISTINCT FROM {written}::text COLLATE "C")', bound
+
     def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
         if column.type.partition("(")[0] not in _IN_ARRAYS or column.type.endswith("[]") or None in cells:
             return None
@@ -225,6 +240,13 @@ class PostgreSql:
     def _refers(self, column: Column, to: Column, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
         mark, bound = self.written(to, cell)
         name = self.quoted(column.name)
+        if soft and (number := number_of(column, to, cell)) is not None:
+            if family(column.type) == "number":
+                return f"{name}::numeric = CAST(%s AS numeric)", (number,)
+            as_number = f"{name}::text::numeric = CAST(%s AS numeric)"
+            return f"CASE WHEN {name}::text ~ '{_NUMBER}' THEN {as_number} ELSE false END", (number,)
+        if soft and (digits := uuid_of(column, to, cell)) is not None:
+            return f"lower(regexp_replace({name}::text, '[-{{}}]', '', 'g')) = %s", (digits,)
         if soft and column.type != to.type:
             return f"{name}::text = {mark}", bound
         return f"{name} = CAST({mark} AS {to.type.replace('%', '%%')})", bound
@@ -251,6 +273,9 @@ class PostgreSql:
 
     def identity(self, session: Session) -> str | None:
         return f"postgresql:{self._cluster(session)}:{session.one('SELECT current_database()')}"
+
+    def place(self, session: Session, schema: str) -> str | None:
+        return f"{self.identity(session)}/{schema}"
 
     def _cluster(self, session: Session) -> str:
         """The system identifier; where a user may not ask for it, the number of the database in its cluster."""

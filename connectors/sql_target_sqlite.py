@@ -15,12 +15,13 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from connectors.sql_address import sqlite_file
-from connectors.sql_cells import BAD_TEXT, BYTES, INTEGER, REAL, TEXT, Column, Fragment, Link, Shape
+from connectors.sql_cells import BAD_TEXT, BYTES, INTEGER, REAL, TEXT, Column, Fragment, Link, Shape, joined
 from connectors.sql_columns import Kind
+from connectors.sql_links import number_of, uuid_of
 from connectors.sql_target_dialect import Unwritable, any_of
 from connectors.sql_target_session import Session
 from connectors.sql_values import NotUtf8, Wall, decoded
-from connectors.target import Cell, TargetRefused
+from connectors.target import Cell, NotATable, TargetRefused
 
 _LARGEST = 2**63 - 1
 _READ: Mapping[str, Callable[[str], Any]] = {
@@ -42,6 +43,7 @@ class Sqlite:
     for_update: ClassVar[str] = ""
     receipts_given: ClassVar[str] = ""
     insert_new: ClassVar[str] = " ON CONFLICT DO NOTHING RETURNING 1"
+    or_abort: ClassVar[str] = " OR ABORT"
     lost: ClassVar[Collection[str]] = ()
     no_rights: ClassVar[Collection[str]] = ()
     made_meanwhile: ClassVar[Collection[str]] = ()
@@ -119,7 +121,7 @@ class Sqlite:
             return None
         name, kind, sql = found[0]
         if kind != "table" or str(sql).upper().startswith("CREATE VIRTUAL"):
-            raise TargetRefused(
+            raise NotATable(
                 f"{name} of source {session.place.source!r} is a {'view' if kind == 'view' else 'virtual table'}; "
                 f"nothing is cleaned there: name the table that its records are kept in"
             )
@@ -178,6 +180,13 @@ class Sqlite:
         alike, same = f"{name} = {mark}", f"+{name} = {mark} COLLATE BINARY"
         return f"({alike} AND {same} AND typeof({name}) = '{stored}')", (*bound, *bound)
 
+    def holds(self, column: Column, cell: Cell) -> Fragment:
+        name = self.quoted(column.name)
+        if cell is None:
+            return f"{name} IS NULL", ()
+        mark, bound = self.written(column, cell)
+        return f"{name} IS {mark} COLLATE BINARY", bound
+
     def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
         del column, cells
         return None
@@ -187,7 +196,8 @@ class Sqlite:
 
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
         if link.soft:
-            return any_of(self, link.columns, to)
+            each = [joined(list(map(self._names, link.columns, link.to_columns, cells)), " AND ") for cells in to]
+            return joined([(f"({sql})", bound) for sql, bound in each], " OR ")
         # A foreign key compares by the collation and the affinity of the key that it refers to.
         child, names = self.relation(link.table), _names(link.table, self.quoted)
         pairs = zip(link.to_columns, link.columns, strict=True)
@@ -198,6 +208,18 @@ class Sqlite:
         keys = ", ".join(f"{child}.{name}" for name in names)
         found = f"SELECT {keys} FROM {self.relation(link.to_table)} AS referred JOIN {child} ON {same} WHERE {where}"
         return f"({', '.join(names)}) IN ({found})", bound
+
+    def _names(self, column: Column, to: Column, cell: Cell) -> Fragment:
+        """The condition that a column of a declared link names this cell."""
+        name = self.quoted(column.name)
+        if (number := number_of(column, to, cell)) is not None:
+            looks = f"trim({name}) NOT GLOB '*[^0-9.+-]*' AND trim({name}) NOT GLOB '?*[+-]*' "
+            looks += f"AND ltrim(trim({name}), '+-') NOT GLOB '0[0-9]*'"
+            return f"({looks} AND CAST(trim({name}) AS NUMERIC) = CAST(? AS NUMERIC))", (number,)
+        if (digits := uuid_of(column, to, cell)) is not None:
+            return f"lower(replace(replace(replace({name}, '-', ''), '{{', ''), '}}', '')) = ?", (digits,)
+        mark, bound = self.sought(column, cell)
+        return f"{name} = {mark}", bound
 
     def relation(self, shape: Shape) -> str:
         return self.quoted(shape.table)
@@ -218,6 +240,10 @@ class Sqlite:
         path = self._file(session)
         found = path.stat()
         return f"sqlite:{found.st_dev}:{found.st_ino}:{path}"
+
+    def place(self, session: Session, schema: str) -> str | None:
+        del schema
+        return self.identity(session)
 
     def _file(self, session: Session) -> Path:
         return Path(str(session.one("SELECT file FROM pragma_database_list WHERE name = 'main'")))

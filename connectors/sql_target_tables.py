@@ -79,7 +79,7 @@ class Tables:
         for some in chunks(list(dict.fromkeys(one for one in to if None not in one)), CONDITIONS_AT_ONCE):
             where, bound = self._dialect.refers(link, some)
             sql = f"{self.select(shape)} WHERE {where} ORDER BY {order}{self._dialect.for_update if lock else ''}"
-            for values in self._session.run(sql, bound).rows:
+            for values in self._seen(reference, sql, bound, lock=lock):
                 row = self.row(shape, self.cells(shape, values))
                 if not lock and any(cell is None for _, cell in row.name.key):
                     raise TargetRefused(
@@ -88,3 +88,17 @@ class Tables:
                     )
                 found[row.name] = row
         return sorted(found.values(), key=lambda one: row_order(one.name.key))
+
+    def _seen(
+        self, reference: Reference, sql: str, bound: Sequence[object], *, lock: bool
+    ) -> Sequence[Sequence[object]]:
+        """The rows; where the user may not see all of them, only what refers there is refused, not the database."""
+        try:
+            return self._session.run(sql, bound).rows
+        except self._session.errors as error:
+            if lock or self._dialect.code(error) not in self._dialect.no_rights:
+                raise
+        raise TargetRefused(
+            f"This user may not see all rows of {reference.table}, which refer to {reference.to_table}. Clean as one "
+            f"who does, with SELECT on it and, where row-level security is on, its owner or one with BYPASSRLS"
+        )

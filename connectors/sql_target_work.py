@@ -12,7 +12,7 @@ an effect without its receipt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
@@ -26,10 +26,12 @@ from connectors.sql_target_dialect import Dialect, NotCommitted, Unwritable
 from connectors.sql_target_errors import late, over, told, unwritable
 from connectors.sql_target_session import Session
 from connectors.sql_target_tables import CONDITIONS_AT_ONCE, Tables
+from connectors.sql_witness import Counting, Kind, Statements, begin_witness
 from connectors.target import (
     Cell,
     Cells,
     Change,
+    Image,
     Outcome,
     Receipt,
     ReceiptStands,
@@ -39,6 +41,8 @@ from connectors.target import (
     RowsDiffer,
     TargetError,
     TargetRefused,
+    Unplanned,
+    Witness,
 )
 
 ROWS_AT_ONCE = 500
@@ -47,25 +51,28 @@ ROWS_AT_ONCE = 500
 class SqlWork:
     """See the port. The transaction is begun; whoever made this ends it."""
 
-    def __init__(self, session: Session, dialect: Dialect, ours: OurTables) -> None:
-        self._session, self._dialect, self._ours = session, dialect, ours
+    def __init__(self, session: Session, dialect: Dialect, beside: Callable[[Session, str], OurTables]) -> None:
+        self._session, self._dialect, self._beside = session, dialect, beside
+        self._ours: dict[str, OurTables] = {}
+        """Our own tables, by the table whose receipts they keep."""
         self._tables = Tables(session, dialect)
         self._depth = 0
         self._over: TargetError | None = None
         self._failed: TargetError | None = None
         """An error of the innermost savepoint, which can only be left and undone."""
         self._name: str | None = None
+        self._statements: Statements = Statements()
         self.committed = False
 
     @property
     def transaction(self) -> str | None:
         if self._name is None:
-            with self._telling():
+            with self.telling():
                 self._name = self._dialect.transaction(self._session)
         return self._name
 
     def hold(self, tables: Sequence[str]) -> dict[str, str]:
-        with self._telling():
+        with self.telling():
             shapes = {name: self._tables.named(name) for name in tables}
             idents = {name: Ident(one.schema or "", one.table) for name, one in shapes.items()}
             return held(self._rows, self._session.ask, self._dialect.name, idents)
@@ -75,7 +82,7 @@ class SqlWork:
 
     def lock(self, rows: Sequence[RowName]) -> dict[RowName, Row]:
         found: dict[RowName, Row] = {}
-        with self._telling():
+        with self.telling():
             ordered = sorted(set(rows), key=lambda one: (*_kind(one), row_order(one.key)))
             for (table, columns), names in groupby(ordered, key=_kind):
                 shape = self._tables.named(table)
@@ -96,14 +103,18 @@ class SqlWork:
                 yield name, Row(name, cells)
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]], *, lock: bool) -> list[Row]:
-        with self._telling():
+        with self.telling():
             return self._tables.referring(reference, to, lock=lock)
 
     def receive(self, receipts: Sequence[Receipt]) -> None:
-        with self._telling():
-            if self._ours.insert(self._session, receipts):
+        with self.telling():
+            found: dict[str, Receipt] = {}
+            for ours, some in self._by_home(receipts):
+                if not ours.insert(self._session, some):
+                    found |= ours.find(self._session, [one.key for one in some])
+                    break
+            else:
                 return
-            found = self._ours.find(self._session, [one.key for one in receipts])
             given = {one.key: one for one in receipts}
             standing = {key: one for key, one in found.items() if one != given[key] or one.after}
             if not standing:
@@ -113,29 +124,67 @@ class SqlWork:
     def apply(self, change: Change) -> None:
         if change.is_guard:
             return
-        with self._telling():
+        with self.telling():
             count = self._run(self._changed(change), change)
             if count != 1:
                 raise RowsDiffer(change.row, count)
 
     def apply_all(self, changes: Sequence[Change]) -> None:
-        with self._telling():
+        with self.telling():
             for _, neighbours in groupby((one for one in changes if not one.is_guard), key=_alike):
                 for some in chunks(list(neighbours), CONDITIONS_AT_ONCE):
                     count = self._run_all(self._changed(some[0]), some)
                     if count != len(some):
                         raise RowsDiffer(some[0].row, count)
 
+    def witness(self, changes: Sequence[Change], *, related: Sequence[str] = (), triggers: bool = False) -> Witness:
+        counting = Counting(self._session, self._dialect, self._tables, changes, self._statements, related, triggers)
+        with self.telling():
+            return _Telling(self, begin_witness(counting))
+
+    def unheld(self, images: Sequence[Image]) -> list[tuple[Image, tuple[str, ...]]]:
+        with self.telling():
+            return [(image, columns) for image in images if (columns := self._unheld(image))]
+
+    def _unheld(self, image: Image) -> tuple[str, ...]:
+        written, now = image.change.after, image.after
+        if written is None or now is None:
+            return ()
+        shape = self._tables.named(image.change.row.table)
+        names = [name for name, cell in written.items() if now.get(name) != cell]
+        columns = [column for column in self._tables.columns(shape, names) if not column.generated]
+        if not columns:
+            return ()
+        conditions = [self._dialect.holds(column, written[column.name]) for column in columns]
+        row = RowName(image.change.row.table, tuple((name, now[name]) for name, _ in image.change.row.key))
+        where, key = self._this_row(shape, row)
+        asked, bound = joined([(f"({sql})", values) for sql, values in conditions], ", ")
+        rows = self._session.run(
+            f"SELECT {asked} FROM {self._dialect.relation(shape)} WHERE {where}", (*bound, *key)
+        ).rows
+        held = rows[0] if rows else [False] * len(columns)
+        return tuple(column.name for column, is_held in zip(columns, held, strict=True) if not is_held)
+
     def seal(self, receipts: Sequence[Receipt]) -> None:
-        with self._telling():
-            count = self._ours.seal(self._session, receipts)
+        with self.telling():
+            count = sum(ours.seal(self._session, some) for ours, some in self._by_home(receipts))
             if count != len(receipts):
                 raise over(self._session.place, "some of the receipts that it inserted are not there")
+
+    def _by_home(self, receipts: Sequence[Receipt]) -> list[tuple[OurTables, list[Receipt]]]:
+        """Where these are kept, by schema."""
+        homes: dict[str, tuple[OurTables, list[Receipt]]] = {}
+        for one in receipts:
+            if one.table not in self._ours:
+                self._ours[one.table] = self._beside(self._session, one.table)
+            ours = self._ours[one.table]
+            homes.setdefault(ours.schema, (ours, []))[1].append(one)
+        return [homes[schema] for schema in sorted(homes)]
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         name = f"reconcile_{self._depth + 1}"
-        with self._telling():
+        with self.telling():
             self._session.say(f"SAVEPOINT {name}")
         self._depth += 1
         try:
@@ -145,23 +194,23 @@ class SqlWork:
             self._depth -= 1
             self._failed = None
             if self._over is None:
-                with self._telling():
+                with self.telling():
                     self._session.say(f"ROLLBACK TO SAVEPOINT {name}")
                     self._session.say(f"RELEASE SAVEPOINT {name}")
             raise
         self._depth -= 1
-        with self._telling():
+        with self.telling():
             self._session.say(f"RELEASE SAVEPOINT {name}")
 
     def commit(self) -> None:
-        with self._telling("commit"):
+        with self.telling("commit"):
             if self._depth:
                 raise over(self._session.place, "COMMIT was asked for inside a savepoint")
             self._dialect.commit(self._session)
         self.committed = True
 
     @contextmanager
-    def _telling(self, phase: Phase = "before") -> Iterator[None]:
+    def telling(self, phase: Phase = "before") -> Iterator[None]:
         """Errors of the database become ours, and end the transaction where it cannot go on."""
         place = self._session.place
         if self._over is not None:
@@ -214,13 +263,18 @@ class SqlWork:
         if change.before is None:
             columns, values = self._inserted(shape, change.after or {})
             sql, bound = joined(values, ", ")
-            return self._session.run(self._insert(shape, columns) + f"({sql})", bound).count
+            return self._met(shape, "insert", self._session.run(self._insert(shape, columns) + f"({sql})", bound).count)
         where, key = self._this_row(shape, change.row)
         if change.after is None:
-            return self._session.run(f"DELETE FROM {table} WHERE {where}", key).count
+            return self._met(shape, "delete", self._session.run(f"DELETE FROM {table} WHERE {where}", key).count)
         sql, bound = self._update(shape, change, where)
-        answer = self._session.run(sql, (*bound, *key))
-        return answer.count
+        count = self._session.run(sql, (*bound, *key)).count
+        return count if sql.startswith("SELECT") else self._met(shape, "update", count)
+
+    def _met(self, shape: Shape, kind: Kind, count: int) -> int:
+        """How many rows a statement met, noted for the witness."""
+        self._statements[shape.name, kind] += count
+        return count
 
     def _run_all(self, shape: Shape, changes: Sequence[Change]) -> int:
         first, table = changes[0], self._dialect.relation(shape)
@@ -228,21 +282,24 @@ class SqlWork:
             columns, _ = self._inserted(shape, first.after or {})
             each = [joined(self._inserted(shape, one.after or {})[1], ", ") for one in changes]
             sql, bound = joined([(f"({values})", given) for values, given in each], ", ")
-            return self._session.run(self._insert(shape, columns) + sql, bound).count
+            return self._met(shape, "insert", self._session.run(self._insert(shape, columns) + sql, bound).count)
         if first.after is None:
             where, key = self._any_exactly(shape, [one.row for one in changes])
-            return self._session.run(f"DELETE FROM {table} WHERE {where}", key).count
+            return self._met(shape, "delete", self._session.run(f"DELETE FROM {table} WHERE {where}", key).count)
         statements: dict[str, list[tuple[object, ...]]] = {}
         for one in changes:
             where, key = self._this_row(shape, one.row)
             sql, bound = self._update(shape, one, where)
             statements.setdefault(sql, []).append((*bound, *key))
-        return sum(self._session.run_many(sql, given) for sql, given in statements.items())
+        counts = {sql: self._session.run_many(sql, given) for sql, given in statements.items()}
+        self._met(shape, "update", sum(count for sql, count in counts.items() if not sql.startswith("SELECT")))
+        return sum(counts.values())
 
     def _insert(self, shape: Shape, columns: Sequence[Column]) -> str:
         names = ", ".join(self._dialect.quoted(one.name) for one in columns)
         numbered = " OVERRIDING SYSTEM VALUE" if any(one.identity for one in columns) else ""
-        return f"INSERT INTO {self._dialect.relation(shape)} ({names}){numbered} VALUES "
+        into = f"INSERT{self._dialect.or_abort} INTO {self._dialect.relation(shape)}"
+        return f"{into} ({names}){numbered} VALUES "
 
     def _inserted(self, shape: Shape, cells: Cells) -> tuple[list[Column], list[Fragment]]:
         """What is written: what the database computes by itself is not."""
@@ -261,7 +318,7 @@ class SqlWork:
         if not parts:
             return f"SELECT 1 FROM {table} WHERE {where}", ()
         sets, bound = joined(parts, ", ")
-        return f"UPDATE {table} SET {sets} WHERE {where}", bound
+        return f"UPDATE{self._dialect.or_abort} {table} SET {sets} WHERE {where}", bound
 
     def _this_row(self, shape: Shape, row: RowName) -> Fragment:
         columns = self._tables.columns(shape, [name for name, _ in row.key])
@@ -289,6 +346,17 @@ class SqlWork:
             return f"{self._dialect.quoted(key[0].name)} IN ({sql})", bound
         each = [joined(list(map(self._dialect.is_exactly, key, one)), " AND ") for one in cells]
         return joined([(f"({sql})", bound) for sql, bound in each], " OR ")
+
+
+class _Telling:
+    """A witness whose errors are told as those of its transaction."""
+
+    def __init__(self, work: SqlWork, witness: Witness) -> None:
+        self._work, self._witness = work, witness
+
+    def unplanned(self, images: Sequence[Image]) -> list[Unplanned]:
+        with self._work.telling():
+            return self._witness.unplanned(images)
 
 
 def _kind(row: RowName) -> tuple[str, list[str]]:

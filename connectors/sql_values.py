@@ -39,6 +39,7 @@ _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - wall time, placed in its zone
 _DAYS = ((_FIRST_DAY - _EPOCH.date()).days, (_LAST_DAY - _EPOCH.date()).days)
 _MICROS = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_000 - 1)
 OUTSIDE = "not a day between the years 1 and 9999"
+NOT_BOOLEAN = "not a boolean, 0 or 1"
 
 
 class Wall(sa.DateTime):
@@ -199,7 +200,7 @@ def _reader(kind: sa.types.TypeEngine[Any]) -> Reader:
 def _boolean(value: Any) -> bool:
     if isinstance(value, (bool, int)) and value in (0, 1):
         return bool(value)
-    raise Misfit("not a boolean, 0 or 1", fatal=True)
+    raise Misfit(NOT_BOOLEAN, fatal=True)
 
 
 def _integer(value: Any) -> int:

@@ -45,17 +45,48 @@ class Change:
 
     `before` are all cells it had when it was planned; None: there was no such row, and it is inserted. `after` are the
     cells that are set (all that are given, when it is inserted); None: the row is deleted; empty: it stays as it is,
-    and the rest is done only while it does.
+    and the rest is done only while it does. `unsure` are columns of `after` that the database may write by itself, as a
+    trigger does: they need not hold the value afterwards.
     """
 
     row: RowName
     before: Cells | None
     after: Cells | None
     role: Role
+    unsure: tuple[str, ...] = ()
 
     @property
     def is_guard(self) -> bool:
         return self.before is not None and self.after is not None and not self.after
+
+    @property
+    def is_arrival(self) -> bool:
+        """Whether it is the copy of a row that moves here from another table."""
+        return self.role == "moved" and self.before is None
+
+
+@dataclass(frozen=True)
+class Image:
+    """One change as it was done: all cells of the row before and after it; None where there was no row."""
+
+    change: Change
+    before: Cells | None
+    after: Cells | None
+
+
+@dataclass(frozen=True)
+class Unplanned:
+    """Rows that a transaction changed beside those of the plan, as the database itself counts them.
+
+    `table` is empty where the database does not say which, `rows` None where it does not say how many. `related`: they
+    are in a table of the plan, or in one that refers to it, perhaps through others. `hints` are the tables they may be
+    in where `table` is empty.
+    """
+
+    table: str
+    rows: int | None
+    related: bool
+    hints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,6 +123,8 @@ class TableFacts:
     `primary_key` names a row: the primary key or, where there is none, a unique key without nulls. `uniques` are the
     other keys whose columns say by themselves whether a row would be one too many; `unclear` names the unique indexes
     of which only the database can tell (partial, over an expression, ...). `triggers` are those that fire, and rules.
+    `hides_rows` is why this user may not see all of its rows, so that nobody can say who refers to what. `unchecked`
+    names constraints that rows which are there need not fulfil, but rows that are written must.
     """
 
     table: str
@@ -101,6 +134,8 @@ class TableFacts:
     triggers: tuple[str, ...] = ()
     refused: str | None = None
     unclear: tuple[str, ...] = ()
+    hides_rows: str = ""
+    unchecked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,7 +143,8 @@ class Catalogue:
     """A table and everything that refers to it, cascades followed: all tables by name, all references to any of them.
 
     `digest` is another one after any of it changed. `told` are sentences that a person should know before cleaning.
-    `stamps` by table are what `Work.hold` compares with.
+    `stamps` by table are what `Work.hold` compares with. `schema` is where `table` is, also where its name does not
+    say so.
     """
 
     table: str
@@ -117,6 +153,7 @@ class Catalogue:
     digest: str
     told: tuple[str, ...] = ()
     stamps: Mapping[str, str] = field(default_factory=dict, compare=False)
+    schema: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,6 +170,21 @@ class Receipt:
     fence: int
     bundle: str
     after: str = ""
+    table: str = field(default="", compare=False)
+    """The table of the record, as a RowName has it: the receipt stands in the same schema. Empty: the default one."""
+
+
+@dataclass(frozen=True)
+class Owned:
+    """Whose a table is: `owner` is (store id, epoch, ratchet) of the store that cleans it; None where none ever did.
+
+    `place` is the schema, database or file that this is said of, by the same name whatever address or default schema
+    it is reached by. `before` is what an older version called it, where the target was last cleaned by one.
+    """
+
+    place: str
+    owner: tuple[str, int, int] | None
+    before: str | None = None
 
 
 class Outcome(enum.Enum):
@@ -158,6 +210,10 @@ class TargetRefused(ConnectorError):
     """Nothing may be changed there, and never could: a view, an engine without transactions, the store itself."""
 
 
+class NotATable(TargetRefused):
+    """Its name is that of a view or the like: no rows are kept there."""
+
+
 class ReceiptStands(Exception):
     """Receipts of this bundle are there already; nothing of this transaction is kept."""
 
@@ -173,6 +229,13 @@ class RowsDiffer(Exception):
         super().__init__(f"a change of one row of {row.table} met {found}")
         self.row = row
         self.found = found
+
+
+class Witness(Protocol):
+    """The database's own count of what a transaction changes, from when it was asked for."""
+
+    def unplanned(self, images: Sequence[Image]) -> list[Unplanned]:
+        """What changed beside these planned changes; empty where that is nothing. Raises a TargetError."""
 
 
 class Work(Protocol):
@@ -215,6 +278,21 @@ class Work(Protocol):
         Raises RowsDiffer, of the first of such neighbours and how many rows they met, unless each met one.
         """
 
+    def witness(self, changes: Sequence[Change], *, related: Sequence[str] = (), triggers: bool = False) -> Witness:
+        """Begin to count, after `lock` and before the first of these changes. `triggers`: some are known to fire.
+
+        `related` are more tables in which nothing but these changes may happen: the dataset's own, and those that refer
+        to it by declared links, which the database does not know.
+
+        Raises a TargetError that is PAUSE where the database does not count.
+        """
+
+    def unheld(self, images: Sequence[Image]) -> list[tuple[Image, tuple[str, ...]]]:
+        """The changes whose row does not hold what they wrote, and in which columns: something else wrote there too.
+
+        A value counts as held when it is what the database makes of the planned one for that column's type.
+        """
+
     def seal(self, receipts: Sequence[Receipt]) -> None:
         """Write the `after` of receipts that this transaction inserted."""
 
@@ -239,7 +317,7 @@ class Cleanable(Protocol):
 
 @runtime_checkable
 class Target(Protocol):
-    """A source whose records can be changed."""
+    """A source whose records can be changed. A `table` is named as its rows are; empty: any of the default schema."""
 
     name: str
 
@@ -255,11 +333,17 @@ class Target(Protocol):
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
         """As `Work.referring`, as it is now, without locks."""
 
-    def remembers(self) -> bool:
-        """Whether receipts can be kept there: the table is there or may be made. Makes it."""
+    def table(self, dataset: Any) -> str:
+        """The dataset's table, as its rows are named. Raises TargetRefused, DatasetMissing."""
 
-    def receipts(self, keys: Sequence[str]) -> dict[str, Receipt]:
-        """Those of these receipts that stand."""
+    def remembers(self, table: str = "") -> bool:
+        """Whether receipts of this table's records can be kept: ours is there or may be made. Makes it.
+
+        Raises TargetRefused where a table has the name of ours and is not as we make it.
+        """
+
+    def receipts(self, keys: Sequence[str], table: str = "") -> dict[str, Receipt]:
+        """Those of these receipts of this table's records that stand."""
 
     def happened(self, transaction: str) -> bool | None:
         """Whether a transaction of that name was committed; None where the target cannot tell (any more)."""
@@ -267,8 +351,10 @@ class Target(Protocol):
     def work(self, seconds: float) -> AbstractContextManager[Work]:
         """A transaction that the target itself ends after so many seconds, whatever becomes of us."""
 
-    def owner(self) -> tuple[str, int, int] | None:
-        """(store id, epoch, ratchet) of the store that cleans there; None where none ever did."""
+    def owned(self, table: str) -> Owned:
+        """Whose the table is, found by the table and never by a session's default schema. Changes nothing."""
 
-    def adopt(self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None) -> bool:
-        """Make that store its owner if `instead_of` still is; False when somebody was first."""
+    def adopt(
+        self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None, table: str = ""
+    ) -> bool:
+        """Make that store the table's owner if `instead_of` still is; False when somebody was first."""

@@ -7,7 +7,8 @@
     text, times of day, durations     text
     any mixture                       text: 1234.5, true, 2026-03-01, 2026-03-01 10:30:00
 
-Numbers are what the file stores by their shortest text. An empty cell and an empty text are null.
+Numbers are what the file stores by their shortest text. An empty cell, an empty text and the texts of `null_values`
+are null before a column is typed, so that they make no mixture.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class ColumnOfCells:
     """One column growing batch by batch, each kept as compactly as its cells allow."""
 
     wish: Wish = field(default_factory=Wish)
+    nulls: frozenset[str] = frozenset()
     kinds: set[str] = field(default_factory=set)
     parts: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -49,11 +51,12 @@ class ColumnOfCells:
         types = set(map(type, cells))
         if types == {str}:
             texts: pa.Array[Any] = pa.array(cells, pa.string())
-            if not pc.any(blank := pc.equal(texts, "")).as_py():
+            empty = pc.is_in(texts, pa.array(["", *self.nulls])) if self.nulls else pc.equal(texts, "")
+            if not pc.any(empty).as_py():
                 return self._keep("text", texts)
-            if not pc.all(blank).as_py():
-                return self._keep("text", pc.if_else(blank, None, texts))
-        values = [None if cell == "" else cell for cell in cells] if str in types else list(cells)
+            if not pc.all(empty).as_py():
+                return self._keep("text", pc.if_else(empty, None, texts))
+        values = [None if _is_empty(cell, self.nulls) else cell for cell in cells] if str in types else list(cells)
         kinds = {_kind(one) for one in set(map(type, values))} - {""}
         self.kinds |= kinds
         if not kinds:
@@ -93,7 +96,7 @@ class ColumnOfCells:
 def typed(cells: pa.Array[Any], wish: Wish) -> tuple[str, pa.Array[Any]]:
     """The kind of a column that a reader gave a type already, and its cells as they are kept; raises Impure.
 
-    A time of day, and a day before March 1900, of which there is one too many, is another thing to each reader.
+    A time of day, and a day outside SURE, is another thing to each reader.
     """
     if pa.types.is_string(cells.type):
         return "text", pc.if_else(pc.equal(cells, ""), None, cells)
@@ -103,7 +106,7 @@ def typed(cells: pa.Array[Any], wish: Wish) -> tuple[str, pa.Array[Any]]:
         return "number", cells
     if pa.types.is_null(cells.type):
         return "", cells
-    if not pa.types.is_timestamp(cells.type) or _begins(cells) < _MARCH_1900:
+    if not pa.types.is_timestamp(cells.type) or not _is_sure(cells):
         raise Impure
     days = cells.cast(pa.date32(), safe=False)
     midnight = pc.equal(days.cast(cells.type), cells)
@@ -114,12 +117,18 @@ def typed(cells: pa.Array[Any], wish: Wish) -> tuple[str, pa.Array[Any]]:
     return "time", cells.cast(pa.timestamp("us"))
 
 
-_MARCH_1900 = dt.datetime(1900, 3, 1)  # noqa: DTZ001 - cells have no zone
+SURE = (dt.datetime(1904, 1, 2), dt.datetime(9999, 12, 31, 23, 59, 59))  # noqa: DTZ001 - cells have no zone
+"""Every reader gives a date between these; before them is a wrong leap day, and the first day of another calendar."""
 
 
-def _begins(cells: pa.Array[Any]) -> dt.datetime:
-    first = pc.min(cells).as_py()
-    return _MARCH_1900 if first is None else first
+def _is_sure(cells: pa.Array[Any]) -> bool:
+    first, last = (pa.scalar(moment, pa.timestamp("us")).cast(cells.type) for moment in SURE)
+    outside = pc.or_(pc.less(cells, first), pc.greater(cells, last))
+    return not pc.any(outside).as_py()
+
+
+def _is_empty(cell: Any, nulls: frozenset[str]) -> bool:
+    return isinstance(cell, str) and (cell == "" or cell in nulls)
 
 
 def _kind(one: type) -> str:

@@ -1,11 +1,12 @@
 """Reads one sheet in a process of its own, with limits on memory and time, into an Arrow file.
 
-Started as `python -m connectors.workbook_child`; the order comes as JSON on standard input, a refusal goes as JSON to
-standard output. A hostile workbook can then only end this process.
+Started isolated, without an environment (see connectors.isolated); the order comes as JSON on standard input, a
+refusal goes as JSON to standard output. A hostile workbook can then only end this process.
 """
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
@@ -16,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from connectors.workbook_blocks import NOTHING, Block, Impure, blocks
+from connectors.workbook_blocks import NOTHING, Block, Impure, TooMuch, blocks
 
 TURN = 0.0005
 """Seconds a thread computes before another may: a parser that waits for its turn leaves a processor idle."""
@@ -44,15 +45,30 @@ def main() -> None:
     sys.setswitchinterval(TURN)
     gc.disable()  # cells make no cycles, and looking for them takes a fifth of the time
     order = json.loads(sys.stdin.read())
-    resource.setrlimit(resource.RLIMIT_AS, (order["memory"], order["memory"]))
-    resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], order["seconds"]))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(resource.RLIMIT_AS, order["memory"])
+    _limit(resource.RLIMIT_CPU, order["seconds"])
+    _limit(resource.RLIMIT_FSIZE, order["unpacked"])
+    _limit(resource.RLIMIT_CORE, 0)
     try:
         print(json.dumps(_obey(order)))  # noqa: T201 - the answer to the parent
     except Refused as refused:
         print(json.dumps({"refused": refused.what, "known": refused.known}))  # noqa: T201 - the answer to the parent
+    except TooMuch as refused:
+        limits = order["repeated"], order["characters"]
+        print(json.dumps({"refused": refused.what, "limits": limits}))  # noqa: T201 - the answer to the parent
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+        print(json.dumps({"refused": "written"}))  # noqa: T201 - the answer to the parent
     sys.stdout.flush()
     os._exit(0)  # at once: taking a million cells apart takes time
+
+
+def _limit(what: int, most: int) -> None:
+    """Take no more than that, nor more than whoever started us may take."""
+    _, hard = resource.getrlimit(what)
+    most = min(most, sys.maxsize if hard == resource.RLIM_INFINITY else hard)
+    resource.setrlimit(what, (most, most))
 
 
 def _obey(order: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +79,10 @@ def _obey(order: dict[str, Any]) -> dict[str, Any]:
         names, hidden = workbook_ods.sheets(path), set[str]()
         if order["list"]:
             return {"sheets": names}
-        return _written(order, blocks(workbook_ods.rows(path, _chosen(order["sheet"], names, hidden))))
+        repeats = workbook_ods.Repeats(order["repeated"], order["characters"])
+        return _written(order, blocks(workbook_ods.rows(path, _chosen(order["sheet"], names, hidden), repeats)))
+    if order["kind"] == "xls":
+        return _old(order, path)
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum  # noqa: PLC0415
 
     book = CalamineWorkbook.from_path(str(path))
@@ -73,8 +92,6 @@ def _obey(order: dict[str, Any]) -> dict[str, Any]:
     if order["list"]:
         return {"sheets": [one for one in names if one not in hidden]}
     sheet = _chosen(order["sheet"], names, hidden)
-    if order["kind"] == "xls":
-        return _written(order, blocks(book.get_sheet_by_name(sheet).iter_rows()))
     try:
         return _pure(order, path, sheet)
     except Impure:
@@ -87,7 +104,24 @@ def _obey(order: dict[str, Any]) -> dict[str, Any]:
         return _written(order, workbook_xlsx.whole(path, book, sheet))
 
 
+def _old(order: dict[str, Any], path: Path) -> dict[str, Any]:
+    from connectors import workbook_xls  # noqa: PLC0415
+
+    try:
+        book = workbook_xls.opened(path)
+    except workbook_xls.Locked:
+        raise Refused("locked", []) from None
+    except LookupError:
+        raise Refused("code page", []) from None
+    names, hidden = book.sheet_names(), workbook_xls.hidden(book)
+    if order["list"]:
+        return {"sheets": [name for name in names if name not in hidden]}
+    return _written(order, blocks(workbook_xls.rows(book, _chosen(order["sheet"], names, hidden))))
+
+
 def _pure(order: dict[str, Any], path: Path, sheet: str) -> dict[str, Any]:
+    if order["skip_footer"]:
+        raise Impure  # whole columns are typed at once there, a footer with them
     from connectors import workbook_pure  # noqa: PLC0415
 
     found = workbook_pure.read(path, sheet, order)
@@ -98,6 +132,8 @@ def _pure(order: dict[str, Any], path: Path, sheet: str) -> dict[str, Any]:
 
 def _chosen(asked: str | None, names: list[str], hidden: set[str]) -> str:
     visible = [one for one in names if one not in hidden]
+    if not names:
+        raise Refused("no sheet", [])
     if asked is None and len(visible) == 1:
         return visible[0]
     if asked in names:
@@ -108,13 +144,14 @@ def _chosen(asked: str | None, names: list[str], hidden: set[str]) -> str:
 def _written(order: dict[str, Any], arriving: Iterator[Block]) -> dict[str, Any]:
     """Type the columns and write them; columns with errors get a boolean column beside them, named by their place."""
     first = next(arriving, NOTHING)  # now that threads parse, there is time to load what types the columns
-    from connectors.workbook_table import HeaderMissing, write  # noqa: PLC0415
+    from connectors.workbook_footer import FooterMissing  # noqa: PLC0415
+    from connectors.workbook_table import HeaderMissing, HeaderOfErrors, write  # noqa: PLC0415
 
     try:
         return write(order, chain([first], arriving))
     except HeaderMissing:
         raise Refused("header", []) from None
-
-
-if __name__ == "__main__":
-    main()
+    except FooterMissing:
+        raise Refused("footer", []) from None
+    except HeaderOfErrors:
+        raise Refused("errors", []) from None

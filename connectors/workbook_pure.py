@@ -26,6 +26,8 @@ FIRST = re.compile(
 )
 CELL = re.compile(rb"<c\s([^>]*?)/?>")
 UNNAMED = "__UNNAMED__"
+FAILED = re.compile(r"got '(?:Some\()?Error\(")
+"""How an error cell is told from a text like N/A, which this reader takes for one in a column of numbers."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,15 @@ def read(path: Path, sheet: str, order: Mapping[str, Any]) -> Pure:
     header = [one.name for one in found.available_columns()]
     if len(header) != columns or _is_doubtful(header):
         raise Impure
-    errors = frozenset(one.offset_position for one in wrong.errors) if wrong else frozenset[tuple[int, int]]()
+    errors = frozenset(_place(cell, order) for cell in wrong.errors) if wrong else frozenset[tuple[int, int]]()
     return Pure(header, batch, errors)
+
+
+def _place(cell: fastexcel.CellError, order: Mapping[str, Any]) -> tuple[int, int]:
+    """Where a cell with an error is; raises Impure where it is a text like N/A, or may be empty by `null_values`."""
+    if order["nulls"] or not FAILED.search(cell.detail):
+        raise Impure
+    return cell.offset_position
 
 
 def _loaded(path: Path, sheet: str) -> fastexcel.ExcelSheet:

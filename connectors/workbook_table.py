@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connectors.headers import repeated, stable_names
-from connectors.workbook_blocks import Block
+from connectors.workbook_blocks import Block, ErrorCell
 from connectors.workbook_cells import EXACT, ColumnOfCells, Wish, typed
-from connectors.workbook_ods import ERROR, ErrorCell
+from connectors.workbook_footer import without_footer
 
 if TYPE_CHECKING:
     from connectors.workbook_pure import Pure
@@ -25,22 +25,28 @@ class HeaderMissing(Exception):
     """There is no filled row, or the header row asked for is below the last one."""
 
 
+class HeaderOfErrors(Exception):
+    """No cell of the header row is anything but an error."""
+
+
 def write(order: Mapping[str, Any], arriving: Iterator[Block]) -> dict[str, Any]:
     """Write `_row`, =NAME columns and !NAME columns where cells hold errors.
 
     Returns the names, which of them stand for repeated ones, the row of the header, and what was rounded. Raises
-    HeaderMissing.
+    HeaderMissing, HeaderOfErrors and FooterMissing.
     """
     row, header, below = _header(order["header_row"], arriving)
-    table = _Table(row, header, {name: Wish(**wish) for name, wish in order["wishes"].items()})
-    for block in below:
+    if {ErrorCell} == {type(cell) for cell in header if cell not in BLANK}:
+        raise HeaderOfErrors
+    table = _Table(row, header, order)
+    for block in without_footer(below, order["skip_footer"], _filled) if order["skip_footer"] else below:
         table.add(block)
     return _kept(order, table)
 
 
 def write_pure(order: Mapping[str, Any], sheet: Pure) -> dict[str, Any]:
     """The same of a sheet whose columns are typed already. Raises Impure."""
-    table = _Table(1, list(sheet.header), {name: Wish(**wish) for name, wish in order["wishes"].items()})
+    table = _Table(1, list(sheet.header), order)
     table.take(sheet)
     return _kept(order, table)
 
@@ -70,8 +76,7 @@ def _header(wanted: int | None, arriving: Iterator[Block]) -> tuple[int, list[An
 
 
 def _below(block: Block, at: int) -> Block:
-    first = block.first + at
-    return Block(first, block.rows[at:], block.errors)
+    return Block(block.first + at, block.rows[at:])
 
 
 def _filled(cells: list[Any]) -> bool:
@@ -79,11 +84,11 @@ def _filled(cells: list[Any]) -> bool:
 
 
 class _Table:
-    def __init__(self, row: int, header: list[Any], wishes: dict[str, Wish]) -> None:
+    def __init__(self, row: int, header: list[Any], order: Mapping[str, Any]) -> None:
         self.row = row
-        self._header = ["" if one is None or one is ERROR else str(one) for one in header]
-        self._wishes = wishes
-        self._touched: dict[int, list[int]] = {}
+        self._header = ["" if cell is None or isinstance(cell, ErrorCell) else str(cell) for cell in header]
+        self._wishes = {name: Wish(**wish) for name, wish in order["wishes"].items()}
+        self._nulls = frozenset(order["nulls"])
         self._columns: list[ColumnOfCells] = []
         self._wrong: dict[int, set[int]] = {}
         self._rows: list[int] = []
@@ -92,8 +97,6 @@ class _Table:
         self.rounded: dict[str, tuple[int, int]] = {}
 
     def add(self, block: Block) -> None:
-        for row, place in block.errors:
-            self._touched.setdefault(row, []).append(place)
         start, numbers, rows = len(self._rows), *self._kept(block)
         if not rows:
             return
@@ -107,10 +110,6 @@ class _Table:
         for column in self._columns[len(rows[0]) :]:
             column.add([None] * len(rows))
         self._rows += numbers
-        if self._touched:
-            for position, n in enumerate(numbers, start):
-                for place in self._touched.get(n, ()):
-                    self._wrong.setdefault(place, set()).add(position)
 
     def take(self, sheet: Pure) -> None:
         """All rows at once. Raises Impure."""
@@ -134,14 +133,15 @@ class _Table:
         numbers = range(block.first, block.first + len(block.rows))
         if all(map(_filled, block.rows)):
             return numbers, block.rows
-        kept = [(n, row) for n, row in zip(numbers, block.rows, strict=True) if _filled(row) or n in self._touched]
+        kept = [(n, row) for n, row in zip(numbers, block.rows, strict=True) if _filled(row)]
         return [n for n, _ in kept], [row for _, row in kept]
 
     def _without_errors(self, place: int, cells: tuple[Any, ...], start: int) -> Sequence[Any]:
         if ErrorCell not in set(map(type, cells)):
             return cells
-        self._wrong.setdefault(place, set()).update(i for i, one in enumerate(cells, start) if one is ERROR)
-        return [None if one is ERROR else one for one in cells]
+        errors = {i: cell for i, cell in enumerate(cells, start) if isinstance(cell, ErrorCell)}
+        self._wrong.setdefault(place, set()).update(i for i, cell in errors.items() if cell.text not in self._nulls)
+        return [None if i in errors else cell for i, cell in enumerate(cells, start)]
 
     @property
     def repeated(self) -> tuple[tuple[str, ...], ...]:
@@ -151,7 +151,7 @@ class _Table:
         self._header += [""] * (width - len(self._header))
         self._named = list(stable_names(self._header))
         for name in self._named[len(self._columns) :]:
-            column = ColumnOfCells(self._wishes.get(name, Wish()))
+            column = ColumnOfCells(self._wishes.get(name, Wish()), self._nulls)
             if before:
                 column.add([None] * before)
             self._columns.append(column)

@@ -7,19 +7,20 @@ its ends. Any other is Indivisible, and what was read of it is read once more in
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import re
 import zipfile
-from collections import deque
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook
+from python_calamine import CalamineError, CalamineWorkbook
 
-from connectors.workbook_blocks import NOTHING, Block, blocks
+from connectors.workbook_blocks import NOTHING, Block, ErrorCell, blocks, is_day
 
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 SLAB = 4 << 20
@@ -32,6 +33,11 @@ CLOSE = b"</sheetData>"
 BEFORE = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">' + OPEN
 AFTER = CLOSE + b"</worksheet>"
 ROW = re.compile(rb'<row\s(?:[^>]*\s)?r="[0-9]+"')
+NO_DAY = re.compile(rb"v>(?:-|60[.<])")
+"""Numbers below 0 and 29 February 1900, wherever they stand."""
+LEAP_DAY = (1900, 2, 28)
+DATED = frozenset((dt.time, dt.date, dt.datetime))
+Lost = Mapping[tuple[int, int], Any]
 ENCODING = re.compile(rb"""encoding=["']([^"']*)""")
 
 
@@ -44,19 +50,25 @@ class _Slab:
     first: int
     left: int
     rows: list[list[Any]]
-    errors: frozenset[tuple[int, int]]
 
 
 def whole(path: Path, book: CalamineWorkbook, sheet: str) -> Iterator[Block]:
-    """The sheet in one piece, errors looked for beside it; at first an empty block, as soon as that has begun."""
-    with ThreadPoolExecutor(WORKERS) as workers:
-        parsed = workers.submit(book.get_sheet_by_name, sheet)
-        failed = workers.submit(_errors, path, sheet)
+    """The sheet in one piece; at first an empty block, as soon as its reading has begun."""
+    with ThreadPoolExecutor(1) as worker:
+        parsed = worker.submit(book.get_sheet_by_name, sheet)
         yield NOTHING
         cells = parsed.result()
-        left = _left(cells)
-        errors = frozenset((row, column - left) for row, column in failed.result())
-    yield from blocks(cells.iter_rows(), errors)
+    left = (cells.start or (0, 0))[1]
+    lost = _lost(path, sheet, cells.iter_rows, left)
+    by_row: dict[int, dict[tuple[int, int], Any]] = defaultdict(dict)
+    for place, cell in lost.items():
+        by_row[place[0]][place] = cell
+    for block in blocks(cells.iter_rows()):
+        for number in range(block.first, block.first + len(block.rows)):
+            _restore(block.rows, by_row.pop(number, {}), block.first, left)
+        yield block
+    if by_row:
+        raise Indivisible
 
 
 def in_slabs(path: Path, sheet: str) -> Iterator[Block]:
@@ -74,7 +86,7 @@ def in_slabs(path: Path, sheet: str) -> Iterator[Block]:
         if aside < 0:
             raise Indivisible
         rows = [[None] * aside + row for row in slab.rows] if aside else slab.rows
-        yield Block(slab.first, rows, frozenset((row, column - left) for row, column in slab.errors))
+        yield Block(slab.first, rows)
 
 
 def _slabs(path: Path, sheet: str) -> Iterator[_Slab | None]:
@@ -162,56 +174,80 @@ def _parsed(frame: dict[str, bytes], part: str, sheet: str, rows: bytes) -> _Sla
         raise Indivisible from None
     if cells.start is None:
         return None
-    errors = frozenset(_error_cells(io.BytesIO(xml))) if _mentions(xml) else frozenset()
-    return _Slab(cells.start[0] + 1, cells.start[1], cells.to_python(), errors)
+    first, left, found = cells.start[0] + 1, cells.start[1], cells.to_python()
+    if mentioned := _mentions(xml):
+        doubtful = _doubtful(found, first, left) if "day" in mentioned else frozenset[tuple[int, int]]()
+        _restore(found, dict(_cells_lost(io.BytesIO(xml), doubtful)), first, left)
+    return _Slab(first, left, found)
 
 
-def _left(cells: CalamineSheet) -> int:
-    return (cells.start or (0, 0))[1]
+# What calamine does not tell: which cells hold an error, and the numbers of days that no calendar has
 
 
-# Errors, which calamine gives as empty cells
-
-
-def _errors(path: Path, sheet: str) -> set[tuple[int, int]]:
+def _lost(path: Path, sheet: str, rows: Callable[[], Iterable[list[Any]]], left: int) -> Lost:
+    """Those of a whole sheet; `rows` gives what calamine made of it, as often as it is called."""
     with zipfile.ZipFile(path) as archive:
         part = part_of(archive, sheet)
         if part is None:
-            return set()
-        tail = b""
+            return {}
         with archive.open(part) as file:
+            tail, mentioned = b"", set[str]()
             while chunk := file.read(1 << 20):
-                if _mentions(tail + chunk):
-                    break
+                mentioned |= _mentions(tail + chunk)
                 tail = chunk[-8:]
-            else:
-                return set()
+        if not mentioned:
+            return {}
+        doubtful = _doubtful(rows(), 1, left) if "day" in mentioned else frozenset[tuple[int, int]]()
         with archive.open(part) as file:
-            return set(_error_cells(file))
+            return dict(_cells_lost(file, doubtful))
 
 
-def _mentions(xml: bytes) -> bool:
-    return b't="e"' in xml or (b"'" in xml and b"t='e'" in xml)
+def _mentions(xml: bytes) -> set[str]:
+    """Whether there may be a cell with an "error", or a "day" that no calendar has."""
+    error = b't="e"' in xml or (b"'" in xml and b"t='e'" in xml)
+    return {word for word, is_there in (("error", error), ("day", NO_DAY.search(xml))) if is_there}
 
 
-def _error_cells(file: IO[bytes]) -> Iterator[tuple[int, int]]:
-    """(row as people count, column from 0) of each."""
-    from lxml import etree  # noqa: PLC0415 - most sheets have no errors
+def _doubtful(rows: Iterable[list[Any]], first: int, left: int) -> frozenset[tuple[int, int]]:
+    """The places of times of day and of 28 February 1900, which calamine also makes of other numbers."""
+    return frozenset(
+        (number, column)
+        for number, row in enumerate(rows, first)
+        if not DATED.isdisjoint(map(type, row))
+        for column, cell in enumerate(row, left)
+        if isinstance(cell, dt.time) or (isinstance(cell, dt.date) and cell.timetuple()[:3] == LEAP_DAY)
+    )
+
+
+def _cells_lost(file: IO[bytes], doubtful: Container[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], Any]]:
+    """(row as people count, column from 0) and the cell that belongs there."""
+    from lxml import etree  # noqa: PLC0415 - most sheets have none
 
     row = 0
     events = etree.iterparse(
         file, events=("start", "end"), tag=("{*}row",), resolve_entities=False, no_network=True, load_dtd=False
     )
-    for event, one in events:
+    for event, element in events:
         if event == "start":
-            row = int(one.get("r") or row + 1)
+            row = int(element.get("r") or row + 1)
             continue
         column = -1
-        for cell in one:
+        for cell in element:
             column = _letters(cell.get("r")) if cell.get("r") else column + 1
-            if cell.get("t") == "e":
-                yield row, column
-        one.clear()
+            kind, text = cell.get("t", "n"), cell.findtext("{*}v")
+            if kind == "e" and text:
+                yield (row, column), ErrorCell(text)
+            elif kind == "n" and (row, column) in doubtful and text and not is_day(float(text)):
+                yield (row, column), float(text)
+        element.clear()
+
+
+def _restore(rows: list[list[Any]], lost: Lost, first: int, left: int) -> None:
+    """Put what was lost into rows, the first of which has that number. Raises Indivisible where there is no room."""
+    for (row, column), cell in lost.items():
+        if row < first or column < left or row - first >= len(rows) or column - left >= len(rows[row - first]):
+            raise Indivisible
+        rows[row - first][column - left] = cell
 
 
 def _letters(place: str) -> int:

@@ -40,7 +40,9 @@ class ChannelSettings(BaseModel):
 class GroupNotice:
     """One finding as people see it. `key` holds the raw values of the key's columns, masked where they must be.
 
-    `keeper` and `surplus` are record ids as text. `seconds_apart` are the gaps between neighbours in time, if known.
+    `keeper` and `surplus` are record ids as text. `nearby` are the nearest of the `nearby_records` with the same key
+    that a window left out though they are near one inside. `seconds_apart` are the gaps between neighbours in time, if
+    known.
     """
 
     finding: str
@@ -53,7 +55,10 @@ class GroupNotice:
     first: dt.datetime | None = None
     last: dt.datetime | None = None
     seconds_apart: tuple[float, ...] = ()
-    history: str | None = None  # what was decided before, for a finding that came back
+    nearby: tuple[str, ...] = ()
+    nearby_records: int = 0
+    history: str | None = None  # what was decided before, for one that came back; why its cleaning or undo failed
+    plan: str | None = None  # the hash of the plan that waits for approval
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,8 @@ class CleaningNotice:
     `awaiting`, `quarantined`, `failed` and `not_undone` (an undo did not end as it should) wait for a
     person and are told now; `findings` are some of those. `cleaned`,
     `stale` (the records changed, so nothing was done) and `waiting` (tried again later) are this run's. `stopped` is
-    why nothing more was done by itself. `undo` is the command that takes back what was done.
+    why nothing more was done by itself. `undo` is the command that takes back what was done. `next_run` is a sentence
+    on what only the next run does by itself.
     """
 
     rule: str
@@ -119,6 +125,7 @@ class CleaningNotice:
     findings: tuple[GroupNotice, ...] = ()
     owner: str | None = None
     not_undone: int = 0
+    next_run: str | None = None
 
     @property
     def asks(self) -> int:
@@ -127,7 +134,7 @@ class CleaningNotice:
 
     @property
     def is_told(self) -> bool:
-        return bool(self.asks or self.cleaned or self.stale or self.stopped)
+        return bool(self.asks or self.cleaned or self.stale or self.stopped or self.next_run)
 
 
 @dataclass(frozen=True)
@@ -210,6 +217,14 @@ class Channel(Protocol):
 
     def preview(self, notice: Notice) -> str:
         """The message as the channel would show it, as text for a terminal."""
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A channel whose messages have parts; its `send` raises PartlySent where the first one arrived."""
+
+    def finish(self, notice: Notice, begun: Receipt) -> Receipt:
+        """Send the parts of a message that are missing after `begun`. Raises PartlySent."""
 
 
 @runtime_checkable

@@ -13,6 +13,8 @@ _RULES = 10
 _RUNS = 5
 """Runs that are named with what takes them back; there is one, but for those that were killed before they told."""
 _GROUPS = 3
+_BEGINNING = 12
+"""So much of a plan's hash tells it from any other."""
 
 _Drawn = Callable[[GroupNotice], tuple[Line, ...]]
 
@@ -27,7 +29,15 @@ def in_short(notice: Notice) -> list[str]:
         parts.append(
             f"cleaning of {stopped[0] if len(stopped) == 1 else words.plural(len(stopped), 'rule', 'rules')} stopped"
         )
-    return parts + ([words.plural(cleaned, "finding cleaned", "findings cleaned")] if cleaned else [])
+    parts += [words.plural(cleaned, "finding cleaned", "findings cleaned")] if cleaned else []
+    left = not_done(notice)
+    return parts + ([words.plural(left, "cleaning could not be done", "cleanings could not be done")] if left else [])
+
+
+def not_done(notice: Notice) -> int:
+    """How many cleanings were tried in vain and wait for nobody; what drifted while others were cleaned is usual."""
+    cleaned = any(one.cleaned for one in notice.cleaning)
+    return sum(one.waiting + (0 if cleaned else one.stale) for one in notice.cleaning)
 
 
 def asked(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
@@ -73,16 +83,24 @@ def _next(one: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
     if rest > 0:
         every = f"reconcile findings --rule {words.visible(shlex.quote(one.rule), 80)}"
         yield (Span(f"And {rest:,} more: " if shown else "All of them: "), Span(every, "code"))
-    waiting = [group.finding for group in shown if group.state == "awaiting_approval"]
-    if waiting:
-        finding = words.visible(shlex.quote(waiting[0]), 40)
+    if waits := next((group for group in shown if group.state == "awaiting_approval"), None):
+        finding = words.visible(shlex.quote(waits.finding), 40)
+        plan = f" --plan {words.visible(shlex.quote(waits.plan[:_BEGINNING]), 40)}" if waits.plan else ""
         yield (
             Span("Look: "),
             Span(f"reconcile plan --finding {finding}", "code"),
             Span(" · do it: "),
-            Span(f"reconcile approve {finding}", "code"),
+            Span(f"reconcile approve {finding}{plan}", "code"),
             Span(" · do not: "),
-            Span(f"reconcile reject {finding}", "code"),
+            Span(f"reconcile reject {finding}{plan}", "code"),
+        )
+    if failed := next((group.finding for group in shown if group.state == "failed"), None):
+        finding = words.visible(shlex.quote(failed), 40)
+        yield (
+            Span("Look: "),
+            Span(f"reconcile plan --finding {finding}", "code"),
+            Span(" · try again: "),
+            Span(f"reconcile retry {finding}", "code"),
         )
     if left := next((group.finding for group in shown if group.state == NOT_UNDONE), None):
         yield (
@@ -93,7 +111,7 @@ def _next(one: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
 
 def done(notice: Notice) -> Iterator[Section]:
     """What was done, and what takes it back."""
-    lines = [_done(one) for one in notice.cleaning if one.cleaned or one.stale or one.waiting]
+    lines = [_done(one) for one in notice.cleaning if one.cleaned or one.stale or one.waiting or one.next_run]
     more = len(lines) - _RULES
     undos = ((one.undo or "").split("; ") for one in notice.cleaning if one.cleaned)
     undo = dict.fromkeys(said for some in undos for said in some if said)
@@ -109,4 +127,5 @@ def _done(one: CleaningNotice) -> Line:
     facts = [f"{one.cleaned:,} cleaned"] if one.cleaned else []
     facts += [f"{one.stale:,} left alone because records changed"] if one.stale else []
     facts += [f"{one.waiting:,} tried again later"] if one.waiting else []
+    facts += [words.visible(one.next_run, 500)] if one.next_run else []
     return (Span("🧹 "), Span(words.visible(one.rule, 80), "bold"), Span(f": {words.listed(facts)}"))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from notifications.base import Receipt
 
 
 class Reaction(enum.Enum):
@@ -59,6 +63,19 @@ class DeliveryUnknown(ChannelError):
             f"Channel {channel!r} may or may not have taken the message: {reason}. It is looked for before it is sent "
             "again; where nobody can look, `on_unknown` decides."
         )
+
+
+class PartlySent(ChannelError):
+    """The message arrived, and its last part did not, or perhaps did not; `begun` is the receipt of what arrived.
+
+    The channel's `finish` sends the rest. It reacts as the error that stopped the last part.
+    """
+
+    def __init__(self, channel: str, begun: Receipt, error: ChannelError) -> None:
+        self.begun = begun
+        self.reaction = error.reaction
+        self.retry_after = error.retry_after
+        super().__init__(f"Channel {channel!r} took the message, but not yet its thread. {error}")
 
 
 class ChannelRefused(ChannelError):

@@ -24,7 +24,27 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 DEFAULT_PAUSE = 30.0
 _MAX_PAUSE = 86_400.0
 _MAX_ANSWER = 65_536
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+def _blocks(text: str) -> tuple[Network, ...]:
+    return tuple(map(ipaddress.ip_network, text.split()))
+
+
+_SPECIAL = _blocks("""
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+    192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24
+    203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+""")
+"""IANA's registry of special-purpose IPv4 addresses, and multicast; Python's own list changes between its versions."""
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+_SPECIAL6 = _blocks("2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20")
+"""IANA's registry of special-purpose IPv6 addresses inside 2000::/3: Teredo is in the first, 6to4 the third.
+
+What lies outside 2000::/3 is never public: loopback, link-local, site-local, unique local, the NAT64 of one network
+(64:ff9b:1::/48, where the place of the IPv4 address depends on that network), IPv4-compatible, multicast.
+"""
+_CARRIES_IPV4 = _blocks("::ffff:0:0/96 64:ff9b::/96")
+"""Addresses that lead to the IPv4 address in their last 32 bits: IPv4-mapped, and NAT64 anywhere."""
 
 
 @dataclass(frozen=True)
@@ -155,16 +175,14 @@ def _resolved(channel: str, host: str, port: int, allow: Sequence[Network]) -> l
 
 
 def _may(address: Address, allow: Sequence[Network]) -> bool:
-    """Whether it is public or allowed; an address that carries another one inside is judged by that one."""
+    """Return True for an address that is public or allowed; one that leads to an IPv4 address is judged by that one."""
     if any(address in network for network in allow if network.version == address.version):
         return True
-    if isinstance(address, ipaddress.IPv6Address):
-        inside = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
-        if inside is None and address in _NAT64:
-            inside = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        if inside is not None:
-            return _may(inside, allow)
-    return address.is_global and not address.is_multicast
+    if isinstance(address, ipaddress.IPv4Address):
+        return not any(address in network for network in _SPECIAL)
+    if any(address in network for network in _CARRIES_IPV4):
+        return _may(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF), allow)
+    return address in _GLOBAL_UNICAST and not any(address in network for network in _SPECIAL6)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:

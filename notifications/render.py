@@ -75,7 +75,8 @@ def headline(notice: Notice) -> str:
     if parts:
         worst = [rule.severity for rule in told] + [one.severity for one in notice.cleaning if one.asks or one.stopped]
         worst.sort(key=lambda severity: SEVERITIES.index(severity) if severity in SEVERITIES else -1)
-        sign = "⚠️" if failed else _SIGNS.get(worst[-1], "•") if worst else "✅"
+        best = "⚠️" if cleaning.not_done(notice) else "✅"
+        sign = "⚠️" if failed else _SIGNS.get(worst[-1], "•") if worst else best
         return f"{sign} {'; '.join(parts)}"
     return f"✅ {_nothing_new(notice)}"
 
@@ -275,6 +276,11 @@ def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
     state = "" if group.state == "new" else f" ({words.visible(words.state(group.state), 20)})"
     lines: list[Line] = [tuple(key)] if key else []
     lines.append((Span(" · ".join(facts) + " · "), Span(words.visible(group.finding, 40), "code"), Span(state)))
+    if group.nearby:
+        near = [words.visible(one, 40) for one in group.nearby[:_SURPLUS_IDS]]
+        rest = group.nearby_records - len(near)
+        listed = ", ".join([*near, *([f"{rest:,} more"] if rest else [])])
+        lines.append((Span(f"Nearby, not in the group: {listed}"),))
     if group.history:
         lines.append((Span(words.visible(group.history, 200)),))
     return tuple(lines)

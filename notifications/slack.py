@@ -19,6 +19,7 @@ from notifications.errors import (
     ChannelRefused,
     ChannelUnreachable,
     DeliveryUnknown,
+    PartlySent,
     RateLimited,
     TokenMissingScope,
 )
@@ -49,6 +50,9 @@ class SlackSettings(ChannelSettings):
         description="Whom an owner of a rule rings: a user's or user group's Slack id (U…, S…), !here or !channel.",
     )
     timeout: float = Field(default=15, gt=0, le=300, description="Seconds to wait for Slack.")
+    proxy: SecretStr | None = Field(
+        default=None, description="An HTTP proxy to reach Slack through: http://host:port. Without it none is used."
+    )
 
     @field_validator("base_url")
     @classmethod
@@ -61,6 +65,16 @@ class SlackSettings(ChannelSettings):
         if address is not None:
             _encrypted("webhook_url", address.get_secret_value())
         return address
+
+    @field_validator("proxy")
+    @classmethod
+    def _is_proxy(cls, proxy: SecretStr | None) -> SecretStr | None:
+        """A user name and a password may be in it, so it is never repeated."""
+        if proxy is not None and not re.fullmatch(
+            r"http://([!-.0-~]+@)?[A-Za-z0-9._\[\]:-]+/?", proxy.get_secret_value()
+        ):
+            raise ValueError("`proxy` must be like http://host:3128, with user:password@ before the host if it asks")
+        return proxy
 
     @field_validator("mentions")
     @classmethod
@@ -105,30 +119,30 @@ class SlackChannel:
         self._template = Template(root / settings.template, blockkit.inert) if settings.template else None
         self._hook: Hook | None = None
         if settings.webhook_url is not None:
-            self._hook = Hook(name, settings.webhook_url, settings.timeout)
+            self._hook = Hook(name, settings.webhook_url, settings.timeout, settings.proxy)
         elif settings.token is not None:
-            self._api = Api(name, settings.token, settings.base_url, settings.timeout)
+            self._api = Api(name, settings.token, settings.base_url, settings.timeout, settings.proxy)
 
     def __repr__(self) -> str:
         return f"SlackChannel({self.name!r})"
 
     def send(self, notice: Notice) -> Receipt:
         """Post the message and its thread, each once, without retries of its own."""
-        shown = self._document(notice)
-        parent = self._parent(notice, shown)
+        parent = self._parent(notice, self._document(notice))
         if self._hook is not None:
             self._hook.post(parent)
             return Receipt(where="slack webhook", details={"notice": notice.id})
         answer = self._api.call("chat.postMessage", **self._post(notice, parent, "message"))
-        posted = Receipt(f"slack {answer['channel']}", {"channel": answer["channel"], "ts": answer["ts"]})
+        return self.finish(
+            notice, Receipt(f"slack {answer['channel']}", {"channel": answer["channel"], "ts": answer["ts"]})
+        )
+
+    def finish(self, notice: Notice, begun: Receipt) -> Receipt:
+        """Post the thread of a message that was posted, without a look."""
         try:
-            return self._with_thread(notice, shown, posted)
+            return self._with_thread(notice, self._document(notice), begun)
         except ChannelError as error:
-            if isinstance(error, ChannelRefused):
-                raise
-            raise DeliveryUnknown(
-                self.name, f"it was posted, but not yet its thread: {error}", error.retry_after
-            ) from error
+            raise PartlySent(self.name, begun, error) from error
 
     def find(self, notice: Notice) -> Receipt | None:
         """The receipt of this notice's message, looked for since the notice was written; completes its thread.

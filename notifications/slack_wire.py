@@ -23,14 +23,14 @@ from notifications.errors import (
 from notifications.http import retry_after
 
 if TYPE_CHECKING:
-    from slack_sdk import WebClient
+    from notifications.slack_client import ApiClient
 
 _LOG = logging.getLogger("notifications.slack_sdk")
 _LOG.setLevel(logging.CRITICAL)  # slack-sdk writes addresses of webhooks, which are secrets, into its debug log
 _LOG.propagate = False
 
 _INVITE = "invite the bot: type /invite @the-bot in the channel."
-_NEW_TOKEN = "the token is not valid; copy the Bot User OAuth Token (xoxb-…) of the Slack app again."  # noqa: S105
+_NEW_TOKEN = "the token is not valid; copy the Bot User OAuth Token (xoxb-…) of the Slack app again."  # noqa: S105 - a sentence
 _NEW_HOOK = "the webhook is gone; make a new one in the Slack app and use its address."
 _ADVICE = {
     "invalid_auth": _NEW_TOKEN,
@@ -52,6 +52,7 @@ _ADVICE = {
     "msg_too_long": "the message is too long; shorten the channel's `template`.",
     "msg_blocks_too_long": "the message is too long; shorten the channel's `template`.",
 }
+_MOVED = "redirects are not followed; check `webhook_url` or `base_url`, and what answers in Slack's place."
 _CODE = re.compile(r"[a-z_]{1,60}")
 # What slack-sdk lets through when an answer is no answer of Slack's: half a body, another encoding, another shape.
 _UNREADABLE = (
@@ -69,12 +70,15 @@ _LIMITED = {"ratelimited", "rate_limited", "message_limit_exceeded"}
 class Api:
     """Slack's Web API with a token."""
 
-    def __init__(self, channel: str, token: SecretStr, base_url: str, timeout: float) -> None:
+    def __init__(
+        self, channel: str, token: SecretStr, base_url: str, timeout: float, proxy: SecretStr | None = None
+    ) -> None:
         self._channel = channel
         self._token = token
         self._base_url = base_url
         self._timeout = timeout
-        self._made: WebClient | None = None
+        self._proxy = proxy
+        self._made: ApiClient | None = None
 
     def call(self, method: str, **arguments: Any) -> dict[str, Any]:
         """The answer of one call. Raises a ChannelError; a call that only reads is never ambiguous to repeat."""
@@ -93,16 +97,13 @@ class Api:
         except OSError as error:
             raise lost(self._channel, self._base_url, error) from None
 
-    def _client(self) -> WebClient:
-        from slack_sdk import WebClient  # noqa: PLC0415 - see above
+    def _client(self) -> ApiClient:
+        from notifications.slack_client import ApiClient  # noqa: PLC0415 - see above
 
         if self._made is None:
-            self._made = WebClient(
-                self._token.get_secret_value(),
-                base_url=self._base_url,
-                timeout=int(self._timeout) or 1,
-                logger=_LOG,
-                retry_handlers=[],
+            seconds = int(self._timeout) or 1
+            self._made = ApiClient(
+                self._token.get_secret_value(), self._base_url, seconds, _revealed(self._proxy), _LOG
             )
         return self._made
 
@@ -118,18 +119,18 @@ class Api:
 class Hook:
     """An incoming webhook: an address that is itself the secret."""
 
-    def __init__(self, channel: str, address: SecretStr, timeout: float) -> None:
+    def __init__(self, channel: str, address: SecretStr, timeout: float, proxy: SecretStr | None = None) -> None:
         self._channel = channel
         self._address = address
         self._timeout = timeout
+        self._proxy = proxy
 
     def post(self, message: dict[str, Any]) -> None:
         """Post once. Raises a ChannelError."""
-        from slack_sdk.webhook import WebhookClient  # noqa: PLC0415 - see above
+        from notifications.slack_client import HookClient  # noqa: PLC0415 - see above
 
-        client = WebhookClient(
-            self._address.get_secret_value(), timeout=int(self._timeout) or 1, logger=_LOG, retry_handlers=[]
-        )
+        seconds = int(self._timeout) or 1
+        client = HookClient(self._address.get_secret_value(), seconds, _revealed(self._proxy), _LOG)
         try:
             answer = client.send_dict({**message, "unfurl_links": False, "unfurl_media": False})
         except _UNREADABLE as error:
@@ -142,6 +143,10 @@ class Hook:
             raise refusal(self._channel, answer.status_code, code, dict(answer.headers))
 
 
+def _revealed(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
+
+
 def refusal(channel: str, status: int, code: str, headers: dict[str, str]) -> ChannelError:
     """The error for an answer that is not a success."""
     if status == 429 or code in _LIMITED:
@@ -150,6 +155,8 @@ def refusal(channel: str, status: int, code: str, headers: dict[str, str]) -> Ch
         return DeliveryUnknown(channel, f"Slack answered {code or 'HTTP ' + str(status)}")
     if status == 200 and not code:
         return DeliveryUnknown(channel, "the answer is not one of Slack's")
+    if 300 <= status < 400:
+        return ChannelRefused(channel, f"HTTP {status}", _MOVED)
     advice = _ADVICE.get(code, "look the word up in Slack's documentation of chat.postMessage.")
     return ChannelRefused(channel, code or f"HTTP {status}", advice)
 

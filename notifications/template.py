@@ -1,32 +1,35 @@
-"""Templates of the user's own for the words of a message: Jinja2 in a sandbox that sees plain values only."""
+"""Templates of the user's own for the words of a message: Jinja2 in a sandbox that sees plain values only.
+
+A process of its own compiles and renders them, with limits: see notifications.template_child.
+"""
 
 from __future__ import annotations
 
-import traceback
+import importlib.util
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from notifications import words
 from notifications.document import Document, Line, Section, line_text
 from notifications.errors import TemplateRefused
 
-if TYPE_CHECKING:
-    import jinja2
-
 START = Path(__file__).with_name("templates") / "notice.txt.j2"
 """A template that writes our own words: the place to start one's own from."""
 
 _MAX_TEMPLATE_BYTES = 65_536
-_MAX_CHARACTERS = 60_000
 _MAX_VALUE = 2_000
-_FILTERS = frozenset(
-    {"abs", "capitalize", "count", "d", "default", "dictsort", "first", "int", "items", "join", "last", "length"}
-    | {"list", "lower", "map", "max", "min", "reject", "rejectattr", "round", "select", "selectattr", "sort", "string"}
-    | {"sum", "title", "trim", "truncate", "unique", "upper", "wordwrap"}
-)
-_NOT_THEIR_WORDS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+_SECONDS = 2
+"""Of processor time, so that a busy host refuses no template; _PATIENCE is the time on the clock."""
+_PATIENCE = 60
+_MEMORY = 512_000_000
+_KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""What an installation may need to find its libraries; the child gets no other variable."""
+_CHILD = Path(__file__).with_name("template_child.py")
 
 
 class Template:
@@ -34,39 +37,47 @@ class Template:
 
     def __init__(self, path: Path, shown: Callable[[str], str]) -> None:
         """Raises TemplateRefused for a file that cannot be read or is no template."""
-        from jinja2 import FunctionLoader, TemplateSyntaxError  # noqa: PLC0415 - only who has a template pays for it
-
         self._name = path.name
-        source = _read(path)
-        environment = _environment()
+        self._source = _read(path)
         self._shown = shown
-        environment.loader = FunctionLoader(lambda name: (source, name, lambda: True) if name == self._name else None)
-        try:
-            self._template = environment.get_template(self._name)
-        except TemplateSyntaxError as error:
-            raise TemplateRefused(self._name, error.lineno, error.message or "is not a template") from None
+        self._ask(None)
 
     def render(self, document: Document, facts: Mapping[str, Any]) -> str:
         """The text, cut with "…" at 60,000 characters. `facts` are the plain values of the notice.
 
-        Each value is one visible line. Raises TemplateRefused, with the line, when the template fails.
+        Each value is one visible line. Raises TemplateRefused, with the line, when the template fails, and when it
+        takes more than 2 seconds of processor time or 512 MB of memory.
         """
-        from jinja2 import TemplateError  # noqa: PLC0415 - see above
+        return self._ask({**self._safe(plain(document)), "notice": self._safe(facts)})
 
-        pieces: list[str] = []
-        size = 0
+    def _ask(self, values: Mapping[str, Any] | None) -> str:
+        """The text a child process makes of the template; without values it only compiles it."""
+        order = {"name": self._name, "source": self._source, "values": values}
+        limits = {"seconds": _SECONDS, "memory": _MEMORY}
         try:
-            for piece in self._template.generate(**self._safe(plain(document)), notice=self._safe(facts)):
-                pieces.append(piece)
-                size += len(piece)
-                if size > _MAX_CHARACTERS:  # a message that is cut is better than none on the worst of nights
-                    return "".join(pieces)[: _MAX_CHARACTERS - 2] + "\n…"
-        except TemplateError as error:
-            raise TemplateRefused(self._name, self._line(error.__traceback__), error.message or "failed") from None
-        except _NOT_THEIR_WORDS as error:
-            reason = f"fails with {type(error).__name__}"
-            raise TemplateRefused(self._name, self._line(error.__traceback__), reason) from None
-        return "".join(pieces)
+            done = subprocess.run(  # noqa: S603 - ourselves
+                [sys.executable, "-I", "-X", "utf8", str(_CHILD), *_packages()],
+                input=json.dumps(order | limits),
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                env={name: os.environ[name] for name in _KEPT if name in os.environ},
+                cwd="/",
+                timeout=_PATIENCE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise TemplateRefused(self._name, None, f"takes more than {_PATIENCE} seconds") from None
+        if done.returncode != 0:
+            reason = f"takes more than {_SECONDS} seconds or {_MEMORY:,} bytes of memory"
+            if done.returncode > 0 and "MemoryError" not in done.stderr:
+                reason = f"cannot be rendered: the process for it ended with {done.returncode}"
+            raise TemplateRefused(self._name, None, reason)
+        answer = json.loads(done.stdout)
+        if "text" not in answer:
+            raise TemplateRefused(self._name, answer["line"], answer["reason"])
+        text: str = answer["text"]
+        return text
 
     def _safe(self, values: Any) -> Any:
         if isinstance(values, str):
@@ -74,10 +85,6 @@ class Template:
         if isinstance(values, Mapping):
             return {name if name.isidentifier() else self._safe(name): self._safe(v) for name, v in values.items()}
         return [self._safe(value) for value in values] if isinstance(values, (list, tuple)) else values
-
-    def _line(self, where: TracebackType | None) -> int | None:
-        frames = [frame.lineno for frame in traceback.extract_tb(where) if frame.filename == self._name]
-        return frames[-1] if frames else None
 
 
 def plain(document: Document) -> dict[str, Any]:
@@ -111,30 +118,7 @@ def _read(path: Path) -> str:
         raise TemplateRefused(path.name, None, "is not UTF-8 text") from None
 
 
-def _environment() -> jinja2.Environment:
-    from jinja2 import StrictUndefined, Undefined  # noqa: PLC0415 - see above
-    from jinja2.exceptions import SecurityError  # noqa: PLC0415
-    from jinja2.runtime import Macro  # noqa: PLC0415
-    from jinja2.sandbox import ImmutableSandboxedEnvironment  # noqa: PLC0415
-
-    class Closed(ImmutableSandboxedEnvironment):
-        """No calls but the template's own macros, and no operator that makes long texts from short ones."""
-
-        intercepted_binops = frozenset({"*", "**", "%"})
-
-        def is_safe_callable(self, obj: Any) -> bool:
-            if isinstance(obj, Undefined):
-                return True  # calling it says which name is not known
-            if isinstance(obj, Macro):
-                return True
-            raise SecurityError("nothing can be called here but the template's own macros; use filters")
-
-        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            if isinstance(left, (int, float)) and isinstance(right, (int, float)) and operator != "**":
-                return super().call_binop(context, operator, left, right)
-            raise SecurityError(f"the operator {operator} is only for numbers here")
-
-    environment = Closed(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    environment.globals.clear()
-    environment.filters = {name: made for name, made in environment.filters.items() if name in _FILTERS}
-    return environment
+def _packages() -> list[str]:
+    """The folders in which this process found what the child imports."""
+    found = (importlib.util.find_spec(name) for name in ("jinja2", "markupsafe"))
+    return [str(Path(spec.origin).parents[1]) for spec in found if spec is not None and spec.origin is not None]

@@ -18,6 +18,8 @@ _DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 _SAYS_TWICE = frozenset({"double", "duplicate", "duplicated", "twin", "repeated"})
 _JOINS = frozenset({"and", "by", "for", "from", "in", "of", "or", "per", "same", "to", "with"})
 _SHOWN_CURRENCIES = 4
+_EMPTY = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
+"""Letters and marks that are drawn as nothing."""
 
 
 _STATES = {"awaiting_approval": "waits for approval", "merged_into": "part of another", "retry_wait": "waiting"}
@@ -60,7 +62,7 @@ def _seen(character: str) -> str:
         return "⏎"
     if character == "\t":
         return "⇥"
-    if unicodedata.category(character) in {"Cc", "Cf", "Cs"}:
+    if unicodedata.category(character) in {"Cc", "Cf", "Cs"} or character in _EMPTY:
         return f"⟨U+{ord(character):04X}⟩"
     return character
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from connectors.ahead import Ahead
 from connectors.errors import ConnectorError
+from connectors.scratch import Scratch
 from reconcile import config, opened
 from reconcile.config.settings import JobConfig, Project
 from reconcile.opened import Sources
@@ -25,10 +25,11 @@ from rules.kinds.duplicates import DuplicatesRule
 
 if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes its time has begun
     from connectors.target import Target
-    from reconcile import anchoring, runs, traces
+    from reconcile import anchoring, delivery, runs, traces
     from reconcile.clean.carried import Tally
     from reconcile.clean.desk import Desk
     from reconcile.detect import Budget, Subject
+    from reconcile.fallback import Fallback
     from reconcile.run_report import RunReport
     from reconcile.store import Store
 
@@ -68,6 +69,7 @@ class Application:
 
     `sleep` waits so many seconds, between attempts to deliver a message. A `store` that is given stays its giver's.
     `environ` are the variables for a release that a person holds; `held` says so, once that one was run instead.
+    `fallback` is what is used instead of a configuration file with mistakes.
     """
 
     def __init__(
@@ -77,14 +79,16 @@ class Application:
         sleep: Callable[[float], None] = time.sleep,
         store: Store | None = None,
         environ: Mapping[str, str] | None = None,
+        fallback: Fallback | None = None,
     ) -> None:
         self.held: str | None = None
+        self.fallback = fallback
         self._environ = os.environ if environ is None else environ
         self._sleep = sleep
         self._open(project)
         self._store = store
         self._owns_store = store is None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: Scratch | None = None
         self._spans: traces.Spans | None = None
 
     def _open(self, project: Project) -> None:
@@ -122,10 +126,10 @@ class Application:
     def budget(self) -> Budget:
         """Memory for one detection, and a folder on disk for what does not fit."""
         if self._scratch is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="reconcile-")
+            self._scratch = Scratch()
         from reconcile.detect import Budget  # noqa: PLC0415 - see above
 
-        return Budget(memory=f"{self.project.memory // 1_000_000}MB", folder=Path(self._scratch.name))
+        return Budget(memory=f"{self.project.memory // 1_000_000}MB", folder=self._scratch.path)
 
     @property
     def spans(self) -> traces.Spans:
@@ -162,6 +166,7 @@ class Application:
         """Raises NameUnknown, with the nearest name, unless the configuration has it."""
         if name not in known:
             where = f"release {self.project.release[:12]}, which is held" if self.held else "the configuration"
+            where = self.fallback.called if self.fallback else where
             raise NameUnknown(what, name, known, where)
 
     def chosen(self, jobs: Sequence[str], rules: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
@@ -287,29 +292,41 @@ class Application:
 
         every = {name: one.every for name, one in self.project.audit.anchors.items()}
         report = anchoring.carry(self.store, self.anchors, every)
-        if self.anchors:
+        if self.anchors and self.fallback is None:  # which may lack the channels that are told
             from reconcile import watchdog  # noqa: PLC0415 - few have anchors
 
             watchdog.anchors(self.store, self.project, report.late)
         return report
 
+    def deliver(self) -> delivery.Report:
+        """Send every message that is due to its channel; what is due later stays for the next delivery."""
+        from reconcile import delivery  # noqa: PLC0415 - see above
+
+        settings = {name: channel.settings for name, channel in self.project.channels.items()}
+        ask = [name for name, chosen in settings.items() if chosen.on_unknown == "person"]
+        channels = {name: self.channels[name] for name in settings}
+        return delivery.deliver(self.store, channels, ask_a_person=ask, patience=dt.timedelta(0), sleep=self._sleep)
+
     def target(self, source: str) -> Target:
         """The source of that name, its records to be changed; raises TargetRefused where it is of no such kind."""
         from connectors.target import Target, TargetRefused  # noqa: PLC0415 - see above
 
-        if source not in self.project.sources:
+        if source not in self.sources:
             raise TargetRefused(f"Source {source!r} is not in the configuration any more; nothing is cleaned there")
         found = self.sources[source]
         if not isinstance(found, Target):
             raise TargetRefused(f"Records of source {source!r} cannot be changed; nothing is cleaned there")
         return found
 
-    def desk(self, actor: str) -> Desk:
-        """Where a person decides about cleanings, and has them carried out and taken back."""
+    def desk(self, actor: str, system: str | None = None) -> Desk:
+        """Where a person decides about cleanings, and has them carried out and taken back.
+
+        `system`: the operating system's user who gives that name, where there is one; it is kept beside approvals.
+        """
         from reconcile.clean.desk import Desk  # noqa: PLC0415 - see above
         from reconcile.clean.terms import Terms  # noqa: PLC0415 - see above
 
-        return Desk(self.memory, Terms(self.project), self.target, self.subject, actor, self._sleep)
+        return Desk(self.memory, Terms(self.project), self.target, self.subject, actor, self._sleep, system=system)
 
     def clean_due(self, alive: Callable[[], None] = lambda: None) -> Tally | None:
         """Carry out what is approved or due to be tried again, in any source; None where there was nothing."""
@@ -391,7 +408,7 @@ class Application:
             self._store.close()
             self._store = None
         if self._scratch is not None:
-            self._scratch.cleanup()
+            self._scratch.close()
             self._scratch = None
 
     def __enter__(self) -> Self:
@@ -404,3 +421,17 @@ class Application:
 def load(path: str | os.PathLike[str] = config.FILE_NAME, environ: Mapping[str, str] | None = None) -> Application:
     """A configuration, ready to run. Raises ConfigProblems with every mistake in it."""
     return Application(config.load(path, environ), environ=environ)
+
+
+def load_for_state(path: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> Application:
+    """The same for who needs no more than the state: a file with mistakes gives way to the release that is kept.
+
+    Raises ConfigProblems where the state's address cannot be told or there is no state; StoreError.
+    """
+    try:
+        return load(path, environ)
+    except config.ConfigProblems as wrong:
+        from reconcile import fallback  # noqa: PLC0415 - only for such a file
+
+        instead = fallback.instead_of(Path(path), wrong, os.environ if environ is None else environ)
+    return Application(instead.project, environ=environ, fallback=instead)

@@ -11,7 +11,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from connectors.errors import Reaction
-from reconcile import audit
+from reconcile import audit, facts
 from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
 from reconcile.store import bundles as plans
@@ -73,9 +73,18 @@ class Approval:
 
 
 def give(
-    tx: Transaction, plan: Stored, *, by: str, plan_hash: str, decision: Decision = "approved", note: str | None = None
+    tx: Transaction,
+    plan: Stored,
+    *,
+    by: str,
+    plan_hash: str,
+    decision: Decision = "approved",
+    note: str | None = None,
+    system: str | None = None,
 ) -> bool:
     """Write down a decision about the plan with that hash; True when it has all the approvals it needs.
+
+    `system`, the operating system's user who gave the name `by`, is in the log's entry.
 
     The same person's later word replaces the earlier one. Raises an ApprovalRefused.
     """
@@ -87,6 +96,7 @@ def give(
         raise ApprovalExpired(plan.id, plan.expires_at)
     if decision == "approved" and plan.policy == "two_person" and person(by) == person(plan.proposed_by):
         raise SamePerson(plan.id, by)
+    audit.touch(tx, facts.PLAN, [plan.id])
     was = next((one.decision for one in of(tx, plan.id) if one.by == by), None)
     insert = insert_for(tx, approvals)
     newer = {name: insert.excluded[name] for name in ("decision", "plan_hash", "at", "note")}
@@ -101,6 +111,8 @@ def give(
     }
     if note:
         body["note"] = note
+    if system:
+        body["system"] = system
     body["was"] = was  # so that `audit verify` can tell what stands from what was said
     audit.append(tx, by, f"approval.{decision}", f"bundle:{plan.id}", body)
     return satisfied(tx, plan)
@@ -127,6 +139,18 @@ def of(tx: Transaction, bundle: str) -> list[Approval]:
     columns = (approvals.c.by, approvals.c.decision, approvals.c.plan_hash, approvals.c.at, approvals.c.note)
     query = sa.select(*columns).where(approvals.c.bundle == bundle).order_by(approvals.c.at, approvals.c.by)
     return [Approval(*row) for row in tx.connection.execute(query)]
+
+
+def systems(tx: Transaction, bundle: str) -> set[str | None]:
+    """The operating systems' users who gave the approvals of a plan that stand, as the log has them, and those that
+    this transaction adds left out; None for one of whom that is not known."""
+    names = {one.by for one in of(tx, bundle) if one.decision == "approved"}
+    latest: dict[str, str | None] = {}
+    for entry in audit.entries(tx, event="approval.approved", subject=f"bundle:{bundle}"):
+        body = entry.body or {}
+        if body.get("by") in names:
+            latest[body["by"]] = body.get("system")
+    return set(latest.values())
 
 
 def given(tx: Transaction, ids: Collection[str]) -> dict[str, set[str]]:

@@ -18,25 +18,34 @@ import datetime as dt
 import hmac
 import json
 import secrets
-from collections.abc import Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import checkpoints
+from reconcile import checkpoints, facts
 from reconcile.store import Store, Transaction, bulk, tables
 from reconcile.store.columns import json_text
 from reconcile.verifier import Broken, Chain, Problem, Row, commitment, first, genesis, next_head
 from rules.packed import Packed
 from rules.values import canonical_instant
 
+CHANGED = "state.changed"
+"""The event of an entry that tells only of changed digests."""
+FACTS = "facts"
+"""The key of a body under which it tells of changed digests."""
 _BATCH = 1_000
+_AT_ONCE = 100
+
+Named = tuple[str, str]
+"""A kind of `facts.KINDS` and a name."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry as it is read. `body` is None where it was erased."""
+    """One entry as it is read, its digests of the state left out. `body` is None where it was erased."""
 
     seq: int
     at: dt.datetime
@@ -68,10 +77,29 @@ class _Pending:
         self.entries: Packed[tuple[str, str, str, str, dict[str, str | None]]] = Packed()
         """Actor, event, subject, body as canonical JSON, and what that is filed under."""
         self.seals = False
+        self.touched: dict[str, set[str]] = defaultdict(set)
+        """Kind and names of what the transaction changed, as `facts` has them."""
+        self.told: set[Named] = set()
+        """What the entries are about."""
+
+    def _changes(self, tx: Transaction) -> dict[Named | None, list[facts.Changed]]:
+        """The changed digests, by the entry that will tell of them: the first one about it, or any (None)."""
+        by: dict[Named | None, list[facts.Changed]] = defaultdict(list)
+        for change in facts.changes(tx, self.touched):
+            by[change[:2] if change[:2] in self.told else None].append(change)
+        rest = by.get(None, [])
+        if rest and (not self.entries or len(rest) > _AT_ONCE):
+            for at in range(0, len(rest), _AT_ONCE):
+                text = json_text({"facts": rest[at : at + _AT_ONCE]})
+                subject = subject_of(tx.store, f"store:{tx.store.id}")
+                self.entries.append(("reconcile", CHANGED, subject, text, _named({})))
+            del by[None]
+        return by
 
     def finish(self, tx: Transaction) -> None:
         last, head = tx.connection.execute(_LAST.with_for_update()).one()
         head = head or genesis(tx.store.id)
+        changes = self._changes(tx) if self.touched else {}
         rows: list[Mapping[str, Any]] = []
         bodies: list[Mapping[str, Any]] = []
         signed = []
@@ -79,12 +107,13 @@ class _Pending:
         end = last + len(self.entries)
         due = checkpoints.due_within(last + 1, end)
         for seq, (actor, event, subject, body, filed) in enumerate(self.entries, last + 1):
+            text = _with_changes(body, changes) if changes else body
             salt = secrets.token_hex(32)
             row = {"seq": seq, "at": at, "actor": actor, "event": event, "subject": subject, "prev": head}
-            proof = row["body_commitment"] = commitment(salt, body)
+            proof = row["body_commitment"] = commitment(salt, text)
             head = row["head"] = next_head(head, seq, at, actor, event, subject, proof)
             rows.append(row)
-            bodies.append({"seq": seq, "salt": salt, "body": body, **filed})
+            bodies.append({"seq": seq, "salt": salt, "body": text, **filed})
             if seq in due:
                 signed.append((seq, head, at))
             if len(rows) == _BATCH or seq == end:
@@ -112,7 +141,18 @@ def append(tx: Transaction, actor: str, event: str, subject: str, body: Mapping[
     """
     said = dict(body)
     entry = (actor, event, subject_of(tx.store, subject), json_text(said), _named(said))
-    tx.finisher(_Pending).entries.append(entry)
+    pending = tx.finisher(_Pending)
+    pending.entries.append(entry)
+    pending.told.update(_about(said))
+
+
+def touch(tx: Transaction, kind: str, names: Iterable[str]) -> None:
+    """This transaction changes what the state says of these things (see reconcile.facts), before or after this call.
+
+    What they are when it ends is committed to by one of its entries, or by an entry of its own.
+    """
+    if wanted := set(names):
+        tx.finisher(_Pending).touched[kind] |= wanted
 
 
 def checkpoint(store: Store) -> bool:
@@ -149,7 +189,8 @@ def entries(
     if since is not None:
         query = query.where(log.c.at >= since)
     for row in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
-        yield Entry(row.seq, row.at, row.actor, row.event, row.subject, row.body, row.head)
+        body = {k: v for k, v in row.body.items() if k != FACTS} if isinstance(row.body, dict) else row.body
+        yield Entry(row.seq, row.at, row.actor, row.event, row.subject, body, row.head)
 
 
 def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]) -> dict[str, int]:
@@ -236,6 +277,21 @@ def ends(tx: Transaction, chain: Chain) -> Iterator[Problem]:
 def subject_of(store: Store, subject: str) -> str:
     """A subject as the log holds it: HMAC-SHA256 under the store's key."""
     return hmac.digest(store.key, f"reconcile/audit/1/subject|{subject}".encode(), "sha256").hex()
+
+
+def _about(said: Mapping[str, Any]) -> Iterator[Named]:
+    """The things that an entry is about, by what its body says."""
+    for key, kind in (("finding", facts.FINDING), ("bundle", facts.PLAN)):
+        name = _name(said, key)
+        if name is not None:
+            yield kind, name
+
+
+def _with_changes(body: str, changes: dict[Named | None, list[facts.Changed]]) -> str:
+    """The body with the digests that it is the first to be able to tell of; they are taken out of `changes`."""
+    said = json.loads(body)
+    mine = [change for name in (*_about(said), None) for change in changes.pop(name, ())]
+    return json_text({**said, FACTS: mine}) if mine else body
 
 
 def _named(said: Mapping[str, Any]) -> dict[str, str | None]:

@@ -11,7 +11,6 @@ import datetime as dt
 import os
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import audit
+from connectors.scratch import Scratch
+from reconcile import audit, private_files
 from reconcile.store import Store, StoreError, Transaction, copying, creation, errors, key, tables
 from reconcile.store.engine import APPLICATION_ID
 
@@ -78,6 +78,8 @@ def name_for(now: dt.datetime) -> str:
 def make(store: Store, file: Path, *, replace: bool = False) -> Backup:
     """Back the state up into a file, and its key into `FILE.key`; both can be read by their owner only.
 
+    Both are made in a folder beside the file that has a random name and is closed to others, and moved when they are
+    whole: in a folder where others write, nobody can put a file or a link where we write next.
     Writers go on meanwhile. Raises BackupExists, BackupNotWritten (also when it does not verify: the state itself is
     damaged), StoreError.
     """
@@ -86,25 +88,26 @@ def make(store: Store, file: Path, *, replace: bool = False) -> Backup:
     key_file = _key_file(file)
     if not replace:
         _refuse_existing(file, key_file, store.key)
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600))
-        rows = _copy(store, part)
-        key.write(_key_file(part), store.key, str(part))
-        made = _verified(part, rows)
-        _sync(part)
-        _key_file(part).replace(key_file)
-        _keep(part, file, replace=replace)
-        key.sync_folder(file.parent)
+        with Scratch(file.parent, hidden=True) as scratch:
+            part = scratch / "backup.db"
+            private_files.create(part).close()
+            rows = _copy(store, part)
+            key.write(_key_file(part), store.key, str(part))
+            made = _verified(part, rows)
+            _sync(part)
+            _key_file(part).replace(key_file)
+            if replace:
+                part.replace(file)
+            else:
+                private_files.keep(part, file)
+            key.sync_folder(file.parent)
     except FileExistsError:
         raise BackupExists(file) from None
     except BackupUnusable as error:
         raise BackupNotWritten(file, f"it does not verify, {error.problem}") from error
     except (OSError, sqlite3.Error) as error:
         raise BackupNotWritten(file, getattr(error, "strerror", None) or str(error)) from error
-    finally:
-        for left in (part, _key_file(part)):
-            left.unlink(missing_ok=True)
     return Backup(file, **{name: getattr(made, name) for name in _NAMES})
 
 
@@ -122,7 +125,7 @@ def opened(file: Path, scratch: Path | None = None) -> Iterator[tuple[Transactio
         try:
             copy = open_meanwhile.enter_context(Store.examine(file))
             if copy.revision < tables.REVISION:
-                folder = Path(open_meanwhile.enter_context(tempfile.TemporaryDirectory(dir=scratch)))
+                folder = open_meanwhile.enter_context(Scratch(scratch, hidden=scratch is not None))
                 copy = open_meanwhile.enter_context(_upgraded(file, folder, copy.key))
             tx = open_meanwhile.enter_context(copy.read())
             found = _look(tx, file)
@@ -152,19 +155,12 @@ def _key_file(file: Path) -> Path:
 
 def _refuse_existing(file: Path, key_file: Path, secret: bytes) -> None:
     """A key file without its backup is left of one that was killed: no loss, as long as it is the same key."""
-    if file.exists():
+    if os.path.lexists(file):
         raise BackupExists(file)
-    if key_file.exists() and key_file.read_text(encoding="ascii", errors="replace").strip() != secret.hex():
+    if not os.path.lexists(key_file):
+        return
+    if not key_file.is_file() or key_file.read_text(encoding="ascii", errors="replace").strip() != secret.hex():
         raise BackupExists(key_file)
-
-
-def _keep(part: Path, file: Path, *, replace: bool) -> None:
-    """The finished file under its name; raises FileExistsError rather than overwrite one that came in between."""
-    if not replace:
-        with contextlib.suppress(PermissionError, NotImplementedError):  # a file system without links
-            os.link(part, file)
-            return
-    part.replace(file)
 
 
 def _sync(file: Path) -> None:

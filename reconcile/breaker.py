@@ -8,6 +8,7 @@ retries are at most a tenth of the requests of a minute (three at least), so tha
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ import sqlalchemy as sa
 from reconcile import audit
 from reconcile.store import Transaction
 from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import breakers
+from reconcile.store.tables import breakers, bundles, targets
 
 FAILURES = 5
 """So many in a row open it."""
@@ -163,6 +164,16 @@ def all_open(tx: Transaction) -> list[Breaker]:
     return [Breaker(*row) for row in tx.connection.execute(query)]
 
 
+def sources(tx: Transaction, broken: Iterable[Breaker]) -> dict[str, str]:
+    """The source of each target that something was sent to, and of these; a target that no plan names has none."""
+    named = {row.identity: row.source for row in tx.connection.execute(_SOURCES)}
+    for target in {breaker.target for breaker in broken} - named.keys():
+        planned = tx.connection.execute(_PLANNED_IN, {"the_target": target}).scalar_one_or_none()
+        if planned is not None:
+            named[target] = planned
+    return named
+
+
 def cool_down(failures: int) -> dt.timedelta:
     """How long after so many failures in a row nothing is sent: twice as long after each probe that failed too."""
     doublings: int = min(max(failures - FAILURES, 0), 16)
@@ -187,6 +198,13 @@ def _tell(tx: Transaction, target: str, what: str, why: str, by: str) -> None:
     audit.append(tx, by, f"target.{what}", f"target:{target}", {"target": target, "reason": why})
 
 
+_SOURCES = sa.select(targets.c.identity, targets.c.source)
+_PLANNED_IN = (
+    sa.select(bundles.c.source)
+    .where(bundles.c.target == sa.bindparam("the_target"))
+    .order_by(bundles.c.created_at.desc(), bundles.c.id)
+    .limit(1)
+)
 _MINE = breakers.c.target == sa.bindparam("which")
 _SHOWN = tuple(breakers.c[name] for name in ("target", "state", "failures", "opened_at", "probe_at", "reason"))
 _STATE = sa.select(breakers.c.state, breakers.c.failures, breakers.c.probe_at, breakers.c.fence).where(_MINE)

@@ -7,7 +7,7 @@ same room; it is given back when the plan is proven not done. Nothing is truncat
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from connectors.errors import Reaction
-from reconcile import audit
+from reconcile import audit, facts
 from reconcile.findings.bundle import Bundle
 from reconcile.store import Transaction
 from reconcile.store.bulk import one_of
@@ -25,6 +25,11 @@ from rules import sums
 from rules.cleaning import Caps
 
 DAY = dt.timedelta(hours=24)
+
+UNCOUNTED = "money"
+"""The limit that is over where money cannot be counted."""
+_NAMED = 5
+"""So many plans are named in a sentence."""
 
 Money = Mapping[str, Decimal]
 
@@ -37,7 +42,7 @@ class OverLimit(Exception):
     def __init__(self, sentence: str, cap: str) -> None:
         super().__init__(sentence)
         self.cap = cap
-        """Which limit: `records` or a currency."""
+        """Which limit: `records`, a currency, or `money` that cannot be counted."""
 
 
 class CleaningStopped(OverLimit):
@@ -54,11 +59,15 @@ class CleaningStopped(OverLimit):
 
 @dataclass(frozen=True)
 class Use:
-    """What a plan takes of its limits: rows of any table, and money by currency."""
+    """What a plan takes of its limits: rows of any table, and money by currency.
+
+    `uncounted` says of which records the amount cannot be counted, and why; empty where there are none.
+    """
 
     bundle: str
     records: int
     money: Money = field(default_factory=dict)
+    uncounted: str = ""
 
     @classmethod
     def of(cls, bundle_id: str, bundle: Bundle) -> Use:
@@ -67,7 +76,14 @@ class Use:
         An amount below zero (a refund, a credit note) counts as much as one above: it makes no room for others.
         """
         rows = sum(not one.is_guard and one.role != "keeper" for one in bundle.changes)
-        return cls(bundle_id, rows, {unit: Decimal(amount).copy_abs() for unit, amount in bundle.money.items()})
+        money = {unit: Decimal(amount).copy_abs() for unit, amount in bundle.money.items()}
+        return cls(bundle_id, rows, money, _uncounted(bundle))
+
+
+def _uncounted(bundle: Bundle) -> str:
+    lacks = sorted(set(bundle.uncounted.values()))
+    records = "1 record" if len(bundle.uncounted) == 1 else f"{len(bundle.uncounted)} records"
+    return f"{records} of {bundle.finding} ({', '.join(lacks)})" if lacks else ""
 
 
 @dataclass(frozen=True)
@@ -126,9 +142,11 @@ def reserve_many(
         counter.refresh(tx)
         counter.in_run = _less(counter.in_run, before)
         if limits is not None:
+            counter.refuse_uncounted(fresh, limits)
             counter.refuse(total, limits)
     for counter in counters:
         counter.add(tx, total)
+    audit.touch(tx, facts.PLAN, [use.bundle for use in fresh])
     insert = insert_for(tx, budget_uses)
     newer = {name: insert.excluded[name] for name in ("run", "at", "records", "money")}
     rows = [
@@ -143,6 +161,7 @@ def reserve_many(
 def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
     """These plans are proven not done: what they took is free again."""
     gone = tx.connection.execute(_FORGET, {"the_bundles": sorted(bundles)}).all()
+    audit.touch(tx, facts.PLAN, [row.bundle for row in gone])
     by_scope: dict[tuple[str, str, str | None], list[Any]] = {}
     for row in gone:
         by_scope.setdefault((row.target, row.rule, row.run), []).append(row)
@@ -153,6 +172,7 @@ def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
 
 def stop(tx: Transaction, scope: str, reason: str, by: str = "reconcile") -> str:
     """Stop the cleaning of a rule or in a target (`of_rule`, `of_target`) until a person allows it again; why, told."""
+    audit.touch(tx, facts.LIMITS, [scope])
     _make(tx, [scope])
     tx.connection.execute(sa.update(budgets).where(budgets.c.scope == scope).values(stopped_at=tx.now, reason=reason))
     audit.append(tx, by, "cleaning.stopped", scope, {"scope": scope, "reason": reason})
@@ -164,6 +184,7 @@ def allow(tx: Transaction, scope: str, by: str) -> bool:
     mine = sa.update(budgets).where(budgets.c.scope == scope, budgets.c.stopped_at.is_not(None))
     if tx.connection.execute(mine.values(stopped_at=None, reason=None)).rowcount == 0:
         return False
+    audit.touch(tx, facts.LIMITS, [scope])
     audit.append(tx, by, "cleaning.allowed", scope, {"scope": scope})
     return True
 
@@ -210,9 +231,21 @@ class _Counter:
             self.in_run = (0, {}) if self.run is None else _total(tx, mine, budget_uses.c.run == self.run)
             self.counted_run = self.run
 
-    def refuse(self, total: tuple[int, Money], caps: Caps) -> None:
+    @property
+    def what(self) -> str:
         kind, _, name = self.scope.partition(":")
-        what = f"rule `{name}`" if kind == "rule" else "this target"
+        return f"rule `{name}`" if kind == "rule" else "this target"
+
+    def refuse_uncounted(self, uses: Iterable[Use], caps: Caps) -> None:
+        """Money that cannot be counted might be any amount: it never passes a limit on money."""
+        uncounted = [use.uncounted for use in uses if use.uncounted] if caps.money else []
+        if uncounted:
+            more = f" and {len(uncounted) - _NAMED} more plans" if len(uncounted) > _NAMED else ""
+            sentence = f"Money cannot be counted in {'; '.join(uncounted[:_NAMED])}{more}, and {self.what} limits it"
+            raise OverLimit(f"{sentence}. People decide about all of them.", UNCOUNTED)
+
+    def refuse(self, total: tuple[int, Money], caps: Caps) -> None:
+        what = self.what
         for used, span in ((self.day, "in 24 hours"), *([(self.in_run, "in a run")] if self.run else [])):
             records, money = _more(used, total)
             if caps.most is not None and records > caps.most:
@@ -245,6 +278,7 @@ class _Counter:
     def _write(self, tx: Transaction, counted_at: dt.datetime) -> None:
         values = {"day_records": self.day[0], "day_money": _texts(self.day[1]), "run": self.counted_run}
         values |= {"run_records": self.in_run[0], "run_money": _texts(self.in_run[1]), "counted_at": counted_at}
+        audit.touch(tx, facts.LIMITS, [self.scope])
         tx.connection.execute(_KEEP, values | {"the_scope": self.scope})
 
 
@@ -278,8 +312,9 @@ def _locked(tx: Transaction, scopes: Iterable[str]) -> dict[str, sa.Row[Any]]:
     return {row.scope: row for row in tx.connection.execute(_LOCK, {"the_scopes": list(scopes)})}
 
 
-def _make(tx: Transaction, scopes: Iterable[str]) -> None:
+def _make(tx: Transaction, scopes: Collection[str]) -> None:
     empty = {"day_records": 0, "day_money": {}, "run_records": 0, "run_money": {}}
+    audit.touch(tx, facts.LIMITS, scopes)
     rows = [{"scope": scope} | empty for scope in sorted(scopes, reverse=True)]
     tx.connection.execute(insert_for(tx, budgets).on_conflict_do_nothing(index_elements=["scope"]), rows)
 

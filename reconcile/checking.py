@@ -10,15 +10,16 @@ from connectors.errors import ConnectorError, is_of_the_source
 from connectors.target import Catalogue, Target, TargetRefused
 from notifications.base import Checkable
 from notifications.errors import ChannelError
-from reconcile import detect
+from reconcile import detect, ownership
 from reconcile.app import Application
 from reconcile.detect import RuleDoesNotFit, Subject
-from reconcile.store import Store, StoreError
+from reconcile.proposals import proposals
+from reconcile.store import Store, StoreError, tables
 from reconcile.store.errors import StoreMisnamed
 from rules.kinds.duplicates import DuplicatesRule
 from rules.mistakes import listed
 
-_OK, _WRONG, _FAILED = 0, 2, 3
+_OK, _WRONG, _FAILED, _REFUSED = 0, 2, 3, 4
 
 
 def _asks_for(error: ConnectorError) -> int:
@@ -65,6 +66,7 @@ def look(application: Application, source: str | None = None) -> Iterator[Look]:
     seen = {name: _source(application, name) for name in (project.sources if source is None else (source,))}
     yield from seen.values()
     subjects: dict[str, Subject] = {}
+    owners: set[str] = set()
     for dataset in project.datasets.values():
         if dataset.source in seen and seen[dataset.source].wrong:
             sentence = f"not looked at, since source {dataset.source} cannot be"
@@ -73,7 +75,10 @@ def look(application: Application, source: str | None = None) -> Iterator[Look]:
             yield _dataset(application, dataset.name, subjects)
     for rule in project.rules.values():
         if rule.dataset in subjects:
-            yield _rule(application, rule.name, subjects[rule.dataset])
+            seen_rule = _rule(application, rule.name, subjects[rule.dataset])
+            yield seen_rule
+            if rule.clean is not None and not seen_rule.wrong:
+                yield from _owner(application, rule.dataset, subjects[rule.dataset], owners)
     if source is None:
         for name in project.channels:
             yield _channel(application, name)
@@ -92,8 +97,12 @@ def _dataset(application: Application, name: str, subjects: dict[str, Subject]) 
     try:
         subject = subjects[name] = application.subject(name)
         warnings = tuple(f"dataset {name}: {one.first}: {one.reason}" for one in subject.warnings())
+        proposed = proposals(subject)
+        warnings += tuple(f"dataset {name}: {remark}" for remark in proposed.remarks)
     except ConnectorError as error:
         return Look(f"dataset {name}", str(error), _asks_for(error))
+    if proposed.wrong:
+        return Look(f"dataset {name}", "; ".join(proposed.wrong), _WRONG, warnings)
     columns = ", ".join(f"{c.name} {c.type.value}" for c in subject.relation.schema)
     unnamed = "" if subject.relation.id else "; it has no `id`, so its records are named by their content and place"
     return Look(f"dataset {name}", f"{columns}{unnamed}", warnings=warnings)
@@ -129,6 +138,27 @@ def _cleaning(rule: DuplicatesRule, subject: Subject, seen: Look) -> Look:
     if wrong:
         return Look(seen.subject, "; ".join(wrong), _WRONG)
     return Look(seen.subject, f"{seen.sentence}; {_means(rule, catalogue)}")
+
+
+def _owner(application: Application, dataset: str, subject: Subject, looked: set[str]) -> Iterator[Look]:
+    """Who cleans there, where that is another state or cannot be told; `looked` are the datasets that were asked of."""
+    if dataset in looked:
+        return
+    looked.add(dataset)
+    about = f"cleaning of dataset {dataset}"
+    try:
+        _, found = Store.found_at(application.project.state.get_secret_value(), application.project.directory)
+        if found is not None and found < tables.REVISION:
+            return  # who asks it upgrades it
+        target = application.target(subject.dataset.source)
+        store = None if found is None else application.store
+        ownership.must_be_ours(store, target, target.table(subject.dataset.settings))
+    except (TargetRefused, ownership.OwnershipRefused) as error:
+        yield Look(about, str(error), _REFUSED)
+    except StoreError:
+        return  # told where the state was looked at
+    except ConnectorError as error:
+        yield Look(about, str(error), _asks_for(error))
 
 
 def _means(rule: DuplicatesRule, catalogue: Catalogue) -> str:

@@ -2,19 +2,25 @@
 
 The key pair is derived from the store's secret, so there is no second file to keep, to copy to other hosts and to lose.
 Every hundredth entry is signed; `audit.checkpoint` signs the last one at the end of a run and once a minute.
+
+The newest one also stands in a file beside the key, where the rows of the log are not: whoever writes the database
+alone cannot delete all checkpoints and leave a log that looks as if nothing of it had ever been signed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from reconcile import points
-from reconcile.store import Store, Transaction, tables
+from reconcile.store import Store, Transaction, key, tables
+from reconcile.store.errors import StoreNotWritable
 from reconcile.verifier import EVERY, Mark
 
 if TYPE_CHECKING:
@@ -30,10 +36,10 @@ def public_key(store: Store) -> str:
 
 def mark(store: Store, seq: int, head: str, at: str) -> Mark:
     """A head, signed. `at` is a canonical instant."""
-    key = _private(store)
-    signer = key.public_key().public_bytes_raw().hex()
+    private = _private(store)
+    signer = private.public_key().public_bytes_raw().hex()
     bare = Mark(store.id, store.epoch, seq, head, at, signer, "")
-    return Mark(store.id, store.epoch, seq, head, at, signer, key.sign(bare.signed).hex())
+    return Mark(store.id, store.epoch, seq, head, at, signer, private.sign(bare.signed).hex())
 
 
 def write(tx: Transaction, heads: list[tuple[int, str, str]]) -> None:
@@ -43,7 +49,29 @@ def write(tx: Transaction, heads: list[tuple[int, str, str]]) -> None:
         said = mark(tx.store, seq, head, at).to_json()
         rows.append({name: value for name, value in said.items() if name != "store"})
     tx.connection.execute(sa.insert(_raw), rows)
+    newest = mark(tx.store, *heads[-1])
+    tx.after_commit.append(lambda: _keep_beside(tx.store, newest))
     points.reach("audit.checkpoint.written")
+
+
+def beside(store: Store) -> Mark | None:
+    """The newest signed head that stands beside the key; None where none of this store does. Raises ValueError."""
+    try:
+        said = json.loads(store.signed_file.read_text(encoding="ascii"))
+    except OSError:
+        return None  # made at the next checkpoint, or its folder may not be written; `audit verify` says so
+    found = Mark.of(said)
+    return found if found.store == store.id else None
+
+
+def _keep_beside(store: Store, newest: Mark) -> None:
+    """Where the folder of the key may not be written there is no such file, and `audit verify` remarks that."""
+    with contextlib.suppress(ValueError):
+        there = beside(store)
+        if there is not None and (there.epoch, there.seq) >= (newest.epoch, newest.seq):
+            return
+    with contextlib.suppress(StoreNotWritable, OSError):  # OSError: a read-only mount refuses even to delete nothing
+        key.write_text(store.signed_file, newest.line(), store.where)
 
 
 def last(tx: Transaction) -> Mark | None:

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any
 
-from reconcile import logs
+from reconcile import logs, visible
 from reconcile.app import Application
 from reconcile.config.settings import Project
 from reconcile.pauses import Paused
@@ -106,6 +106,9 @@ def warm_up(more: Sequence[str] = ()) -> None:
 
 
 def _server(more: Sequence[str] = ()) -> Any:
+    # The server, its children and the tracker of their resources are started by `python -c`, which would look for
+    # modules in the working directory first.
+    os.environ["PYTHONSAFEPATH"] = "1"
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["reconcile.fork_server", *more])
     return context
@@ -115,6 +118,7 @@ def _nothing() -> None:
     return
 
 
+@visible.standard_streams()
 def _carry_out(project: Project, row: SlotRow, sentence: Sentence, style: logs.Style | None, pipe: Connection) -> None:
     """The child's whole life: one run, one answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what it means

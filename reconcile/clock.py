@@ -43,9 +43,13 @@ class Held:
     before: dt.datetime
 
     @property
+    def jump(self) -> str:
+        return f"The clock jumped from about {_minute(self.before)} to {_minute(self.since)}"
+
+    @property
     def sentence(self) -> str:
         return (
-            f"The clock jumped from about {_minute(self.before)} to {_minute(self.since)}. Slots in between are not "
+            f"{self.jump}. Slots in between are not "
             "caught up and nothing old is thrown away until a person has looked: set the clock right, then "
             "`reconcile resume --clock`"
         )

@@ -16,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import audit, outbox
+from reconcile import audit, facts, outbox
 from reconcile.config.settings import Retention
 from reconcile.findings.operations import OVER
 from reconcile.store import Store, Transaction, tables
@@ -141,6 +141,8 @@ def _carry_out(tx: Transaction, step: _Step, found: Sequence[Row]) -> int:
         statement = sa.update(step.table).where(*these).values({column: sa.bindparam("becomes")})
         for values, row in zip(named, found, strict=True):
             values["becomes"] = step.change(tx, row)
+    if step.table is tables.bundles:
+        audit.touch(tx, facts.PLAN, [row["id"] for row in found])
     changed: int = tx.connection.execute(statement, named).rowcount
     return changed
 
@@ -192,7 +194,8 @@ def _outcomes(cut: _Cut) -> sa.Select[Any]:
 def _texts(cut: _Cut) -> sa.Select[Any]:
     mine = tables.outbox.c
     whole = ~_text(mine.notice).startswith('{"blanked":')
-    return sa.select(mine.message, mine.notice).where(mine.status == "sent", mine.sent_at < cut.details, whole)
+    over = sa.and_(mine.status.in_(("sent", "dropped")), sa.func.coalesce(mine.sent_at, mine.next_at) < cut.details)
+    return sa.select(mine.message, mine.notice).where(over, whole)
 
 
 def _images(column: sa.Column[Any]) -> Callable[[_Cut], sa.Select[Any]]:
@@ -218,7 +221,9 @@ def _slots(cut: _Cut) -> sa.Select[Any]:
 
 def _messages(cut: _Cut) -> sa.Select[Any]:
     mine = tables.outbox.c
-    over = sa.and_(mine.status.in_(("sent", "failed")), sa.func.coalesce(mine.sent_at, mine.next_at) < cut.runs)
+    over = sa.and_(
+        mine.status.in_(("sent", "failed", "dropped")), sa.func.coalesce(mine.sent_at, mine.next_at) < cut.runs
+    )
     return sa.select(mine.message).where(over, mine.message.not_in(sa.select(tables.told.c.message)))
 
 

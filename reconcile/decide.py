@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import approvals, audit, effects, points, progress
+from reconcile import approvals, audit, effects, facts, points, progress
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import encode
 from reconcile.findings.operations import BundleState
@@ -115,6 +115,8 @@ class Decision:
     sentence: str
     ready: bool = False
     """A plan of it may be carried out now."""
+    remark: str = ""
+    """What else the person should know, as the end of the answer."""
 
 
 def dismiss(store: Store, asked: str, *, actor: str, note: str | None = None, seen: int | None = None) -> Decision:
@@ -125,6 +127,7 @@ def dismiss(store: Store, asked: str, *, actor: str, note: str | None = None, se
             return _again(finding)
         _check(finding, Event.DISMISSED, "dismissed", seen)
         effects.void(tx, [finding.id], reason=f"dismissed by {actor}", by=actor)
+        audit.touch(tx, facts.FINDING, finding_memory.judged_before(tx, [finding.id]))
         pairs = finding_memory.judge_different(tx, [finding.id], by=actor, note=note)
         finding_memory.settle(tx, finding.id, tx.now)
         key = [[name, encode(value)] for name, value in finding.key.items()]
@@ -207,6 +210,7 @@ def approve(
     asked: str,
     *,
     actor: str,
+    system: str | None = None,
     plan: str | None = None,
     note: str | None = None,
     void: Void = lambda _bundle, _policy: None,
@@ -215,7 +219,8 @@ def approve(
     """The plan of this finding may be carried out, exactly as it stands; see `Decision.ready`.
 
     `plan` is its hash, or the beginning of it, where the person saw one. `reserve` counts it against the limits, and
-    raises where they do not allow it. Raises NothingProposed, PlanChanged, NotYours.
+    raises where they do not allow it. `system` is who the operating system says gives the name `actor`. Raises
+    NothingProposed, PlanChanged, NotYours.
     """
     with store.begin() as tx:
         name = name_of(tx, asked)
@@ -232,18 +237,31 @@ def approve(
         if approvals.person(actor) in map(approvals.person, given):
             raise NotYours(finding, actor)
         reserve(tx, bundle)
-        if not approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, note=note):
+        if not approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, note=note, system=system):
             sentence = f"{actor} approves the plan for {finding.id}; one more person has to."
             return _done(tx, finding, sentence)
         effects.approved(tx, [bundle.id], by=actor)
         progress.move(tx, [Move(finding.id, Event.APPROVED, bundle.id)], by=actor)
         _decided(tx, finding, actor, note)
         done = replace(_done(tx, finding, f"The plan for {finding.id} is approved."), ready=True)
+        if given and system is not None and approvals.systems(tx, bundle.id) == {system}:
+            remark = (
+                f" All approvals of it came from {system}, under different names; a name given there proves nothing."
+            )
+            done = replace(done, remark=remark)
     points.reach("approve.committed")
     return done
 
 
-def reject(store: Store, asked: str, *, actor: str, plan: str | None = None, note: str | None = None) -> Decision:
+def reject(
+    store: Store,
+    asked: str,
+    *,
+    actor: str,
+    system: str | None = None,
+    plan: str | None = None,
+    note: str | None = None,
+) -> Decision:
     """The plan of this finding is not carried out, nor proposed again as it is; the finding stays open.
 
     Where an undo of it stands instead, that is withdrawn, and the finding stays what it is; it can be asked for again.
@@ -266,7 +284,7 @@ def reject(store: Store, asked: str, *, actor: str, plan: str | None = None, not
             return _done(tx, finding, sentence)
         if bundle.state not in (BundleState.AWAITING, BundleState.APPROVED):
             raise PlanChanged(finding, f"its plan is {_of_plan(bundle)} already")
-        approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, decision="rejected", note=note)
+        approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, decision="rejected", note=note, system=system)
         effects.void(tx, [finding.id], reason=f"rejected by {actor}", by=actor)
         progress.move(tx, [Move(finding.id, Event.REJECTED, bundle.id)], by=actor)
         _decided(tx, finding, actor, note)
@@ -363,6 +381,7 @@ def _move(
 
 
 def _write(tx: Transaction, finding: Finding, values: Mapping[str, Any]) -> None:
+    audit.touch(tx, facts.FINDING, [finding.id])
     tx.connection.execute(sa.update(findings).where(findings.c.id == finding.id).values(dict(values)))
 
 

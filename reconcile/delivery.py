@@ -15,11 +15,11 @@ from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from notifications.base import Notice, Receipt
-from notifications.errors import CannotBeAsked, ChannelError, DeliveryUnknown, Reaction
+from notifications.base import Notice, Receipt, Resumable
+from notifications.errors import CannotBeAsked, ChannelError, DeliveryUnknown, PartlySent, Reaction
 from reconcile import retry
 from reconcile.lease import Owner, is_dead
-from reconcile.outbox import MESSAGES, Message, log, messages, notice_of, one
+from reconcile.outbox import MESSAGES, Message, log, messages, notice_of, one, receipt_of
 from reconcile.store import Store, Transaction
 from reconcile.store.tables import outbox, told, troubles
 
@@ -32,6 +32,10 @@ CLAIM = dt.timedelta(minutes=5)
 LOOKS = (0.0, 4.0, 6.0)
 """Seconds before each look for a message that may have arrived, where the channel does not say (`looks`)."""
 _UNDELIVERED = ("queued", "sending")
+_DECIDE = (
+    "Look whether the message is there, then send it (again) with `reconcile messages requeue {0}`, "
+    "or do not with `reconcile messages drop {0}`"
+)
 
 
 _in_hand: set[tuple[str, str]] = set()
@@ -51,6 +55,8 @@ class Deliverer(Protocol):
 @dataclass
 class Report:
     """What a delivery did: `sent` and `failed` by it, and all that is `waiting` afterwards, whoever queued it.
+
+    What `failed` was given up, or is left to a person.
 
     `retried` holds each attempt that failed and will be repeated: the name of its error, and the message.
     """
@@ -73,8 +79,9 @@ def deliver(
     """Deliver what is due, and what becomes due within `patience`; the rest stays queued for the next delivery.
 
     `ask_a_person` names the channels with `on_unknown: person`: what may have arrived there and cannot be looked for
-    is failed, in doubt, for a person to requeue. Safe to run in any number of processes: each message is sent by one.
-    A channel's error never ends it; a StoreError does, and leaves every message as the next delivery can go on from.
+    is left as `unknown`, for a person to requeue or drop. Safe to run in any number of processes: each message is sent
+    by one. A channel's error never ends it; a StoreError does, and leaves every message as the next delivery can go on
+    from.
     """
     delivery = _Delivery(store, channels, ask_a_person, policy, sleep)
     left = patience.total_seconds()
@@ -83,15 +90,14 @@ def deliver(
         while True:
             while (claim := delivery.claim()) is not None:
                 delivery.handle(claim)
-            wait = delivery.seconds_to_next()
+            wait, waiting = delivery.to_come()
             if wait is None or wait > left:
                 break
             sleep(wait)
             left -= wait
     finally:
         _in_hand.difference_update(delivery.taken)
-    with store.read() as tx:
-        delivery.report.waiting = list(messages(tx, "queued"))
+    delivery.report.waiting = waiting
     return delivery.report
 
 
@@ -115,6 +121,8 @@ class _Claim:
     give_up_at: dt.datetime
     in_doubt: bool
     notice: Notice
+    begun: Receipt | None
+    """Of the first part of the message, where that is known to have arrived."""
 
 
 class _Overtaken(Exception):
@@ -167,11 +175,17 @@ class _Delivery:
                     claimed.give_up_at,
                     doubt,
                     notice,
+                    receipt_of(claimed.receipt),
                 )
         return None
 
-    def seconds_to_next(self) -> float | None:
+    def to_come(self) -> tuple[float | None, list[Message]]:
+        """The seconds until a message of ours is due, and all that wait, as of one moment.
+
+        What another run queues after that moment is not told as waiting here: that run delivers it.
+        """
         with self._store.read() as tx:
+            waiting = list(messages(tx, "queued"))
             soonest = tx.connection.execute(
                 sa.select(sa.func.min(outbox.c.next_at, type_=outbox.c.next_at.type)).where(
                     outbox.c.status == "queued",
@@ -179,7 +193,7 @@ class _Delivery:
                     outbox.c.message.not_in(list(self._refused)),
                 )
             ).scalar()
-            return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.01)
+            return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.01), waiting
 
     # Sending
 
@@ -192,7 +206,7 @@ class _Delivery:
             if claim.in_doubt:
                 receipt, doubt = self._look(channel, claim)
             found = receipt is not None
-            receipt = receipt or _ask(channel.send, claim)
+            receipt = receipt or _ask(_sending(channel, claim), claim)
         except _Overtaken:
             return
         except ChannelError as error:
@@ -203,7 +217,7 @@ class _Delivery:
     def _react(self, claim: _Claim, error: ChannelError, *, in_doubt: bool) -> None:
         """Known not sent: again. Unknown: again, with a look first. Refused: not again by this delivery."""
         if isinstance(error, CannotBeAsked):
-            self._again(claim, error, give_up=True, in_doubt=True)
+            self._again(claim, error, for_a_person=True, in_doubt=True)
             return
         if error.reaction in (Reaction.STOP, Reaction.ASK):
             self._refused.add(claim.message)
@@ -232,7 +246,7 @@ class _Delivery:
                 raise _Overtaken
 
     def _sent(self, claim: _Claim, receipt: Receipt, *, found: bool) -> None:
-        said = {"where": receipt.where, "details": dict(receipt.details)}
+        said = _stored(receipt)
         body = {"channel": claim.channel, "run": claim.run, "attempt": claim.attempts, "receipt": said, "found": found}
         with self._store.begin() as tx:
             done = {"status": "sent", "receipt": said, "sent_at": tx.now, "in_doubt": False, "problem": None}
@@ -243,11 +257,13 @@ class _Delivery:
             message = one(tx, claim.message)
         self.report.sent.append(message)
 
-    def _again(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, give_up: bool = False) -> None:
+    def _again(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, for_a_person: bool = False) -> None:
         """Queue it again with the delay its key and attempt give, or give it up when its budget is used up.
 
-        What tells of a trouble is never given up while that lasts, for nothing else will tell of it.
+        What tells of a trouble is never given up while that lasts, for nothing else will tell of it. Where a part of it
+        arrived, or may have and a person is to be asked, its news is not told again: that person decides.
         """
+        begun = error.begun if isinstance(error, PartlySent) else claim.begun
         asked = None if error.retry_after is None else dt.timedelta(seconds=min(error.retry_after, 86_400.0))
         decision = retry.decide(claim.message, claim.attempts - 1, self._policy, asked)
         attempts_left = max(self._policy.attempts - claim.attempts, 0)
@@ -255,14 +271,17 @@ class _Delivery:
         body |= {"in_doubt": in_doubt, "attempts_left": attempts_left, **decision.to_json()}
         with self._store.begin() as tx:
             next_at = tx.now + decision.delay
-            over = give_up or attempts_left == 0 or next_at > claim.give_up_at
-            over = over and (in_doubt or not _is_wrong_still(tx, claim.notice))
-            values = {"status": "failed" if over else "queued", "next_at": next_at, "in_doubt": in_doubt}
-            if not _update(tx, claim, owner=None, problem=str(error), **values):
+            over = for_a_person or attempts_left == 0 or next_at > claim.give_up_at
+            over = over and (in_doubt or begun is not None or not _is_wrong_still(tx, claim.notice))
+            asks = over and (for_a_person or begun is not None or (in_doubt and claim.channel in self._ask_a_person))
+            status = "unknown" if asks else "failed" if over else "queued"
+            values = {"status": status, "next_at": next_at, "in_doubt": in_doubt, "receipt": _stored(begun)}
+            problem = f"{error} {_DECIDE.format(claim.message)}" if asks else str(error)
+            if not _update(tx, claim, owner=None, problem=problem, **values):
                 log(tx, "reconcile", "message.overtaken", claim.message, body)
                 return
-            log(tx, "reconcile", "message.failed" if over else "message.retry", claim.message, body)
-            if over and not give_up:
+            log(tx, "reconcile", f"message.{status}" if over else "message.retry", claim.message, body)
+            if over and not asks:
                 _untell(tx, claim.message)
             message = one(tx, claim.message)
         if over:
@@ -290,6 +309,18 @@ class _Delivery:
                 log(tx, "reconcile", "message.failed", row.message, {"run": row.run, "class": "no_channel"})
                 _untell(tx, row.message)
                 self.report.failed.append(one(tx, row.message))
+
+
+def _sending(channel: Deliverer, claim: _Claim) -> Callable[[Notice], Receipt]:
+    """How the rest of the message is sent: all of it, unless its first part arrived."""
+    begun = claim.begun
+    if begun is not None and isinstance(channel, Resumable):
+        return lambda notice: channel.finish(notice, begun)
+    return channel.send
+
+
+def _stored(receipt: Receipt | None) -> dict[str, Any] | None:
+    return None if receipt is None else {"where": receipt.where, "details": dict(receipt.details)}
 
 
 def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
@@ -345,7 +376,7 @@ def _take(tx: Transaction, row: sa.Row[Any]) -> Any:
         sa.update(outbox)
         .where(outbox.c.message == row.message, outbox.c.fence == row.fence, outbox.c.status == row.status)
         .values(values)
-        .returning(outbox.c.fence, outbox.c.attempts, outbox.c.notice, outbox.c.give_up_at)
+        .returning(outbox.c.fence, outbox.c.attempts, outbox.c.notice, outbox.c.give_up_at, outbox.c.receipt)
     )
 
 

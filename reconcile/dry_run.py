@@ -13,12 +13,12 @@ from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
 from reconcile.findings.judgement import Change, Verdict
+from reconcile.findings.shown import nearby, places
 from reconcile.limits import RuleEnded, detected
 from reconcile.remember import RuleOutcome
 from reconcile.run_report import RunReport, outcome_json
 from reconcile.store import Store
-from rules.engines.base import Group, OutOfMemory
-from rules.grouping import PLACE
+from rules.engines.base import OutOfMemory
 from rules.kinds.duplicates import DuplicatesRule
 from rules.packed import Packed
 
@@ -56,9 +56,8 @@ def rehearse(
         if rule.clean is not None and target is not None and found.relation is not None:
             from reconcile.clean import rehearsal  # noqa: PLC0415 - most runs clean nothing
 
-            said["cleaning"] = rehearsal.would(
-                project, rule, verdicts, found.relation, target, store, slot, first=bool(outcome.cleaning_is_new)
-            )
+            scanned = found.detection.scanned
+            said["cleaning"] = rehearsal.would(project, rule, verdicts, found.relation, target, store, slot, scanned)
         outcomes.append(said)
         for one in _findings(rule, verdicts):
             findings.append(one)
@@ -101,15 +100,10 @@ def _findings(rule: DuplicatesRule, verdicts: Iterable[Verdict]) -> Iterator[dic
                 "surplus": [[public(part) for part in member.id] for member in verdict.group.surplus],
                 "key": {name: public(value) for name, value in verdict.group.key.items()},
                 "records": len(verdict.group.members),
-                "money": {currency: public(amount) for currency, amount in verdict.group.money.items()},
-                **_places(verdict.group),
+                "money": {currency: public(amount) for currency, amount in verdict.group.at_risk.items()},
+                **places(verdict.group.members),
+                **nearby(verdict.group.nearby, verdict.group.nearby_records),
             }
-
-
-def _places(group: Group) -> dict[str, Any]:
-    """File and row of its records, the keeper first, where they are known: without an `id` nothing else names them."""
-    at = [[one.values.get(name) for name in PLACE] for one in group.members]
-    return {} if any(None in one for one in at) else {"places": at}
 
 
 def _status(verdict: Verdict) -> str:

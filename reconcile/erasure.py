@@ -18,20 +18,20 @@ from typing import Any
 import sqlalchemy as sa
 
 from notifications.base import MASK
-from reconcile import audit, outbox
+from reconcile import audit, facts, outbox
 from reconcile.findings.identity import decode, erased_name, id_of, public, record_of
 from reconcile.findings.operations import OVER, BundleState
-from reconcile.sealing import SealBroken
+from reconcile.sealing import NotSealed, SealBroken
 from reconcile.store import Store, Transaction, bundles, tables
 from reconcile.store.bundles import BundleError, Stored
-from reconcile.store.columns import json_text
+from reconcile.store.columns import Document, Json, json_text
 from reconcile.verifier import ERASED, RESTORED
 
 NOT_REACHED = (
     "messages that were sent already",
     "the records in their source",
     "backups and exports made before (a backup is treated when it is restored here)",
-    "notes of pauses and releases",
+    "configurations that ran, and names of people who act",
 )
 _SHORTEST = 3
 """A shorter text is looked for in the records only: it would stand in half of all sentences."""
@@ -41,17 +41,26 @@ _TEXTS = ("note",)
 """What people wrote in an entry."""
 
 _REPORTS = ((tables.runs, "summary"), (tables.run_rules, "outcome"))
-_NOTES = (
-    (tables.findings, "note"),
-    (tables.findings, "payload"),
-    (tables.bundles, "reason"),
-    (tables.approvals, "note"),
-    (tables.not_same, "note"),
+_BY_THEMSELVES = {
+    *(("findings", "key"), ("finding_members", "values"), ("not_same", "values_a"), ("not_same", "values_b")),
+    *(("bundles", "content"), ("bundles", "outcome"), ("outbox", "notice"), ("audit_bodies", "body")),
+    *(("releases", "config"), ("releases", "files"), ("erasures", "subjects"), ("erasures", "reached")),
+}
+"""Columns that are treated in another way, or hold configurations and HMACs."""
+_OF_OURS = {"money", "day_money", "run_money", "owner", "requests", "sources", "channels", "receipt", "facts"}
+"""Columns with sums, addresses of processes and the like, which no record's data gets into."""
+TEXTS = tuple(
+    (table, column.name)
+    for table in tables.metadata.sorted_tables
+    for column in table.c
+    if isinstance(column.type, sa.Text | Json | Document)
+    if (table.name, column.name) not in _BY_THEMSELVES and column.name not in _OF_OURS
 )
-"""What people wrote, of any finding: they stand in entries of the log as well, and are counted there."""
+"""Every other column with free text or JSON, of any finding: the data is masked there."""
 
-_KEPT = ("finding", "bundle", "bundles", "from", "to", "plan_hash", "by", "decision", "was")
-"""What the erasure's own entry goes on saying of an entry whose body it took: the states, so that they add up."""
+_KEPT = ("finding", "bundle", "bundles", "from", "to", "plan_hash", "by", "decision", "was", audit.FACTS)
+"""What the erasure's own entry goes on saying of an entry whose body it took: states and digests, so that they add up.
+"""
 
 
 _OWN = {
@@ -220,14 +229,21 @@ def _texts(pairs: Any) -> Iterator[tuple[str, str]]:
             yield column, str(shown)
 
 
-def _rows_of(plan: Stored) -> Iterator[list[tuple[str, str]]]:
-    """Column and text of each cell of the dataset's rows in a plan, as they were and as they became."""
+def _rows_of(plan: Stored) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Each row of the dataset in a plan, as it was and as it became: its record, and column and text of its cells.
+
+    A row that is no record of the plan has no record's name.
+    """
     bundle = plan.bundle
-    cells = [some for one in bundle.changes if one.row.table == bundle.table for some in (one.before, one.after)]
-    for seen in plan.outcome_json() or ():
-        cells += [seen.get("before"), seen.get("after")]
-    for row in cells:
-        yield [(name, cell[1]) for name, cell in (row or {}).items() if cell is not None]
+    surplus = iter(bundle.surplus)
+    seen = iter(plan.outcome_json() or ())
+    for one in bundle.changes:
+        done: dict[str, Any] = {} if one.is_guard else next(seen, {})
+        if one.row.table != bundle.table:
+            continue
+        record = bundle.keeper if one.role == "keeper" else next(surplus, "") if one.role == "surplus" else ""
+        for cells in (one.before, one.after, done.get("before"), done.get("after")):
+            yield record, [(name, cell[1]) for name, cell in (cells or {}).items() if cell is not None]
 
 
 # The work
@@ -247,13 +263,17 @@ class _Work:
         self._needles = {text for text in self.texts if len(text) >= _SHORTEST}
         self._records: dict[str, set[str]] = defaultdict(set)
         self._findings: set[str] = set()
+        self._near: set[str] = set()
+        """Findings that only name such a record as near to their group."""
         self._plans: set[str] = set()
         self._counts: Counter[str] = Counter()
         self._counted = False
         self._look()
-        self._escaped = [json.dumps(needle)[1:-1] for needle in self._needles]
-        if self.wanted.values:
-            self._look_into_plans()
+        self._escaped = [json.dumps(needle)[1:-1] for needle in sorted(self._needles)]
+        self._look_into_plans()
+        self._look_again()
+        self._needles |= {written for n in self._needles for written in (n.casefold(), n.upper())}
+        self._escaped = [json.dumps(needle)[1:-1] for needle in sorted(self._needles)]
 
     def _look(self) -> None:
         """Which records of which findings these are, and what their personal data reads like."""
@@ -266,10 +286,13 @@ class _Work:
             if self._is_wanted(record, said):
                 self._records[finding].add(record)
                 self._needles |= {t for c, t in said if c in self.wanted.columns and len(t) >= _SHORTEST}
-        keys = sa.select(of.id, of.key).where(of.dataset == self.wanted.dataset)
-        for finding, key in self._rows(keys):
+        shown = sa.select(of.id, of.key, of.payload).where(of.dataset == self.wanted.dataset)
+        for finding, key, payload in self._rows(shown):
             if finding in self._records or self._is_wanted("", list(_texts(key))):
                 self._findings.add(finding)
+            nearest = payload.get("nearby", {}).get("nearest", ())
+            if any(self._is_wanted(record, list(_texts(values))) for record, values, _ in nearest):
+                self._near.add(finding)
 
     def _look_into_plans(self) -> None:
         """Findings hold the columns that their rule names; the rows of their plans hold all of them."""
@@ -277,10 +300,25 @@ class _Work:
         query = sa.select(*bundles.COLUMNS).where(mine.dataset == self.wanted.dataset, mine.content.is_not(None))
         self._plans = {plan.id for row in self._rows(query) if self._holds(plan := bundles.stored(self.tx, row))}
 
+    def _look_again(self) -> None:
+        """Other findings of the dataset that hold the same personal data: of the same person, under another record."""
+        mine, of = tables.finding_members.c, tables.findings.c
+        members = sa.select(mine.finding, mine["values"]).join_from(
+            tables.finding_members, tables.findings, of.id == mine.finding
+        )
+        keys = sa.select(of.id, of.key)
+        for query in (members, keys):
+            for finding, said in self._rows(query.where(of.dataset == self.wanted.dataset)):
+                if any(c in self.wanted.columns and text in self._needles for c, text in _texts(said)):
+                    self._findings.add(finding)
+
     def _holds(self, plan: Stored) -> bool:
+        """Whether its rows are of the person; what they hold in columns with personal data is looked for in texts."""
         try:
-            return any(self._is_wanted("", said) for said in _rows_of(plan))
-        except (BundleError, SealBroken):  # nobody can read it any more but as text
+            mine = [said for record, said in _rows_of(plan) if self._is_wanted(record, said)]
+            self._needles |= {t for said in mine for c, t in said if c in self.wanted.columns and len(t) >= _SHORTEST}
+            return bool(mine)
+        except (BundleError, NotSealed, SealBroken):  # nobody can read it any more but as text
             return self._says(f"{plan.content} {plan.outcome}")
 
     def _is_wanted(self, record: str, said: Sequence[tuple[str, str]]) -> bool:
@@ -307,17 +345,21 @@ class _Work:
             self._in_findings()
             self._in_members()
             self._messages()
-            self._reports()
             self._bodies()
+            self._written_elsewhere()
         return {name: count for name, count in sorted(self._counts.items()) if count}
 
     # Findings
 
     def _in_findings(self) -> None:
         mine = tables.findings
-        for row in list(self._of_findings(sa.select(mine), mine.c.id)):
-            values: dict[str, Any] = {"note": None} if row.note is not None else {}
-            if self._is_personal(row.key):
+        self._touch(facts.FINDING, self._findings | self._near)
+        for row in list(self._of_findings(sa.select(mine), mine.c.id, self._findings | self._near)):
+            is_mine = row.id in self._findings
+            values: dict[str, Any] = {"note": None} if is_mine and row.note is not None else {}
+            if "nearby" in row.payload:
+                values["payload"] = {name: said for name, said in row.payload.items() if name != "nearby"}
+            if is_mine and self._is_personal(row.key):
                 kept = {name: row.payload[name] for name in ("change", "summary") if name in row.payload}
                 values |= {"key": [], "payload": kept | {"reason": None, "span": None}}
                 values["fingerprint"] = self._tombstone(row.fingerprint)
@@ -365,6 +407,7 @@ class _Work:
             gone = self._records.get(row.finding, set())
             if row.finding in personal or row.record_a in gone or row.record_b in gone:
                 pair = (mine.c.rule == row.rule, mine.c.record_a == row.record_a, mine.c.record_b == row.record_b)
+                self._touch(facts.FINDING, [row.finding])
                 self._change("judgements", sa.delete(mine).where(*pair))
 
     def _bundles(self) -> None:
@@ -374,6 +417,7 @@ class _Work:
         for row in self._of_plans(sa.select(mine.c.id, mine.c.content, mine.c.outcome, mine.c.summary)):
             if row.id in waiting:
                 continue
+            self._touch(facts.PLAN, [row.id])
             summary = self._masked(row.summary)
             if row.content is not None or row.outcome is not None or summary != row.summary:
                 gone = {"content": None, "outcome": None, "summary": summary}
@@ -388,7 +432,7 @@ class _Work:
         mine = tables.outbox
         for row in list(self._rows(sa.select(mine.c.message, mine.c.status, mine.c.notice))):
             text = json_text(row.notice)
-            if not (self._says(text) or any(f'"{finding}"' in text for finding in self._findings)):
+            if not (self._says(text) or any(f'"{finding}"' in text for finding in self._findings | self._near)):
                 continue
             over = row.status in ("sent", "failed")
             if over and set(row.notice) == {"blanked"}:
@@ -397,15 +441,24 @@ class _Work:
             if shown != row.notice:
                 self._change("messages", sa.update(mine).where(mine.c.message == row.message).values(notice=shown))
 
-    def _reports(self) -> None:
-        for table, name in (*_REPORTS, *_NOTES):
+    def _written_elsewhere(self) -> None:
+        """Whatever else is text, of whatever finding, run or person: notes, reasons, reports, sentences."""
+        for table, name in TEXTS:
             column, names = table.c[name], table.primary_key.columns
-            found = self._rows(sa.select(*names, column).where(column.is_not(None)))
-            for *key, said in [row for row in found if self._says(json_text(row[-1]))]:
-                if (shown := self._masked(said)) != said:
-                    mine = [one == value for one, value in zip(names, key, strict=True)]
-                    self._counts["reports"] += (table, name) in _REPORTS
-                    self._run(sa.update(table).where(*mine).values({name: shown}))
+            kind, of = next(
+                ((kind, part.of) for kind, parts in facts.KINDS.items() for part in parts if part.table is table),
+                (None, None),
+            )
+            about = sa.literal(None) if of is None else table.c[of].label("about")
+            found = self._rows(sa.select(*names, about, column).where(column.is_not(None)))
+            for *key, thing, said in [row for row in found if self._says(json_text(row[-1]))]:
+                if (shown := self._masked(said)) == said:
+                    continue
+                mine = [one == value for one, value in zip(names, key, strict=True)]
+                self._counts["reports"] += (table, name) in _REPORTS
+                if kind is not None:
+                    self._touch(kind, [thing])
+                self._run(sa.update(table).where(*mine).values({name: shown}))
 
     def _bodies(self) -> None:
         """The bodies of entries that hold the data, or what people wrote about these findings."""
@@ -441,6 +494,8 @@ class _Work:
                 if said.get("finding") in self._findings and "keeper" in said:
                     shown["key"] = dict.fromkeys(said.get("key") or {}, MASK)
                     shown |= {"keeper": MASK, "surplus": [MASK for _ in said.get("surplus") or ()]}
+                if said.get("nearby") and said.get("finding") in self._findings | self._near:
+                    shown["nearby"] = [MASK for _ in said["nearby"]]
                 return shown
             case list():
                 return [self._masked(one, own) for one in said]
@@ -462,10 +517,16 @@ class _Work:
             found |= {row.id: row for row in self.tx.connection.execute(some)}
         return list(found.values())
 
-    def _of_findings(self, query: sa.Select[Any], column: sa.ColumnElement[str]) -> Iterator[Any]:
-        names = sorted(self._findings)
+    def _of_findings(
+        self, query: sa.Select[Any], column: sa.ColumnElement[str], findings: Collection[str] | None = None
+    ) -> Iterator[Any]:
+        names = sorted(self._findings if findings is None else findings)
         for at in range(0, len(names), _BATCH):
             yield from self.tx.connection.execute(query.where(column.in_(names[at : at + _BATCH]))).all()
+
+    def _touch(self, kind: str, names: Collection[str]) -> None:
+        if self.writes:
+            audit.touch(self.tx, kind, names)
 
     def _change(self, what: str, statement: sa.Update | sa.Delete) -> None:
         self._counts[what] += 1

@@ -6,15 +6,15 @@ An export holds what the log says, so it holds the notes that people wrote; it h
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
+import os
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reconcile import anchoring, audit, checkpoints, verifier
+from connectors.scratch import Scratch
+from reconcile import anchoring, audit, checkpoints, private_files, verifier
 from reconcile.anchors.base import Anchor, AnchorError, Readable, Torn
 from reconcile.store import Store
 
@@ -27,11 +27,14 @@ log.jsonl          every entry, oldest first: its fields as they were hashed, an
 checkpoints.jsonl  heads of the log, signed by the store (Ed25519)
 anchors/           what each anchor outside the store held when this was made; receipts.json: what it answered
 export.json        which store, its public key, and where the log ended
-verify.py          the verifier: python verify.py
+verify.py          the verifier: python -I verify.py --public-key KEY --anchor FILE
 
 It needs Python 3.11 and the package `cryptography`, and nothing of Reconcile. A verifier that comes with what it
 verifies proves little: take yours from https://pypi.org/project/reconcile-runner (reconcile/verifier.py), name the
 public key as you know it (--public-key) and add copies of anchors that only you can write (--anchor FILE).
+
+It exits with 0 if all of that covers the log to its end, with 1 if something is wrong, with 2 if something cannot be
+read, and with 3 if the log is covered up to an earlier entry only, which it prints, or by nothing that you brought.
 
 What was written after the last anchor could have been cut off unseen.
 """
@@ -65,25 +68,30 @@ class Exported:
 def export(store: Store, place: Path, anchors: Mapping[str, Anchor]) -> Exported:
     """Write the whole log into a new folder, or a file that ends in .zip. It is not verified: `verify.py` does that.
 
+    The end of the log is signed first, so that what is exported can be proven to its end. Only the owner can read it.
     Raises ExportExists, ExportNotWritten, StoreError.
     """
-    if place.exists():
+    if os.path.lexists(place):
         raise ExportExists(place)
+    audit.checkpoint(store)
     try:
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}.") as scratch:
-            folder = Path(scratch) / "export"
+        with Scratch(place.parent, hidden=True) as scratch:
+            folder = scratch / "export"
             done = _write(store, folder, place, anchors)
             if place.suffix == ".zip":
                 _pack(folder, place)
             else:
                 folder.rename(place)
+    except FileExistsError:
+        raise ExportExists(place) from None
     except OSError as error:
         raise ExportNotWritten(place, error.strerror or type(error).__name__) from error
     return done
 
 
 def _write(store: Store, folder: Path, place: Path, anchors: Mapping[str, Anchor]) -> Exported:
-    (folder / "anchors").mkdir(parents=True)
+    for new in (folder, folder / "anchors"):
+        new.mkdir(0o700)
     unread = {}
     for name, one in anchors.items():
         try:
@@ -99,8 +107,8 @@ def _write(store: Store, folder: Path, place: Path, anchors: Mapping[str, Anchor
     key = checkpoints.public_key(store)
     about = {"format": verifier.FORMAT, "store": store.id, "epoch": store.epoch, "public_key": key}
     _json(folder / "export.json", about | {"entries": seq, "head": head, "unread_anchors": unread})
-    (folder / "README.txt").write_text(_README, encoding="utf-8")
-    shutil.copyfile(verifier.__file__, folder / "verify.py")
+    _lines(folder / "README.txt", _README.splitlines())
+    _lines(folder / "verify.py", Path(verifier.__file__).read_text(encoding="utf-8").removesuffix("\n").split("\n"))
     return Exported(place, seq, head, key, unread)
 
 
@@ -112,25 +120,26 @@ def _anchor(store: Store, file: Path, name: str, one: Anchor) -> None:
 
 def _log(file: Path, rows: Iterable[tuple[Any, ...]], head: str) -> tuple[int, str]:
     seq = 0
-    with file.open("w", encoding="utf-8") as out:
+    with private_files.create(file) as out:
         for row in rows:
             seq, head = row[0], row[7]
-            out.write(json.dumps(dict(zip(_FIELDS, row, strict=False)), separators=(",", ":")) + "\n")
+            line = json.dumps(dict(zip(_FIELDS, row, strict=False)), separators=(",", ":"))
+            out.write(f"{line}\n".encode())
     return seq, head
 
 
 def _lines(file: Path, lines: Iterable[str]) -> None:
-    with file.open("w", encoding="utf-8") as out:
-        out.writelines(f"{line}\n" for line in lines)
+    with private_files.create(file) as out:
+        out.writelines(f"{line}\n".encode() for line in lines)
 
 
 def _json(file: Path, said: Any) -> None:
-    file.write_text(json.dumps(said, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    _lines(file, [json.dumps(said, indent=2, sort_keys=True)])
 
 
 def _pack(folder: Path, place: Path) -> None:
     part = folder.parent / "export.zip"
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
+    with private_files.create(part) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
         for file in sorted(one for one in folder.rglob("*") if one.is_file()):
             packed.write(file, Path(place.stem) / file.relative_to(folder))
-    part.rename(place)
+    private_files.keep(part, place)

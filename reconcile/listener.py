@@ -1,20 +1,24 @@
 """A small HTTP server for those who watch Reconcile. It answers with what its routes say, and takes nothing in.
 
 It bounds what it is sent, in bytes and in time, and how many it serves at once; what it was sent is never said back.
+One thread holds all connections, so that those who connect and then stall take no thread and keep nobody waiting.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import ipaddress
+import queue
+import selectors
 import socket
-import socketserver
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import structlog
 
@@ -25,6 +29,9 @@ MAX_HEAD = 8192
 PATIENCE = 5.0
 """Seconds in which a request has to be there, and an answer taken."""
 AT_ONCE = 16
+"""Requests that are answered at the same time, each in a thread."""
+CONNECTIONS = 256
+"""Connections that are open at the same time; one more ends the oldest that waits for its client."""
 _NOTICED = 0.1
 """Seconds until a stop is noticed."""
 
@@ -59,23 +66,26 @@ Route = Callable[[Mapping[str, str]], Answer]
 
 
 class Listener:
-    """Answers at an address from `start` on. Made, it has the address already: raises ListenRefused."""
+    """Answers at an address from `start` on. Made, it has the address already: raises ListenRefused.
 
-    def __init__(self, address: str, routes: Mapping[str, Route]) -> None:
+    It answers only requests for a loopback name, the host of `address`, one of `hosts`, or, where others reach it, an
+    IP address: a page in a browser that makes its own name lead here gets 421 (DNS rebinding).
+    """
+
+    def __init__(self, address: str, routes: Mapping[str, Route], hosts: Iterable[str] = ()) -> None:
         try:
             family, host, port = _place(address)
-            self._server = _Server(family, (host, port), routes)
+            self.is_open = not ipaddress.ip_address(host.partition("%")[0]).is_loopback
+            names = {"localhost", _host_of(address), *(name.lower() for name in hosts)}
+            self._server = _Server(family, (host, port), partial(_respond, routes, _Hosts(names, self.is_open)))
         except (OSError, OverflowError, ValueError) as error:
             reason = getattr(error, "strerror", None) or f"it is no address; write it like {DEFAULT_LISTEN}"
             raise ListenRefused(address, reason.lower()) from error
-        self.is_open = not ipaddress.ip_address(host.partition("%")[0]).is_loopback
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(_NOTICED,), name="listener", daemon=True
-        )
+        self._thread = threading.Thread(target=self._server.run, name="listener", daemon=True)
 
     @property
     def address(self) -> str:
-        host, port = self._server.server_address[:2]
+        host, port = self._server.address
         return f"[{host!s}]:{port}" if ":" in str(host) else f"{host!s}:{port}"
 
     def start(self) -> None:
@@ -88,9 +98,9 @@ class Listener:
     def stop(self) -> None:
         """Safe to call twice, and without a start."""
         if self._thread.is_alive():
-            self._server.shutdown()
+            self._server.stop()
             self._thread.join()
-        self._server.server_close()
+        self._server.close()
 
 
 def _place(address: str) -> tuple[socket.AddressFamily, str, int]:
@@ -109,73 +119,229 @@ def _answered(route: Route, path: str, headers: Mapping[str, str]) -> Answer:
         return Answer.sentence(HTTPStatus.INTERNAL_SERVER_ERROR, "This could not be answered; the log says more")
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    allow_reuse_port = False
+def _host_of(authority: str) -> str:
+    """The host of `host:port`, in lower case, without brackets and the dot of the root."""
+    bracketed, _, _ = authority.removeprefix("[").partition("]")
+    host = bracketed if authority.startswith("[") else authority.partition(":")[0]
+    return host.strip().lower().removesuffix(".")
 
-    def __init__(self, family: socket.AddressFamily, place: tuple[str, int], routes: Mapping[str, Route]) -> None:
-        self.address_family = family
-        self.routes = routes
-        self._room = threading.BoundedSemaphore(AT_ONCE)
-        super().__init__(place, _Handler)
 
-    def server_bind(self) -> None:
-        socketserver.TCPServer.server_bind(self)  # HTTPServer would ask the network for this host's name
+@dataclass(frozen=True)
+class _Hosts:
+    """The names a request may be for. No page can make an IP address lead elsewhere, so any is taken if `is_open`."""
 
-    def process_request(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
-        if self._room.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
+    names: set[str]
+    is_open: bool
 
-    def process_request_thread(
-        self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
-    ) -> None:
+    def __contains__(self, authority: str) -> bool:
+        host = _host_of(authority)
+        if host in self.names:
+            return True
         try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
-
-    def handle_error(self, _request: object, _client_address: object) -> None:
-        """A client that is gone is nobody's trouble."""
+            return ipaddress.ip_address(host).is_loopback or self.is_open
+        except ValueError:
+            return False
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    timeout = PATIENCE
-    protocol_version = "HTTP/1.0"
+@dataclass(eq=False)
+class _Connection:
+    """One client: what it has sent so far, and what it has still to take, both until `until`."""
 
-    def setup(self) -> None:
-        super().setup()
-        self.rfile = io.BytesIO(self._head())
+    raw: socket.socket
+    until: float
+    head: bytes = b""
+    answer: memoryview = field(default_factory=lambda: memoryview(b""))
+    is_answered: bool = False
+    """A thread works on its answer: it is not waiting for its client."""
 
-    def _head(self) -> bytes:
-        """Request line and headers; nothing when they are too long or do not come in time."""
-        until, head = time.monotonic() + PATIENCE, b""
-        while b"\r\n\r\n" not in head and b"\n\n" not in head:
-            left = until - time.monotonic()
-            if left <= 0 or len(head) > MAX_HEAD:
-                return b""
-            self.connection.settimeout(left)
+
+class _Server:
+    """All connections in one thread; `respond` makes the bytes of an answer of those of a request, in another one."""
+
+    def __init__(self, family: int, place: tuple[str, int], respond: Callable[[bytes], bytes]) -> None:
+        self._respond = respond
+        self._connections: dict[socket.socket, _Connection] = {}
+        self._answers: queue.SimpleQueue[tuple[_Connection, bytes]] = queue.SimpleQueue()
+        self._busy = 0
+        self._is_stopping = False
+        self._door = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            self._door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._door.bind(place)
+            self._door.listen(128)
+        except (OSError, OverflowError):
+            self._door.close()
+            raise
+        self._wakes, self._wake = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
+        for raw, call in ((self._door, self._accept), (self._wakes, self._collect)):
+            raw.setblocking(False)  # noqa: FBT003 - the name of the method says it
+            self._selector.register(raw, selectors.EVENT_READ, call)
+        self._wake.setblocking(False)  # noqa: FBT003 - see above
+
+    @property
+    def address(self) -> tuple[object, int]:
+        host, port = self._door.getsockname()[:2]
+        return host, port
+
+    def run(self) -> None:
+        while not self._is_stopping:
+            for key, _ in self._selector.select(_NOTICED):
+                if key.fileobj.fileno() != -1:  # type: ignore[union-attr] # closed to make room, a moment ago
+                    key.data()
+            self._end_the_late()
+
+    def stop(self) -> None:
+        self._is_stopping = True
+        self._rouse()
+
+    def close(self) -> None:
+        """Safe to call twice; an answer that is still being made is thrown away."""
+        for connection in list(self._connections.values()):
+            self._end(connection)
+        self._selector.close()
+        for raw in (self._door, self._wakes, self._wake):
+            raw.close()
+
+    def _rouse(self) -> None:
+        with contextlib.suppress(OSError):  # it is full, so it wakes already, or closed
+            self._wake.send(b"!")
+
+    def _accept(self) -> None:
+        for _ in range(CONNECTIONS):
             try:
-                more = self.connection.recv(MAX_HEAD)
-            except OSError:
-                return b""
-            if not more:
-                return b""
-            head += more
-        self.connection.settimeout(PATIENCE)
-        return head if len(head) <= MAX_HEAD else b""
+                raw, _peer = self._door.accept()
+            except BlockingIOError:
+                return
+            except OSError:  # this process has no descriptor left, or the client is gone again
+                if not self._make_room():
+                    time.sleep(_NOTICED)
+                return
+            if len(self._connections) >= CONNECTIONS:
+                self._make_room()
+            raw.setblocking(False)  # noqa: FBT003 - see above
+            connection = self._connections[raw] = _Connection(raw, time.monotonic() + PATIENCE)
+            self._selector.register(raw, selectors.EVENT_READ, partial(self._read, connection))
+
+    def _make_room(self) -> bool:
+        """End the oldest connection that waits for its client; return False if there is none."""
+        oldest = next((each for each in self._connections.values() if not each.is_answered), None)
+        if oldest is not None:
+            self._end(oldest)
+        return oldest is not None
+
+    def _read(self, connection: _Connection) -> None:
+        try:
+            more = connection.raw.recv(MAX_HEAD)
+        except BlockingIOError:
+            return
+        except OSError:
+            more = b""
+        connection.head += more
+        if not more or len(connection.head) > MAX_HEAD:
+            self._end(connection)
+        elif b"\r\n\r\n" in connection.head or b"\n\n" in connection.head:
+            self._begin_answer(connection)
+
+    def _begin_answer(self, connection: _Connection) -> None:
+        self._selector.unregister(connection.raw)
+        if self._busy >= AT_ONCE:
+            self._send(connection, _BUSY)
+            return
+        self._busy += 1
+        connection.is_answered = True
+        threading.Thread(target=self._answer, args=(connection,), name="listener-answer", daemon=True).start()
+
+    def _answer(self, connection: _Connection) -> None:
+        """In a thread of its own: a route may have to wait for the database."""
+        answer = b""
+        try:
+            answer = self._respond(connection.head)
+        finally:
+            self._answers.put((connection, answer))
+            self._rouse()
+
+    def _collect(self) -> None:
+        with contextlib.suppress(OSError):
+            self._wakes.recv(4096)
+        while not self._answers.empty():
+            connection, answer = self._answers.get()
+            self._busy -= 1
+            connection.is_answered = False
+            self._send(connection, answer)
+
+    def _send(self, connection: _Connection, answer: bytes) -> None:
+        connection.answer = memoryview(answer)
+        connection.until = time.monotonic() + PATIENCE
+        self._selector.register(connection.raw, selectors.EVENT_WRITE, partial(self._write, connection))
+        self._write(connection)
+
+    def _write(self, connection: _Connection) -> None:
+        try:
+            connection.answer = connection.answer[connection.raw.send(connection.answer) :]
+            if not connection.answer:
+                connection.raw.shutdown(socket.SHUT_WR)
+                self._end(connection)
+        except BlockingIOError:
+            return
+        except OSError:  # the client is gone
+            self._end(connection)
+
+    def _end_the_late(self) -> None:
+        now = time.monotonic()
+        for connection in list(self._connections.values()):
+            if connection.until < now and not connection.is_answered:
+                self._end(connection)
+
+    def _end(self, connection: _Connection) -> None:
+        del self._connections[connection.raw]
+        with contextlib.suppress(KeyError):  # it is not registered while its answer is made
+            self._selector.unregister(connection.raw)
+        connection.raw.close()
+
+
+def _respond(routes: Mapping[str, Route], hosts: _Hosts, head: bytes) -> bytes:
+    """The bytes of an answer; none for what is no request at all."""
+    exchange = _Exchange(routes, hosts, head)
+    exchange.handle_one_request()
+    return exchange.written()
+
+
+class _Exchange(BaseHTTPRequestHandler):
+    """One request, read from bytes, and its answer, written to bytes: http.server knows the protocol."""
+
+    protocol_version = "HTTP/1.0"
+    close_connection = True
+
+    def __init__(self, routes: Mapping[str, Route], hosts: _Hosts, head: bytes) -> None:
+        self._routes = routes
+        self._hosts = hosts
+        self.rfile = io.BytesIO(head)
+        self.wfile = self._output = io.BytesIO()
+
+    def written(self) -> bytes:
+        return self._output.getvalue()
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
-        route = self.server.routes.get(path)
-        if route is None:
-            known = ", ".join(self.server.routes)
+        route = self._routes.get(path)
+        if refusal := self._refused():
+            self._answer(refusal)
+        elif route is None:
+            known = ", ".join(self._routes)
             self._answer(Answer.sentence(HTTPStatus.NOT_FOUND, f"There is nothing here; ask for {known}"))
         else:
             self._answer(_answered(route, path, dict(self.headers.items())))
+
+    def _refused(self) -> Answer | None:
+        """A refusal of a request for another host; only HTTP/1.0 may leave out for which host it is."""
+        hosts = self.headers.get_all("Host") or []
+        if len(hosts) > 1 or (not hosts and self.request_version == "HTTP/1.1"):
+            return Answer.sentence(HTTPStatus.BAD_REQUEST, "A request needs one Host header")
+        if hosts and hosts[0] not in self._hosts:
+            sentence = "This name is not served here; if it should be, add it to `listen_hosts`"
+            return Answer.sentence(HTTPStatus.MISDIRECTED_REQUEST, sentence)
+        return None
 
     do_HEAD = do_GET  # noqa: N815 - the name http.server asks for
 
@@ -202,3 +368,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """A probe every few seconds is no news."""
+
+
+_BUSY = b"HTTP/1.0 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"

@@ -20,6 +20,7 @@ from typing import Any, TextIO
 import structlog
 from pydantic import SecretBytes, SecretStr
 
+from reconcile import visible
 from reconcile.config.secrets import hide_in_addresses
 
 MAX_LINE = 4096
@@ -27,8 +28,6 @@ MAX_LINE = 4096
 
 _LONGEST_TEXT = 2048
 _DEEPEST = 4
-_UNSEEN = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
-_AS_ESCAPES = {code: f"\\u{code:04x}" for code in _UNSEEN}
 _COLORS = {"info": 32, "warning": 33, "error": 31, "critical": 31}
 _QUOTED = frozenset(' ="')
 _HEAD = ("at", "level", "event")
@@ -61,7 +60,7 @@ def set_up(*, as_json: bool, quiet: bool, colors: bool, stream: TextIO | None = 
     What libraries log and Python warns of comes out the same way, from warnings upwards.
     """
     global _style  # noqa: PLW0603 - there is one log in a process, as there is one standard error
-    out = sys.stderr if stream is None else stream
+    out = visible.raw(sys.stderr) if stream is None else stream
     _style = Style(as_json, quiet, colors and out.isatty())
     structlog.configure(
         processors=[
@@ -142,8 +141,7 @@ class _Line:
         return f"{line}\n"
 
     def _line(self, event: Mapping[str, Any], longest: int) -> str:
-        line = self._write({name: plain(value, longest) for name, value in event.items()})
-        return line.encode("utf-8", "backslashreplace").decode("utf-8")
+        return self._write({name: plain(value, longest) for name, value in event.items()})
 
 
 def plain(value: Any, longest: int = _LONGEST_TEXT, depth: int = 0) -> Any:
@@ -169,7 +167,7 @@ def _text(value: Any, longest: int) -> str:
 
 
 def _as_json(event: Mapping[str, Any]) -> str:
-    return json.dumps(event, ensure_ascii=False).translate(_AS_ESCAPES)
+    return visible.in_json(json.dumps(event, ensure_ascii=False))
 
 
 class _Human:
@@ -180,8 +178,8 @@ class _Human:
 
     def __call__(self, event: Mapping[str, Any]) -> str:
         at, level, name, *rest = event.items()
-        words = [str(at[1]), self._colored(f"{level[1]:<7}", _COLORS.get(level[1], 0)), str(name[1])]
-        words += [f"{key}={_word(value)}" for key, value in rest if value is not None]
+        words = [str(at[1]), self._colored(f"{level[1]:<7}", _COLORS.get(level[1], 0)), visible.line(str(name[1]))]
+        words += [f"{visible.line(key)}={_word(value)}" for key, value in rest if value is not None]
         return " ".join(words)
 
     def _colored(self, text: str, color: int) -> str:
@@ -190,4 +188,4 @@ class _Human:
 
 def _word(value: Any) -> str:
     is_one_word = isinstance(value, str) and value.isprintable() and value and not set(value) & _QUOTED
-    return str(value) if is_one_word else json.dumps(value, ensure_ascii=False).translate(_AS_ESCAPES)
+    return visible.in_json(value if is_one_word else json.dumps(value, ensure_ascii=False))

@@ -1,7 +1,9 @@
-"""What `reconcile serve` counts, for Prometheus: its own events as they happen, and the state as it stands.
+"""Metrics of `reconcile serve` for Prometheus: its own events as they happen, and the state as it stands.
 
 Counters and histograms belong to this process. Gauges about the state are read from the store when somebody asks, in
-one read transaction, at most every few seconds. Labels are names of the configuration; they never hold data.
+one read transaction, at most every few seconds. Labels are names of the configuration; they never hold data. No label
+is called `job` or `instance`: Prometheus sets these itself and renames ours. Whatever an alert waits for has a series
+from the start, with 0: Prometheus does not see an increase from nothing to 1, nor a job that is missing.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from reconcile import breaker, delivery, pauses
+from reconcile import breaker, delivery, ownership, pauses, watchdog
 from reconcile.clean.carried import Tally
 from reconcile.clean.execute import How
 from reconcile.clock import held as clock_is_held
@@ -29,8 +31,8 @@ from reconcile.store import bundles as stored_bundles
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
 from reconcile.store.slots import SlotRow
-from reconcile.store.tables import findings, outbox, run_rules, slots, targets, troubles
-from reconcile.workers import CLAIM
+from reconcile.store.tables import bundles, findings, outbox, run_rules, slots, troubles
+from reconcile.workers import CLAIM, OUTCOMES
 from rules.models import Severity
 
 FRESH = 5.0
@@ -40,10 +42,12 @@ RECENT = dt.timedelta(days=1)
 
 _SECONDS = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, float("inf"))
 _LAGS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, float("inf"))
+_JOB = "reconcile_job"
 _TRIED_AGAIN = ("failed", "died")
 _OPEN = ("due", "running")
 _OVER = ("succeeded", "failed", "missed")
 _WAITING = ("queued", "sending")
+_GIVEN_UP = ("failed", "unknown")
 
 
 @dataclass(frozen=True)
@@ -72,11 +76,12 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._store = store
+        self._project = project
         self._clock = clock
         self._began: dict[tuple[str, dt.datetime, int], float] = {}
-        self._runs = self._counter("runs", "Runs that this process carried out, by how they ended.", "job", "status")
-        self._seconds = self._histogram("run_seconds", "How long carrying a run out took.", _SECONDS, "job")
-        self._records = self._counter("records_scanned", "Records that passed `where`.", "job", "rule")
+        self._runs = self._counter("runs", "Runs that this process carried out, by how they ended.", _JOB, "status")
+        self._seconds = self._histogram("run_seconds", "How long carrying a run out took.", _SECONDS, _JOB)
+        self._records = self._counter("records_scanned", "Records that passed `where`.", _JOB, "rule")
         self._lag = self._histogram(
             "scheduling_lag_seconds", "From when a slot was to start until its run was taken up.", _LAGS
         )
@@ -91,8 +96,23 @@ class Metrics:
 
     def page(self, accept: str = "") -> tuple[bytes, str]:
         """The metrics as Prometheus reads them, and the content type; `accept` is its header."""
+        self._begin_at_zero(self._project())
         encode, kind = choose_encoder(accept)
         return encode(self.registry), kind
+
+    def _begin_at_zero(self, project: Project) -> None:
+        """Give every job and channel of the configuration its counters; those that count already stay as they are."""
+        for job in project.jobs.values():
+            self._seconds.labels(job.name)
+            for outcome in OUTCOMES:
+                self._runs.labels(job.name, outcome)
+            for rule in job.rules:
+                self._records.labels(job.name, rule)
+        for channel in project.channels:
+            for outcome in ("sent", *_GIVEN_UP):
+                self._messages.labels(channel, outcome)
+        for how in How:
+            self._operations.labels(how.value)
 
     def run_started(self, row: SlotRow) -> None:
         """A slot was taken, and its run begins to be carried out."""
@@ -120,7 +140,7 @@ class Metrics:
         for message in report.sent:
             self._messages.labels(message.channel, "sent").inc()
         for message in report.failed:
-            self._messages.labels(message.channel, "failed").inc()
+            self._messages.labels(message.channel, message.status).inc()
         for why, _ in report.retried:
             self._retries.labels(why).inc()
 
@@ -197,7 +217,7 @@ def _all_of_it(tx: Transaction, project: Project) -> Iterator[Metric]:
     yield from _slots(tx)
     yield from _outbox(tx)
     yield from _jobs(tx, project)
-    yield from _cleanings(tx)
+    yield from _cleanings(tx, project)
     count = tx.connection.execute(sa.select(sa.func.count()).select_from(troubles)).scalar_one()
     yield _gauge("troubles", "Troubles with Reconcile itself that go on.", count)
     yield _gauge("clock_held", "1 while a jump of the clock waits for a person.", int(clock_is_held(tx) is not None))
@@ -232,43 +252,52 @@ def _outbox(tx: Transaction) -> Iterator[Metric]:
     first = sa.func.min(outbox.c.queued_at, type_=outbox.c.queued_at.type)
     query = (
         sa.select(outbox.c.status, sa.func.count(), first)
-        .where(outbox.c.status.in_((*_WAITING, "failed")))
+        .where(outbox.c.status.in_((*_WAITING, *_GIVEN_UP)))
         .group_by(outbox.c.status)
     )
-    found = {status: (count, oldest) for status, count, oldest in tx.connection.execute(query)}
+    counted = {status: (count, oldest) for status, count, oldest in tx.connection.execute(query)}
     metric = _labelled("outbox", "Messages that are not sent.", "status")
-    for status in (*_WAITING, "failed"):
-        metric.add_metric([status], found[status][0] if status in found else 0)
+    for name in (*_WAITING, *_GIVEN_UP):
+        metric.add_metric([name], counted[name][0] if name in counted else 0)
     yield metric
-    oldest = min((found[status][1] for status in _WAITING if status in found), default=None)
+    oldest = min((counted[name][1] for name in _WAITING if name in counted), default=None)
     yield _gauge("outbox_age_seconds", "How long the message that waits longest has waited.", _age(tx, oldest))
 
 
-def _cleanings(tx: Transaction) -> Iterator[Metric]:
+def _cleanings(tx: Transaction, project: Project) -> Iterator[Metric]:
     plans = _labelled("plans", "Plans for cleaning, by state; those that are over are left out.", "status")
-    found = stored_bundles.counts(tx)
+    counts = stored_bundles.counts(tx)
     for state in BundleState:
         if state not in OVER:
-            plans.add_metric([state.value], found.get(state, 0))
+            plans.add_metric([state.value], counts.get(state, 0))
     yield plans
+    first = sa.func.min(bundles.c.created_at, type_=bundles.c.created_at.type)
+    oldest = tx.connection.execute(sa.select(first).where(bundles.c.state == BundleState.AWAITING.value)).scalar_one()
+    text = "How long the plan that waits longest for an approval has waited."
+    yield _gauge("approval_age_seconds", text, _age(tx, oldest))
     broken = _labelled("breaker_open", "1 while nothing is sent to a source because it does not answer.", "source")
-    stopped = {one.target for one in breaker.all_open(tx)}
-    for identity, source in tx.connection.execute(sa.select(targets.c.identity, targets.c.source)):
-        broken.add_metric([source], int(identity in stopped))
+    stopped = breaker.all_open(tx)
+    sources = breaker.sources(tx, stopped)
+    open_now = {sources[one.target] for one in stopped if one.target in sources}
+    for source in sorted({*ownership.cleaned(project), *sources.values()}):
+        broken.add_metric([source], int(source in open_now))
     yield broken
 
 
 def _jobs(tx: Transaction, project: Project) -> Iterator[Metric]:
-    success = _labelled("last_success_timestamp_seconds", "When the job's last success ended.", "job")
-    paused = _labelled("job_paused", "1 while the job is paused.", "job")
-    stopped, succeeded = pauses.active(tx), successes.last_of_each(tx, project.jobs)
+    text = "When the job's last success ended; 0 before the first."
+    success = _labelled("last_success_timestamp_seconds", text, _JOB)
+    text = "How much longer than `success_within` the job's last success is ago; 0 while it is in time."
+    overdue = _labelled("success_overdue_seconds", text, _JOB)
+    paused = _labelled("job_paused", "1 while the job is paused.", _JOB)
+    stopped, late = pauses.active(tx), watchdog.overdue(tx, project)
+    succeeded = successes.last_of_each(tx, project.jobs)
     for job in project.jobs:
-        if job in succeeded:
-            success.add_metric([job], succeeded[job].timestamp())
+        success.add_metric([job], succeeded[job].timestamp() if job in succeeded else 0)
+        overdue.add_metric([job], late[job].total_seconds() if job in late else 0)
         is_paused = pauses.EVERYTHING in stopped or pauses.of_job(job) in stopped
         paused.add_metric([job], int(is_paused))
-    yield success
-    yield paused
+    yield from (success, overdue, paused)
 
 
 def _age(tx: Transaction, since: dt.datetime | None) -> float:

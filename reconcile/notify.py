@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import combinations, pairwise
 from typing import Any
@@ -16,13 +16,13 @@ from notifications.words import plural
 from reconcile.config.settings import Project
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import Change
-from reconcile.findings.shown import Finding, FindingMember
+from reconcile.findings.shown import Finding, to_json
 from reconcile.findings.states import State
-from reconcile.personal import Hidden
+from reconcile.personal import Hidden, names
 from rules import sums
 from rules.forensics import Shift, copy_sentence, retry_sentence
 from rules.kinds.duplicates import DuplicatesRule
-from rules.values import RecordId, Value
+from rules.values import Value
 
 MOST_GROUPS = 40
 """A message shows three groups, its thread some more; the rest is a count and a command."""
@@ -44,7 +44,10 @@ class FailureNews:
 
 @dataclass(frozen=True)
 class Letter:
-    """What every part of one message needs: whose it is, and which masked columns it may show."""
+    """What every part of one message needs: whose it is, and which masked columns it may show.
+
+    `plans` are the hashes of plans that wait for approval, by finding.
+    """
 
     project: Project
     job: str
@@ -54,6 +57,7 @@ class Letter:
     since: dt.datetime | None
     created: dt.datetime
     show: tuple[str, ...]
+    plans: Mapping[str, str] = field(default_factory=dict)
 
 
 class News:
@@ -76,6 +80,11 @@ class News:
 
     def of_rule(self, name: str) -> _OfRule:
         return self._rules[name]
+
+    @property
+    def shown(self) -> list[str]:
+        """The findings that a message may show."""
+        return [finding.id for rule in self._rules.values() for finding in rule.largest()]
 
     def __bool__(self) -> bool:
         return bool(self.versions)
@@ -153,7 +162,7 @@ def says_something(outcomes: Sequence[Mapping[str, Any]], before: Sequence[Mappi
 
     def is_new(rule: str, said: Mapping[str, Any]) -> bool:
         stops = said.get("stopped") and (rule, said["stopped"]) not in known
-        return bool(stops or any(said.get(name) for name in ("cleaned", "of_killed", "stale")))
+        return bool(stops or any(said.get(name) for name in ("cleaned", "of_killed", "stale", "next_run")))
 
     return any(is_new(one["rule"], one.get("cleaning", {})) for one in outcomes)
 
@@ -184,18 +193,25 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
         cleaned=sum(cleaned.values()),
         stale=said.get("stale", 0),
         waiting=said.get("waiting", 0),
+        next_run=said.get("next_run"),
         money=hidden.risk(dict(sorted(asking.money.items())), asking.states.total()),
-        stopped=said.get("stopped"),
+        stopped=said.get("stopped") or said.get("uncounted"),
         undo="; ".join(f"reconcile undo --run {run}" for run in cleaned or (letter.run,)),
         findings=(
             *(
                 replace(_group(letter, one, rule), state=NOT_UNDONE, history=one.not_undone)
                 for one in not_undone.largest()
             ),
-            *(replace(_group(letter, one, rule), state=one.state.value) for one in asking.largest()),
+            *(_asking(letter, one, rule) for one in asking.largest()),
         ),
         owner=rule.owner,
     )
+
+
+def _asking(letter: Letter, finding: Finding, rule: DuplicatesRule) -> GroupNotice:
+    """A finding that waits for a person: with its plan, or with why its cleaning failed."""
+    group = replace(_group(letter, finding, rule), state=finding.state.value, plan=letter.plans.get(finding.id))
+    return group if finding.state is State.AWAITING else replace(group, history=finding.reason)
 
 
 def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNotice:
@@ -254,20 +270,23 @@ def _trend(outcome: Mapping[str, Any]) -> str | None:
 
 def _group(letter: Letter, finding: Finding, rule: DuplicatesRule) -> GroupNotice:
     hidden = Hidden.of(letter.project, finding.dataset, rule.name, letter.show)
-    keeper = finding.keeper
+    keeper, shown = finding.keeper, hidden.finding(to_json(finding))
+    named = names(shown)
     raw = keeper.values if keeper else {}
     first, last = (None, None) if finding.span is None or hidden.hides(hidden.span) else finding.span
     return GroupNotice(
         finding=finding.id,
         state=finding.change.value,
         key={n: MASK if hidden.hides(n) else _text(raw.get(n, value)) for n, value in finding.key.items()},
-        keeper=_record(keeper, hidden) if keeper else "",
-        surplus=tuple(_record(member, hidden) for member in finding.surplus),
+        keeper=named[0] if keeper else "",
+        surplus=tuple(named[1:] if keeper else named),
         records=finding.records,
         money=hidden.risk(finding.money),
         first=first if isinstance(first, dt.datetime) else None,
         last=last if isinstance(last, dt.datetime) else None,
         seconds_apart=_gaps(finding, rule),
+        nearby=tuple(names(shown["nearby"])) if "nearby" in shown else (),
+        nearby_records=finding.nearby_records,
         history=_history(finding),
     )
 
@@ -277,19 +296,6 @@ def _history(finding: Finding) -> str | None:
         return None
     decided = f"; last decided by {finding.decided_by}" if finding.decided_by else ""
     return f"{finding.reason}{decided}" if finding.reason else None
-
-
-def _record(member: FindingMember, hidden: Hidden) -> str:
-    """A record's name for people: its id, or file and row where it has none."""
-    if hidden.tells_content(member.id):
-        file, row = member.values.get("_file"), member.values.get("_row")
-        return f"{_text(file)}, row {_text(row)}" if row is not None else _name(member.id)
-    return " / ".join(map(_text, hidden.record(member.id)))
-
-
-def _name(record: RecordId) -> str:
-    digest, number = record
-    return f"{_text(digest)[:8]}#{_text(number)}"
 
 
 def _text(value: Value) -> str:

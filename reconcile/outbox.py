@@ -1,7 +1,8 @@
 """The outbox: messages are written in the transaction of the facts they tell; neither is there without the other.
 
-A message is `queued`, then `sending`, then `sent` with its receipt, or `queued` again, or `failed` when its budget is
-used up; reconcile.delivery takes it from state to state.
+A message is `queued`, then `sending`, then `sent` with its receipt, or `queued` again. It is `failed` when its budget
+is used up, and a later run tells its news. It is `unknown` when it may have arrived and a person has to decide: that
+person has it sent again, or `dropped`. reconcile.delivery takes it from state to state.
 """
 
 from __future__ import annotations
@@ -35,11 +36,31 @@ class MessageConflict(Exception):
         super().__init__(f"The message {message} is in the outbox already with another content; nothing was queued")
 
 
+class MessageMissing(Exception):
+    """A person named a message that is not there; nothing was changed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"There is no message {message!r}; `reconcile messages` lists those that are not sent")
+
+
+class MessageDecided(Exception):
+    """What a person asks for does not fit how the message stands; nothing was changed."""
+
+    def __init__(self, message: Message, asked: str) -> None:
+        how = {
+            "failed": "was given up, and the next run of its job tells its news",
+            "dropped": f"was {message.problem}",
+            "sent": "was sent",
+        }.get(message.status, "waits to be sent, and its outcome is not unknown")
+        super().__init__(f"Message {message.message} {how}, so it is not {asked}; nothing was changed")
+
+
 @dataclass(frozen=True)
 class Message:
     """A message as it stands. `in_doubt`: it may have arrived. `problem` is why it is not sent yet.
 
-    `run` is None and `job` may be empty where it is about no run.
+    `receipt` is that of all of it once it is `sent`, before that of a first part that arrived. `run` is None and `job`
+    may be empty where it is about no run.
     """
 
     message: str
@@ -128,26 +149,51 @@ def unheard(tx: Transaction, channel: str, job: str, *, doubtful: bool) -> list[
 
 
 def requeue(tx: Transaction, message: str, *, policy: retry.Policy = MESSAGES, actor: str) -> bool:
-    """Give a failed message a new budget, because a person says so; False when it is not a failed one.
+    """Have a message with an unknown outcome sent, without asking the channel: this person has looked.
 
-    Where it was in doubt, that person has looked: it is sent without asking the channel.
+    It gets a new budget. False when it waits to be sent, or was sent, already. Raises MessageMissing, and
+    MessageDecided for one that was given up or dropped.
     """
     fresh: dict[str, Any] = {"status": "queued", "attempts": 0, "next_at": tx.now, "give_up_at": tx.now + policy.budget}
-    fresh |= {"in_doubt": False, "problem": None}
-    mine = sa.update(outbox).where(outbox.c.message == message, outbox.c.status == "failed").values(fresh)
-    if tx.connection.execute(mine).rowcount != 1:
-        return False
-    log(tx, actor, "message.requeued", message, {})
-    return True
+    if _decided(tx, message, ("unknown",), fresh | {"in_doubt": False, "problem": None}):
+        log(tx, actor, "message.requeued", message, {})
+        return True
+    standing = one(tx, message)
+    if standing.status not in ("queued", "sending", "sent"):
+        raise MessageDecided(standing, "sent again")
+    return False
+
+
+def drop(tx: Transaction, message: str, *, actor: str) -> bool:
+    """Never send a message that was given up, or whose outcome is unknown; its news counts as told.
+
+    False when it was dropped already. Raises MessageMissing, and MessageDecided for one that was sent, or will be.
+    """
+    values = {"status": "dropped", "next_at": tx.now, "problem": f"dropped by {actor}"}
+    if _decided(tx, message, ("unknown", "failed"), values):
+        log(tx, actor, "message.dropped", message, {})
+        return True
+    standing = one(tx, message)
+    if standing.status != "dropped":
+        raise MessageDecided(standing, "dropped")
+    return False
+
+
+def _decided(tx: Transaction, message: str, states: tuple[str, ...], values: Mapping[str, Any]) -> bool:
+    """Whether the message was in one of these states; of two people who decide at once, one finds it so."""
+    standing = sa.update(outbox).where(outbox.c.message == message, outbox.c.status.in_(states))
+    return tx.connection.execute(standing.values(**values)).rowcount == 1
 
 
 def one(tx: Transaction, message: str) -> Message:
-    """The message with this id; it must be there."""
-    return _message(tx.connection.execute(sa.select(outbox).where(outbox.c.message == message)).one())
+    """The message with this id; raises MessageMissing."""
+    row = tx.connection.execute(sa.select(outbox).where(outbox.c.message == message)).one_or_none()
+    if row is None:
+        raise MessageMissing(message)
+    return _message(row)
 
 
 def _message(row: sa.Row[Any]) -> Message:
-    receipt = None if row.receipt is None else Receipt(row.receipt["where"], row.receipt["details"])
     return Message(
         row.message,
         row.channel,
@@ -158,8 +204,13 @@ def _message(row: sa.Row[Any]) -> Message:
         row.next_at,
         row.in_doubt,
         row.problem,
-        receipt,
+        receipt_of(row.receipt),
     )
+
+
+def receipt_of(stored: Any) -> Receipt | None:
+    """A receipt as the outbox holds it, as a receipt again."""
+    return None if stored is None else Receipt(stored["where"], stored["details"])
 
 
 def notice_of(stored: Any) -> Notice:

@@ -12,6 +12,7 @@ from notifications.base import MASK
 from reconcile.config.settings import Project
 from reconcile.findings.identity import is_of_content
 from rules.kinds.duplicates import DuplicatesRule
+from rules.values import PLACE
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,39 @@ class Hidden:
         shown |= {name: [self.record(one) for one in said[name]] for name in ("surplus", "settled") if name in said}
         if "settled_pairs" in said:
             shown["settled_pairs"] = [[self.record(a), self.record(b)] for a, b in said["settled_pairs"]]
+        shown |= self._places(said)
+        if "nearby" in said:
+            shown["nearby"] = said["nearby"] | {
+                "nearest": [self.record(one) for one in said["nearby"]["nearest"]],
+                "at": [self.value(self.span, at) for at in said["nearby"]["at"]],
+                **self._places(said["nearby"]),
+            }
         if "money" in said:
             shown["money"] = {currency: self.value(self.amount, value) for currency, value in said["money"].items()}
         if "span" in said:
             shown["span"] = [self.value(self.span, value) for value in said["span"]]
         return shown
+
+    def _places(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Where records without an id are, as it is shown."""
+        shown: dict[str, Any] = {}
+        if "places" in said:
+            shown["places"] = [list(map(self.value, PLACE, one)) for one in said["places"]]
+        if "values" in said:
+            shown["values"] = [{name: self.value(name, part) for name, part in one.items()} for one in said["values"]]
+        return shown
+
+
+def names(shown: Mapping[str, Any]) -> list[str]:
+    """The records of a finding's public JSON, or of its `nearby`, as people find them, the keeper first."""
+    if "places" in shown:
+        return [f"{file}, row {row}" for file, row in shown["places"]]
+    if "values" in shown:
+        return [" · ".join(_written(value) for value in one.values()) for one in shown["values"]]
+    keeper = [shown["keeper"]] if shown.get("keeper") else []
+    records = shown["nearest"] if "nearest" in shown else (*keeper, *shown["surplus"])
+    return [" / ".join(map(_written, record)) for record in records]
+
+
+def _written(value: Any) -> str:
+    return "" if value is None else str(value)

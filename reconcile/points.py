@@ -1,16 +1,12 @@
 """The places where a process may die, by name: `reach(label)` does nothing unless a test of crashes armed it.
 
-`reconcile.testing.points` arms them, in its own process or, through the environment variable ENVIRONMENT, in a child.
+Only code arms them: `reconcile.testing.points`, in its own process or in a child of `reconcile.testing.fork`. No
+setting and no environment variable does: whoever starts the installed program cannot make it die between two commits.
 """
 
 from __future__ import annotations
 
-import importlib
-import os
 from collections.abc import Callable
-
-ENVIRONMENT = "RECONCILE_CRASH_POINT"
-"""`label:nth:how`, how one of kill, stop, raise: what happens to a process that is started with it."""
 
 LABELS = (
     "plan.proposed",
@@ -48,7 +44,3 @@ def reach(label: str) -> None:
     """The process is at this place. Costs nothing unless armed."""
     if armed is not None:
         armed(label)
-
-
-if ENVIRONMENT in os.environ:
-    importlib.import_module("reconcile.testing.points").arm_from_environment()

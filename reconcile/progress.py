@@ -8,10 +8,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import audit
+from reconcile import audit, facts
 from reconcile.findings.states import TRANSITIONS, Event, State
 from reconcile.store import Transaction, bulk
-from reconcile.store.finding_memory import CHUNK, FORMER, judge_different
+from reconcile.store.finding_memory import CHUNK, FORMER, judge_different, judged_before
 from reconcile.store.tables import finding_members, findings
 
 _TOLD = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
@@ -61,6 +61,8 @@ def _plain(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> l
         to.setdefault(state, []).append(one.finding)
         _log(tx, one, row, State(row.state), state, row.version, by, run)
         done[one.finding] = one
+        if State(row.state) is State.SNOOZED:
+            audit.touch(tx, facts.FINDING, [one.finding])  # until when ends with the state
     for state, names in to.items():
         tx.connection.execute(_MOVE, {"ids": names, "new_state": state.value, "new_since": tx.now})
     return list(done.values())
@@ -82,6 +84,7 @@ def _whole(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> l
         _log(tx, one, rows[one.finding], was, to, versions[one.finding], by, run)
         done.append(one)
     changed = dict.fromkeys(one.finding for one in done)
+    audit.touch(tx, facts.FINDING, changed)
     if changed:
         columns = [
             {
@@ -95,7 +98,9 @@ def _whole(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> l
         ]
         bulk.update(tx, findings, [{"id": name} for name in changed], columns)
     settle(tx, [one.finding for one in done if one.event in _SETTLING])
-    judge_different(tx, [one.finding for one in done if one.event is Event.TAKEN_BACK], by=by)
+    taken_back = [one.finding for one in done if one.event is Event.TAKEN_BACK]
+    audit.touch(tx, facts.FINDING, judged_before(tx, taken_back))
+    judge_different(tx, taken_back, by=by)
     return done
 
 

@@ -11,20 +11,26 @@ from __future__ import annotations
 import hashlib
 import secrets
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import audit, checkpoints
+from reconcile import audit, checkpoints, facts
 from reconcile.anchors.base import Anchor, AnchorError, Fading, Readable, Torn
 from reconcile.store import Store, Transaction, tables
-from reconcile.verifier import ERASED, RESTORED, Broken, Chain, Mark, Marks, Problem, first
+from reconcile.verifier import ERASED, EVERY, RESTORED, Broken, Chain, Mark, Marks, Problem, first
 
 _OWN = "the list of checkpoints"
+_BESIDE = "the file beside the store's key"
 _BUCKETS = 4_096
 _BATCH = 1_000
+
+Told = tuple[int, str | None, str | None]
+"""An entry, and what a thing was before it and after."""
 
 Thing = tuple[str, str]
 """What has a state: `finding` or `bundle` and its id, `plan` (a bundle's hash), `approval` (a bundle and a person)."""
@@ -64,15 +70,20 @@ def prove(store: Store, anchors: Mapping[str, Anchor]) -> Proof:
         until = {name: _written_until(tx, name) for name in anchors}
     marks = Marks(store.id, checkpoints.public_key(store))
     seen, remarks = _read(store, anchors, marks)
+    remarks += _read_beside(store, marks)
     with store.read() as tx:
         marks.add(_OWN, checkpoints.all_of(tx))
+        if _BESIDE not in marks.heads and marks.heads[_OWN]:
+            remarks.append(f"{_BESIDE} does not say how far the log was signed: it is missing, and made anew when due")
         chain, problems = _follow(tx, marks)
+        problems += [] if problems else _taken_away(marks, chain)
         held = [(name, until[name]) for name in anchors if marks.heads.get(_called(name)) is not None]
         for name, end in held:
             lost, faded = _lost(tx, name, end, marks, anchors[name])
             problems += [lost] if lost else []
             remarks += [faded] if faded else []
         remarks += _restored(chain, marks)
+        remarks += _unrecorded(tx)
     covered = {name: _last_right(marks, name, chain) for name in marks.heads}
     return Proof(
         entries=chain.seq,
@@ -80,10 +91,34 @@ def prove(store: Store, anchors: Mapping[str, Anchor]) -> Proof:
         public_key=checkpoints.public_key(store),
         problem=first(problems),
         signed=covered[_OWN],
-        anchored=max((seq for name, seq in covered.items() if name != _OWN), default=0),
+        anchored=max((seq for name, seq in covered.items() if name not in (_OWN, _BESIDE)), default=0),
         anchors=tuple(_with_last(one, covered) for one in seen),
         remarks=tuple(remarks),
     )
+
+
+def _read_beside(store: Store, marks: Marks) -> list[str]:
+    """What was signed last by this host, as it stands where the rows of the log are not."""
+    try:
+        newest = checkpoints.beside(store)
+    except ValueError:
+        return [f"{_BESIDE} holds no signed head: {store.signed_file}"]
+    if newest is not None:
+        marks.add(_BESIDE, [newest])
+        marks.newest_only.add(_BESIDE)
+    return []
+
+
+def _taken_away(marks: Marks, chain: Chain) -> Iterator[Problem]:
+    """Heads of the log that were signed, as other places show, and are not in the list of checkpoints any more."""
+    listed = {seq for _, seq in marks.heads[_OWN]}
+    if not listed and chain.seq >= EVERY:
+        yield Problem(1, "no entry of the log is signed: its checkpoints were deleted from the state", chain.seq)
+    for source, kept in marks.heads.items():
+        missing = sorted(seq for (_, seq), head in kept.items() if seq not in listed and chain.heads.get(seq) == head)
+        if missing:
+            said = f"{source} shows that entry {missing[0]} was signed, and its checkpoint was deleted from the state"
+            yield Problem(missing[0], said)
 
 
 def _called(anchor: str) -> str:
@@ -169,6 +204,22 @@ def _restored(chain: Chain, marks: Marks) -> list[str]:
     return said
 
 
+def _unrecorded(tx: Transaction) -> list[str]:
+    counted = [f"{count:,} {_COUNTED[kind][count != 1]}" for kind, count in facts.unrecorded(tx).items()]
+    if not counted:
+        return []
+    why = "an earlier version changed them last and recorded no digests, so their contents are not compared"
+    return [f"{', '.join(counted)}: {why}"]
+
+
+_COUNTED = {
+    facts.FINDING: ("finding", "findings"),
+    facts.PLAN: ("plan", "plans"),
+    facts.LIMITS: ("limit", "limits"),
+    facts.RULE: ("rule", "rules"),
+}
+
+
 # The log and the state
 
 
@@ -232,8 +283,10 @@ def _is_about(store: Store, event: str, subject: str, body: Mapping[str, Any]) -
     return not isinstance(clear, str) or audit.subject_of(store, clear) == subject
 
 
-def _moves(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[int, Thing, str | None, str]]:
-    """The changes of states that an entry tells: its own, or those of entries whose bodies it says were erased."""
+def _moves(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[int, Thing, str | None, str | None]]:
+    """The changes of states and digests that an entry tells: its own, or those of entries that it says were erased."""
+    for kind, name, was, to in body.get(audit.FACTS, ()):
+        yield seq, (_FACTS, f"{kind} {name}"), was, to
     if event == ERASED:
         for one in body["entries"]:
             yield from _moves(one["seq"], one["event"], one)
@@ -263,26 +316,52 @@ def _standing(tx: Transaction) -> Iterator[tuple[Thing, str]]:
     for kind, query in _STANDING.items():
         for name, state in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
             yield (kind, name), state
+    for kind, name, digest in facts.standing(tx):
+        yield (_FACTS, f"{kind} {name}"), digest
 
 
 def _unexplained(tx: Transaction, off: frozenset[int], end: int) -> Iterator[Problem]:
     """Which things of these buckets the log does not explain, each at the last entry about it."""
-    said: dict[Thing, tuple[int, str]] = {}
+    told: dict[Thing, list[Told]] = defaultdict(list)
     for row, body in audit.follow(tx, Chain(tx.store.id)):
-        for seq, thing, _, to in _moves(row[0], row[3], body or {}):
-            if _bucket(thing) in off and seq >= said.get(thing, (0, ""))[0]:
-                said[thing] = (seq, to)
+        for seq, thing, was, to in _moves(row[0], row[3], body or {}):
+            if _bucket(thing) in off:
+                told[thing].append((seq, was, to))
+    for steps in told.values():
+        steps.sort(key=itemgetter(0))  # an erasure tells again what entries before it said
+    yield from _gaps(told)
+    said = {thing: (steps[-1][0], steps[-1][2]) for thing, steps in told.items()}
     for thing, state in _standing(tx):
         if _bucket(thing) not in off:
             continue
         kind, name = thing
         seq, to = said.pop(thing, (0, ""))
-        if not seq:
-            yield Problem(end + 1, f"the {_WORDS[kind]} {name} stands in the state, and no entry tells of it")
-        elif to != state:
-            yield Problem(seq, f"the {_WORDS[kind]} {name} is {state}, and the last entry about it says {to}")
-    for (kind, name), (seq, _) in said.items():
-        yield Problem(seq, f"the {_WORDS[kind]} {name} of this entry is not in the state")
+        if to != state:
+            yield _unlike(kind, name, state, seq, to, end)
+    for (kind, name), (seq, to) in said.items():
+        if to is not None:
+            yield Problem(seq, f"the {_WORDS[kind]} {name} of this entry is not in the state")
+
+
+def _gaps(told: Mapping[Thing, Sequence[Told]]) -> Iterator[Problem]:
+    """Digests that were not, before an entry changed them, what the entry before had left."""
+    for (kind, name), steps in told.items():
+        left: str | None = None
+        for seq, was, to in steps if kind == _FACTS else ():
+            if was != left:
+                yield Problem(seq, f"the {name} had been changed outside Reconcile before this entry")
+                break
+            left = to
+
+
+def _unlike(kind: str, name: str, state: str, seq: int, to: str | None, end: int) -> Problem:
+    """What is wrong with a thing in this state, of which the entry `seq` (0: none) was the last to tell."""
+    if kind == _FACTS:
+        contents = _CONTENTS[name.split(maxsplit=1)[0]]
+        return Problem(seq or end + 1, f"the {name} is not as this entry left it: {contents}")
+    if not seq:
+        return Problem(end + 1, f"the {_WORDS[kind]} {name} stands in the state, and no entry tells of it")
+    return Problem(seq, f"the {_WORDS[kind]} {name} is {state}, and the last entry about it says {to}")
 
 
 def _odd_effects(tx: Transaction, end: int) -> Iterator[Problem]:
@@ -308,7 +387,20 @@ def _backwards(tx: Transaction) -> Iterator[tuple[Any, dict[str, Any]]]:
         yield row, row.body
 
 
-_WORDS = {"finding": "finding", "bundle": "bundle", "plan": "hash of bundle", "approval": "word on bundle"}
+_FACTS = "facts"
+_WORDS = {
+    "finding": "finding",
+    "bundle": "bundle",
+    "plan": "hash of bundle",
+    "approval": "word on bundle",
+    _FACTS: "digest of the",
+}
+_CONTENTS = {
+    facts.FINDING: "its records, severity, amounts, notes or judgements were changed outside Reconcile",
+    facts.PLAN: "its rows, before-images, approvals, operations or use of limits were changed outside Reconcile",
+    facts.LIMITS: "its counters, or the stop of its cleaning, were changed outside Reconcile",
+    facts.RULE: "what is known of its first run and its definition was changed outside Reconcile",
+}
 _SAID = tables.approvals.c
 _STANDING: Mapping[str, sa.Select[Any]] = {
     "finding": sa.select(tables.findings.c.id, tables.findings.c.state),

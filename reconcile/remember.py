@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from reconcile import audit, effects
+from reconcile import audit, effects, facts
 from reconcile.finding_names import Names, assign
 from reconcile.findings.identity import Existing, RuleIdentity, encode, public, record_of
 from reconcile.findings.judgement import NOT_CLEAN, Change, Judgement, Verdict, judge
@@ -20,7 +20,7 @@ from reconcile.store import Transaction
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
 from rules import sums
-from rules.engines.base import Group
+from rules.engines.base import Group, Member
 from rules.packed import Packed
 
 ACTOR = "reconcile"
@@ -37,8 +37,7 @@ class RuleOutcome:
     Every group is one of new, known, grown, reopened (a snooze that ended counts here) and settled (what a cleaning has
     in hand counts here); resolved and merged count findings that are gone. `money` is per currency over the groups that
     nobody decided yet, `money_told` over those there is something to tell of. `summary`: they are told as one summary
-    of what already existed. `cleaning_is_new`: it is the first run that could do what the rule says about its findings,
-    so it asks; None where the rule does nothing about them.
+    of what already existed.
     """
 
     rule: str
@@ -56,13 +55,11 @@ class RuleOutcome:
     money: Mapping[str, Decimal] = field(default_factory=dict)
     money_told: Mapping[str, Decimal] = field(default_factory=dict)
     told: tuple[str, ...] = ()
-    cleaning_is_new: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, for a run's checkpoint and its public report."""
         names = ("new", "known", "grown", "resolved", "reopened", "merged", "settled")
-        cleaning = {} if self.cleaning_is_new is None else {"cleaning_is_new": self.cleaning_is_new}
-        return cleaning | {
+        return {
             "groups": self.groups,
             "findings": {name: getattr(self, name) for name in names},
             "money": {currency: public(amount) for currency, amount in sorted(self.money.items())},
@@ -87,6 +84,8 @@ def record(
     may be newer than its read, and is left as it is. All of it is kept, or nothing, with the transaction; calling it
     again for the same groups changes nothing and tells nobody.
     """
+    audit.touch(tx, facts.RULE, {rule.name, rule.was or rule.name})
+    audit.touch(tx, facts.FINDING, memory.renamed_with(tx, rule))
     entered = memory.enter(tx, rule, run, read_at or tx.now)
     effects.lock_standing(tx, rule.name)
     complete = complete and not entered.overtaken
@@ -94,12 +93,13 @@ def record(
         body = {"run": run, "rule": rule.name, "was": rule.was, "findings": entered.renamed}
         audit.append(tx, ACTOR, "rule.renamed", rule.name, body)
     not_same = memory.load_not_same(tx, (rule.name,))
-    outlines = memory.outlines(tx, (rule.name,), by_records=rule.by_records, lock=True)
+    followed = _followed(rule, entered)
+    outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=True)
     writer, tally = _Writer(tx, run, rule, entered), _Tally()
-    for part in parts(groups, outlines, by_records=rule.by_records):
+    for part in parts(groups, outlines, by_records=followed.by_records):
         known = memory.load(tx, part.findings)
         judgement = judge(
-            rule,
+            followed,
             [groups[number] for number in part.groups],
             known.known,
             not_same,
@@ -126,11 +126,17 @@ def preview(
 
     def judged(some: Sequence[Group], findings: Sequence[str]) -> Judgement:
         known = memory.load(tx, findings).known
-        return judge(rule, some, known, not_same, tx.now, edited=entered.edited, complete=complete)
+        return judge(followed, some, known, not_same, tx.now, edited=entered.edited, complete=complete)
 
-    outlines = memory.outlines(tx, names, by_records=rule.by_records, lock=False)
-    tally, verdicts = _judged_in_parts(rule, groups, outlines, judged)
+    followed = _followed(rule, entered)
+    outlines = memory.outlines(tx, names, by_records=followed.by_records, lock=False)
+    tally, verdicts = _judged_in_parts(followed, groups, outlines, judged)
     return tally.outcome(rule, entered), verdicts
+
+
+def _followed(rule: RuleIdentity, entered: Entered) -> RuleIdentity:
+    """The rule as findings are matched in this run: by their records where their keys are written in another way."""
+    return replace(rule, by_records=True) if entered.rewritten else rule
 
 
 def of_the_first_run(
@@ -171,9 +177,9 @@ class _Tally:
             if verdict.group is not None:
                 self._of_groups[verdict.change] += 1
                 if verdict.change not in _DECIDED:
-                    sums.add(self._money, verdict.group.money)
+                    sums.add(self._money, verdict.group.at_risk)
                 if verdict.change.is_told:
-                    sums.add(self._told, verdict.group.money)
+                    sums.add(self._told, verdict.group.at_risk)
 
     def outcome(self, rule: RuleIdentity, entered: Entered, told: Iterable[str] = ()) -> RuleOutcome:
         return RuleOutcome(
@@ -192,7 +198,6 @@ class _Tally:
             money=dict(sorted(self._money.items())),
             money_told=dict(sorted(self._told.items())),
             told=tuple(sorted(told)),
-            cleaning_is_new=None if rule.cleaning is None else entered.first or entered.edited or entered.reworked,
         )
 
     def _count(self, *changes: Change) -> int:
@@ -228,6 +233,9 @@ class _Writer:
         numbered = enumerate(judgement.verdicts)
         for number, verdict in sorted(numbered, key=lambda v: names.ids.get(v[0]) or v[1].finding or ""):
             self._apply(verdict, names.ids.get(number), names.marks.get(number, ""))
+        touched = [row["id"] for row in (*self._new, *self._changed)]
+        touched += [row["finding"] for row in (*self._new_members, *self._changed_members)]
+        audit.touch(self._tx, facts.FINDING, [*touched, *names.aliases.values()])
         memory.write(self._tx, new=self._new, changed=self._changed, aliases=names.aliases)
         memory.write_members(self._tx, new=self._new_members, changed=self._changed_members)
         memory.touch(self._tx, self._seen, self._run)
@@ -267,6 +275,7 @@ class _Writer:
         row = before | self._facts(group, mark) | {"payload": self._payload(before["payload"], verdict, group)}
         self._members(finding, group)
         if verdict.reason == NOT_CLEAN:
+            audit.touch(self._tx, facts.FINDING, [finding])
             memory.settle(self._tx, finding, None)
         if verdict.event is not None:
             self._changed.append(self._moved(row, before, verdict))
@@ -289,6 +298,7 @@ class _Writer:
 
     def _payload(self, before: Mapping[str, Any], verdict: Verdict, group: Group) -> dict[str, Any]:
         payload = dict(before) | {"span": [encode(end) for end in group.span] if group.span else None}
+        payload = {name: value for name, value in payload.items() if name != "nearby"} | _nearby(group)
         if verdict.change.is_told:
             payload |= {"change": verdict.change.value, "summary": self._summary, "reason": verdict.reason}
         return payload
@@ -338,8 +348,17 @@ def _written(group: Group) -> Iterator[Row]:
         for one in members:
             if (name := record_of(one.id)) not in met:
                 met.add(name)
-                values = [[column, encode(value)] for column, value in one.values.items()]
-                yield {"record": name, "role": role, "values": values}
+                yield {"record": name, "role": role, "values": _encoded(one)}
+
+
+def _nearby(group: Group) -> dict[str, Any]:
+    """The records near a group as they are kept; empty where there are none."""
+    nearest = [[record_of(one.id), _encoded(one), encode(one.at)] for one in group.nearby]
+    return {"nearby": {"records": group.nearby_records, "nearest": nearest}} if nearest else {}
+
+
+def _encoded(member: Member) -> list[Any]:
+    return [[column, encode(value)] for column, value in member.values.items()]
 
 
 def _member(finding: str, position: int, written: Row, now: dt.datetime) -> Row:

@@ -14,6 +14,7 @@ from reconcile.slots import slot_text
 from rules.models import Severity
 from rules.rule import Rule
 
+_NOT_CLEANED = ("refused", "not_planned", "failed", "quarantined")
 _OPEN = ("open", "awaiting_approval", "stale", "failed", "quarantined")
 
 
@@ -106,8 +107,8 @@ class RunReport:
 
     @property
     def refused(self) -> bool:
-        """Something was not cleaned for safety: a limit, a change of the data, another owner."""
-        return any(rule.get("cleaning", {}).get("refused") for rule in self.rules)
+        """Something was not cleaned: for safety, because no plan can be made for it, or because it failed."""
+        return any(rule.get("cleaning", {}).get(name) for rule in self.rules for name in _NOT_CLEANED)
 
     def has_open(self, severity: Severity) -> bool:
         """Whether a finding at or above that severity is open."""

@@ -23,6 +23,7 @@ from reconcile import (
     clock,
     delivery,
     effects,
+    facts,
     failing,
     lease,
     notify,
@@ -36,6 +37,7 @@ from reconcile import (
     traces,
 )
 from reconcile.clean import shape
+from reconcile.clean.binding import binding_of
 from reconcile.clean.terms import Terms
 from reconcile.config.settings import JobConfig, Project
 from reconcile.detect import Budget, Detected, RuleDoesNotFit, Subject
@@ -48,7 +50,7 @@ from reconcile.run_report import RunReport, outcome_json
 from reconcile.store import Store, Transaction, bundles, finding_memory
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
-from rules.engines.base import OutOfMemory
+from rules.engines.base import OutOfMemory, Relation
 from rules.kinds.duplicates import DuplicatesRule
 from rules.packed import Packed
 
@@ -263,13 +265,18 @@ class _Run:
                 plausible.refuse(rule, found, tx, self.id)
                 self._void_homeless(tx, rule)
                 outcome = self._remember(tx, rule, found, tx.now - dt.timedelta(seconds=time.monotonic() - begun))
-                if relation is not None and (why := shape.refuse(tx, rule, relation, found.detection, self.id)):
+                why = None if relation is None else self._misshapen(tx, rule, relation, found)
+                if why is not None:
                     stop = budgets.stop(tx, budgets.of_rule(rule.name), why)
                     outcome["cleaning"] = {"stopped": stop, "refused": True}
                 stored.checkpoint(tx, self.id, rule.name, "done", outcome)
                 return outcome
         except (ConnectorError, RuleDoesNotFit, OutOfMemory, RuleEnded, plausible.Implausible) as error:
             return self._failed(rule, error)
+
+    def _misshapen(self, tx: Transaction, rule: DuplicatesRule, relation: Relation, found: Detected) -> str | None:
+        binding = binding_of(self.tools.project, rule)
+        return shape.refuse(tx, rule, relation, found.detection, self.id, binding)
 
     def _void_homeless(self, tx: Transaction, rule: DuplicatesRule) -> None:
         """Plans of a rule that cleans no more, or whose records are in another source now, wait for nothing."""
@@ -354,11 +361,18 @@ class _Run:
                 "checked": list(self.order.chosen),
             }
             stored.finish(tx, self.id, "failed" if failed else "succeeded", summary)
-            checked = [project.rules[name] for name, one in self.outcomes.items() if "failed" not in one]
-            finding_memory.ended(tx, self.id, [RuleIdentity.of(rule) for rule in checked if rule.clean is not None])
+            bindings = self._bindings()
+            audit.touch(tx, facts.RULE, bindings)
+            finding_memory.ended(tx, self.id, bindings)
             body = {"run": self.id, "job": self.job, "status": summary["status"], "failed": [o["rule"] for o in failed]}
             audit.append(tx, ACTOR, "run.finished", self.id, body)
             return RunReport.of(summary, self._findings(tx, self.order.chosen) if self.tools.lists else ())
+
+    def _bindings(self) -> dict[str, str | None]:
+        """By rule, what its findings were planned with; without the rules of which that could not be said."""
+        idle = {name: None for name in self.outcomes if self.tools.project.rules[name].clean is None}
+        planned = {name: one.get("cleaning", {}).get("binding") for name, one in self.outcomes.items()}
+        return idle | {name: binding for name, binding in planned.items() if binding is not None}
 
     def _add_what_killed_runs_did(self, tx: Transaction) -> None:
         """What they cleaned before they could tell of it."""
@@ -390,6 +404,7 @@ class _Run:
             since=stored.slot_before(tx, self.job, self.order.slot),
             created=tx.now,
             show=settings.show,
+            plans=bundles.waiting_plans(tx, asking.shown),
         )
         notice = notify.digest(letter, outcomes, untold, news, asking, not_undone)
         outbox.enqueue(tx, channel, notice)

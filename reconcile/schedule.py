@@ -50,6 +50,7 @@ _FIELDS = (
     ),
 )
 _STEP = re.compile(r"(.*)/(\d+)")
+_LONGEST_ZONE = 64
 _LONGEST = 1000
 _ANY_DAY = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - a wall time; the 50 years after it hold every kind of year
 _SECOND = dt.timedelta(seconds=1)
@@ -104,7 +105,11 @@ class Schedule:
 
     def following(self, after: dt.datetime) -> Slot | None:
         """The first slot after this instant; None when there is none within ten years."""
-        return next(self.due(after, after + _HORIZON), None)
+        return next(self.ahead(after), None)
+
+    def ahead(self, after: dt.datetime) -> Iterator[Slot]:
+        """The slots of the ten years after this instant, in order, computed as they are asked for."""
+        return self.due(after, after + _HORIZON)
 
     def before(self, at: dt.datetime) -> Slot | None:
         """The latest slot at or before this instant; None when there is none within fifty years."""
@@ -250,9 +255,19 @@ def _check_field(said: str, name: str, size: int, hint: str, field: str) -> None
 
 def _zone(name: str) -> zoneinfo.ZoneInfo:
     try:
-        return zoneinfo.ZoneInfo(name)
+        return zone_named(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise ScheduleRefused("timezone", name, f"is not a time zone; {zone_meant(name)}") from None
+
+
+def zone_named(name: str) -> zoneinfo.ZoneInfo:
+    """The time zone of that name. Raises ZoneInfoNotFoundError, ValueError or OSError, as `ZoneInfo` does.
+
+    Python imports a package for every `/` of a name that it does not know, and thousands end in a RecursionError.
+    """
+    if len(name) > _LONGEST_ZONE:
+        raise ValueError("no time zone has a name so long")
+    return zoneinfo.ZoneInfo(name)
 
 
 def zone_meant(name: str) -> str:

@@ -9,9 +9,10 @@ last changed, are never due.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from notifications.words import plural
 from reconcile import audit, clock, lease, releases, triggers, troubles
 from reconcile.config.settings import JobConfig, Project
 from reconcile.schedule import Schedule, Slot, start_delay, tzdata_version
@@ -29,6 +30,18 @@ _REPLACED = "a later due time took its place before it could run"
 _FAILED = "it could not be completed before the next due time"
 _TOO_MANY = "nothing ran at this time, and `catch_up: all` makes up for the latest {} only"
 _GONE = "the job has no such trigger in the configuration any more"
+
+
+class DueTimesMissed(Exception):
+    """Confirming the clock would leave due times that never run; nothing was changed."""
+
+    def __init__(self, held: clock.Held, missed: Mapping[str, int]) -> None:
+        jobs = ", ".join(f"{job} {count:,}" for job, count in missed.items())
+        times = plural(sum(missed.values()), "due time", "due times")
+        super().__init__(
+            f"{held.jump}. {times} would be missed ({jobs}); nothing was changed. "
+            "If the clock is right now, add --yes. If it is wrong, set it right first"
+        )
 
 
 class _AnotherRelease(Exception):
@@ -129,18 +142,43 @@ class Scheduler:
         return following
 
 
-def confirm_clock(tx: Transaction, project: Project, actor: str) -> clock.Held | None:
-    """A person says that the time is right: the slots the clock jumped over are caught up as each job says."""
+@dataclass(frozen=True)
+class Confirmed:
+    """A jump of the clock that a person confirmed, and how many due times of each job became missed by that."""
+
+    held: clock.Held
+    missed: Mapping[str, int]
+
+
+def confirm_clock(tx: Transaction, project: Project, actor: str, *, lose: bool = False) -> Confirmed | None:
+    """Catch up the slots that the clock jumped over, as each job says; a person says that the time is right.
+
+    None when no jump was held. Raises DueTimesMissed, unless `lose`, where some of them would never run.
+    """
     was = clock.confirm(tx, actor)
     if was is None:
         return None
     troubles.end(tx, project, "clock")
     known = stored.schedule_rows(tx)
+    missed = {}
     for job, schedule in _scheduled(project):
         if job.name in known:
             after = max(known[job.name].since, was.before)
-            _write_down(tx, project, job, schedule, list(schedule.due(after, was.since)))
-    return was
+            missed[job.name] = _write_down(tx, project, job, schedule, list(schedule.due(after, was.since)))
+    missed = {job: count for job, count in missed.items() if count}
+    if missed and not lose:
+        raise DueTimesMissed(was, missed)
+    return Confirmed(was, missed)
+
+
+def next_due(tx: Transaction, job: JobConfig) -> Slot | None:
+    """The job's next slot that will run: none that was decided while the clock was ahead."""
+    if job.schedule is None:
+        return None
+    row = stored.schedule_rows(tx).get(job.name)
+    after = tx.now if row is None else max(tx.now, row.since)
+    decided = stored.decided(tx, job.name, after)
+    return next((slot for slot in job.schedule.ahead(after) if not decided & {slot.at, _cause(slot)}), None)
 
 
 def _scheduled(project: Project) -> Iterator[tuple[JobConfig, Schedule]]:
@@ -156,7 +194,7 @@ def _look_at_the_clock(tx: Transaction, project: Project, host: clock.HostTime) 
     if held is None or held == before:
         return
     for row in stored.schedule_rows(tx).values():
-        stored.keep_schedule(tx, replace(row, watermark=tx.now))
+        stored.keep_schedule(tx, replace(row, since=min(row.since, tx.now), watermark=tx.now))
     clock.let_go(tx, project.longest_retry)
     troubles.begin(tx, project, "clock", held.sentence)
 
@@ -188,18 +226,25 @@ def _come_due(tx: Transaction, project: Project, job: JobConfig, schedule: Sched
     stored.keep_schedule(tx, replace(row, watermark=tx.now))
 
 
-def _write_down(tx: Transaction, project: Project, job: JobConfig, schedule: Schedule, found: Sequence[Slot]) -> None:
-    """Keep these slots: those to run as due, the others as missed; older ones that still wait make room."""
+def _write_down(tx: Transaction, project: Project, job: JobConfig, schedule: Schedule, found: Sequence[Slot]) -> int:
+    """Keep these slots: those to run as due, the others as missed; older ones that still wait make room.
+
+    Returns how many slots will not run because of this. A slot that is there already stays as it is.
+    """
     if not found:
-        return
-    missed = {slot.at: why for slot, why in _missed(schedule, found, tx.now)}
+        return 0
+    kept = stored.kept(tx, job.name, found[0].at)
+    new = {slot.at: slot for slot in found if not kept & {slot.at, _cause(slot)}}
+    missed = {slot.at: why for slot, why in _missed(schedule, found, tx.now) if slot.at in new}
     read = triggers.sources_of(project, job)
-    stored.write_down(tx, [_new(job, schedule, slot, read, missed.get(slot.at)) for slot in found])
+    stored.write_down(tx, [_new(job, schedule, slot, read, missed.get(slot.at)) for slot in new.values()])
     if missed:
         span = {"from": canonical_instant(min(missed)), "to": canonical_instant(max(missed))}
         audit.append(tx, "reconcile", "slot.missed", f"job:{job.name}", {"job": job.name, "slots": len(missed)} | span)
-    for left in _too_old(schedule, stored.waiting(tx, job.name)):
+    too_old = _too_old(schedule, stored.waiting(tx, job.name))
+    for left in too_old:
         _let_go(tx, left, _REPLACED)
+    return len(missed) + len(too_old)
 
 
 def _missed(schedule: Schedule, found: Sequence[Slot], now: dt.datetime) -> Iterator[tuple[Slot, str]]:
@@ -230,10 +275,14 @@ def _new(job: JobConfig, schedule: Schedule, slot: Slot, read: tuple[str, ...], 
     return NewSlot(
         job=job.name,
         slot=slot.at,
-        cause=f"schedule:{slot.nominal}/{slot.fold}",
+        cause=_cause(slot),
         start_at=slot.at + start_delay(job.name, slot.at, schedule.jitter),
         priority=job.priority,
         sources=read,
         tzdata=tzdata_version(),
         missed=missed,
     )
+
+
+def _cause(slot: Slot) -> str:
+    return f"schedule:{slot.nominal}/{slot.fold}"

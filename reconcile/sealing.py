@@ -2,7 +2,8 @@
 
 AES-256-GCM with a random nonce of 96 bits. A sealed text is `rs1.<key id>.<base64url of nonce, ciphertext, tag>`: it
 names its form and its key, so that both can change while older texts stay readable. What it belongs to is
-authenticated with it: put into another row, it does not open. Without a key texts stay as they are.
+authenticated with it: put into another row, it does not open. Without a key texts stay as they are; once there is
+one, only sealed texts are opened: whoever may write the state could put any other text in their place.
 
 A key may seal 2^32 texts before two random nonces meet with a chance of 2^-33 (NIST SP 800-38D, 8.3); that is a
 cleaning every second for 136 years.
@@ -51,6 +52,17 @@ class SealBroken(SealedUnreadable):
         )
 
 
+class NotSealed(SealedUnreadable):
+    """A key is configured, and the text is not sealed: it was stored before, or somebody else put it there."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "What was there before a cleaning is stored unsealed, and `encryption_key` is set: it is not used. If it "
+            "was stored before the key was set, run `reconcile seal`, which checks it against the audit log and seals "
+            "it. Nothing was changed"
+        )
+
+
 class SealUnknown(SealedUnreadable):
     """It was sealed in a form of a later version."""
 
@@ -91,8 +103,10 @@ class Seals:
         return f"{FORM}.{self.kid}.{base64.urlsafe_b64encode(nonce + sealed).decode()}"
 
     def open(self, text: str, of: str) -> str:
-        """What was sealed; a text that is not sealed as it is. Raises SealedUnreadable."""
+        """What was sealed; without any key, a text that is not sealed as it is. Raises SealedUnreadable."""
         if not is_sealed(text):
+            if self._keys:
+                raise NotSealed
             return text
         form, kid, body = text.split(".", 2)
         if form != FORM:

@@ -86,7 +86,7 @@ class Server:
     def __post_init__(self) -> None:
         self._file = config.load(self.path, self.environ)
         address = self.listen or self._file.listen or "none"
-        self.listener = None if address == "none" else Listener(address, self.routes)
+        self.listener = None if address == "none" else Listener(address, self.routes, self._file.listen_hosts)
         self.application = Application(self._file)
         self._open()
         self._take_up(self._file)
@@ -112,13 +112,10 @@ class Server:
 
     def deliver(self) -> None:
         """What is due now; what is due later is there at the next tick."""
-        channels = self.project.channels
-        ask = [name for name, channel in channels.items() if channel.settings.on_unknown == "person"]
-        here = {name: self.application.channels[name] for name in channels}
         with self.store.read() as tx:
-            if not delivery.anything_due(tx, here):
+            if not delivery.anything_due(tx, self.project.channels):
                 return
-        report = delivery.deliver(self.store, here, ask_a_person=ask, patience=dt.timedelta(0))
+        report = self.application.deliver()
         self.metrics.delivered(report)
         for message in report.sent:
             log.info("message.sent", channel=message.channel, message=message.message, job=message.job)

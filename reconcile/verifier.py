@@ -1,25 +1,36 @@
-"""Verify an exported audit log of Reconcile: `python verify.py [DIRECTORY]`. One file, Python 3.11 and `cryptography`.
+"""Verify an exported audit log of Reconcile: `python -I verify.py [DIRECTORY] --public-key KEY --anchor FILE`.
 
-It recomputes every hash from the first entry on, checks the signatures of the checkpoints, and compares the log with
-what its anchors hold. Exit code 0: the log is what was written; 1: it is not, and the first wrong entry is named; 2:
-the export cannot be read. Reconcile itself verifies with the same code, so nothing here may import anything of it.
+One file, Python 3.11 and `cryptography`. It recomputes every hash from the first entry on, checks the signatures of the
+checkpoints, and compares the log with what its anchors hold. It exits with
 
-What it proves depends on what you bring: `--public-key` (what `reconcile audit key` printed long ago) shows that it was
-this store that signed, `--anchor FILE` (a copy of an anchor file, from where only you can write) that nothing that was
-anchored there was cut or rebuilt since. What follows the last anchor can have been cut unseen.
+0  the log is what was written: heads signed with your key, and heads in each of your anchors, cover it to the end;
+1  it is not, and the first wrong entry is named, or your key or one of your anchors has no head of this log;
+2  the export, or what you brought, cannot be read: nothing is said of the log;
+3  nothing is wrong, but the log is proven only up to the entry that is named, or, without a key and an anchor of
+   yours, not at all.
+
+Bring `--public-key` (what `reconcile audit key` printed long ago), which shows that it was this store that signed, and
+`--anchor FILE` (a copy of an anchor file, from where only you can write), which shows that nothing that was anchored
+there was cut or rebuilt since. What follows the last anchor can have been cut unseen. Reconcile itself verifies with
+the same code, so nothing here may import anything of it.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import hashlib
 import json
+import os
+import re
+import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 EVERY = 100
 """The head after each entry whose number this divides is signed."""
@@ -33,6 +44,9 @@ _LEAF = b"reconcile/audit/1/leaf\0"
 _HEAD = b"reconcile/audit/1/head\0"
 _BODY = b"reconcile/audit/1/body\0"
 _SIGNED = b"reconcile/audit/1/checkpoint\0"
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+_SIGNATURE = re.compile(r"[0-9a-f]{128}")
 
 Row = tuple[Any, ...]
 """seq, at, actor, event, subject, body_commitment, prev, head, salt, body, as stored; the last two may be None."""
@@ -104,7 +118,7 @@ class Chain:
         """The same rows, each once it was found right; raises Broken at the first that is not."""
         seq, head, wanted, heads = self.seq, self.head, self._wanted, self.heads
         for row in rows:
-            if row[0] != seq + 1:
+            if row[0] != seq + 1 or type(row[0]) is not int:
                 raise Broken(seq + 1, "the entry is missing")
             seq += 1
             _, at, actor, event, subject, body_commitment, prev, stored, salt, body = row
@@ -138,12 +152,15 @@ class Chain:
             raise Broken(seq, "the entry's body was changed")
 
     def _note(self, seq: int, event: str, body: str) -> None:
-        said = json.loads(body)
-        if event == ERASED:
-            self.erased.update((one["seq"], seq) for one in said["entries"])
-            return
-        was = said["replaced"]
-        self.restores.append(Restore(seq, said["epoch"], was["epoch"], was["entries"], was["head"]))
+        try:
+            told = strict_json(body)
+            if event == ERASED:
+                entries = [_number(entry["seq"], until=seq - 1) for entry in told["entries"]]
+                self.erased.update(dict.fromkeys(entries, seq))
+            else:
+                self.restores.append(_restore(seq, told))
+        except (ValueError, TypeError, LookupError) as error:
+            raise Broken(seq, f"the entry's body is not that of {event}") from error
 
     def bodies(self) -> Iterator[Problem]:
         """Bodies that are gone without an erasure that names them, and those that stand in spite of one."""
@@ -151,6 +168,46 @@ class Chain:
             yield Problem(seq, "the entry's body is missing, and no erasure names it")
         for seq in sorted(self.erased.keys() - self.missing):
             yield Problem(seq, f"the entry's body stands here, though it was erased: see entry {self.erased[seq]}")
+
+
+def _restore(seq: int, told: Any) -> Restore:
+    was = told["replaced"]
+    if type(was["head"]) is not str:
+        raise ValueError("the head is no text")
+    return Restore(seq, _number(told["epoch"]), _number(was["epoch"]), _number(was["entries"]), was["head"])
+
+
+# Strict JSON
+
+
+def strict_json(text: str) -> Any:
+    """What the text says; raises ValueError also for a name that is given twice, NaN, and what would take much memory.
+
+    Between two brackets of ours there are more than sixteen characters; lists of nothing take fifty times their text.
+    """
+    if text.count("[") + text.count("{") > 100 + len(text) // 16:
+        raise ValueError("too many brackets")
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("too deep") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a name is given twice")
+    return fields
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number")
+
+
+def _number(value: Any, until: int = 2**63 - 1) -> int:
+    if type(value) is not int or not 0 <= value <= until:
+        raise ValueError("it is no number of an entry")
+    return int(value)
 
 
 # Signed heads
@@ -197,10 +254,13 @@ class Mark:
     def of(cls, said: Any) -> Mark:
         """The mark that `to_json` made; raises ValueError for anything else."""
         names = cls.__dataclass_fields__
-        if not isinstance(said, dict) or not names.keys() <= said.keys():
+        if type(said) is not dict or names.keys() != said.keys():
             raise ValueError("it is no signed head")
         whole = all(type(said[name]) is (int if name in ("epoch", "seq") else str) for name in names)
-        if not whole or said["seq"] < 1:
+        if not whole or not 1 <= said["seq"] < 2**63 or not 0 <= said["epoch"] < 2**63:
+            raise ValueError("it is no signed head")
+        hexadecimal = _HASH.fullmatch(said["head"]) and _HASH.fullmatch(said["signer"])
+        if not hexadecimal or not _SIGNATURE.fullmatch(said["signature"]):
             raise ValueError("it is no signed head")
         return cls(**{name: said[name] for name in names})
 
@@ -222,11 +282,13 @@ class Marks:
 
     def __init__(self, store_id: str, public_key: str) -> None:
         self._store = store_id
-        self._key = public_key
-        self._checked: dict[bytes, bool] = {}
+        self.public_key = public_key
+        self._checked: set[bytes] = set()
         self.heads: dict[str, dict[tuple[int, int], str]] = {}
+        self.newest_only: set[str] = set()
+        """Sources that hold no head but the newest: what others hold says up to where the log was right before it."""
         self.strangers: dict[str, int] = {}
-        self.problems: list[Problem] = []
+        self._worst: dict[str, Problem] = {}
 
     def add(self, source: str, marks: Iterable[Mark]) -> None:
         """Take in what a source holds; a mark that is not the store's is a problem."""
@@ -234,32 +296,47 @@ class Marks:
         for one in marks:
             if one.store != self._store:
                 self.strangers[source] = self.strangers.get(source, 0) + 1
-            elif one.signer != self._key:
-                self.problems.append(Problem(one.seq, f"{source} has a head there that another key signed"))
+            elif one.signer != self.public_key:
+                self._note(source, one.seq, f"{source} has a head there that another key signed")
             elif not self._is_signed(one):
-                self.problems.append(Problem(one.seq, f"{source} has a head there whose signature is wrong"))
+                self._note(source, one.seq, f"{source} has a head there whose signature is wrong")
             elif kept.setdefault((one.epoch, one.seq), one.head) != one.head:
-                self.problems.append(Problem(one.seq, f"{source} has two different heads there, both signed"))
+                self._note(source, one.seq, f"{source} has two different heads there, both signed")
+
+    def _note(self, source: str, seq: int, sentence: str) -> None:
+        """Of each source only the earliest problem is kept: whoever wrote it may have written millions."""
+        worst = self._worst.get(source)
+        if worst is None or seq < worst.seq:
+            self._worst[source] = Problem(seq, sentence)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The earliest problem of each source."""
+        return list(self._worst.values())
 
     def _is_signed(self, one: Mark) -> bool:
         name = hashlib.sha256(one.signed + one.signature.encode()).digest()
-        if name not in self._checked:
-            self._checked[name] = one.is_signed
-        return self._checked[name]
+        if name in self._checked:
+            return True
+        if one.is_signed:
+            self._checked.add(name)
+            return True
+        return False
 
     @property
     def wanted(self) -> set[int]:
         return {seq for kept in self.heads.values() for _, seq in kept}
 
-    def last(self, source: str) -> tuple[int, int] | None:
-        """Epoch and entry of the newest head of a source."""
-        return max(self.heads.get(source, {}), default=None)
+    def covered(self, source: str, chain: Chain) -> int:
+        """The last entry whose head the source holds as it is in the chain; 0 where it holds none."""
+        kept = self.heads.get(source, {})
+        return max((seq for (_, seq), head in kept.items() if chain.heads.get(seq) == head), default=0)
 
     def compare(self, chain: Chain, *, whole: bool = True) -> Iterator[Problem]:
         """What does not agree with the chain; unless it is `whole`, it was followed to where it is broken."""
         yield from self.problems
         for source, kept in self.heads.items():
-            right = 0
+            right = self._proven(chain, until=min(seq for _, seq in kept)) if source in self.newest_only and kept else 0
             for (epoch, seq), head in sorted(kept.items()):
                 if seq > chain.seq and not whole:
                     continue
@@ -269,6 +346,11 @@ class Marks:
                     break  # what follows in the same place follows from it
                 if chain.heads.get(seq) == head:
                     right = seq
+
+    def _proven(self, chain: Chain, until: int) -> int:
+        """The last entry up to this one of which any source holds the right head."""
+        heads = (item for kept in self.heads.values() for item in kept.items())
+        return max((seq for (_, seq), head in heads if seq <= until and chain.heads.get(seq) == head), default=0)
 
     @staticmethod
     def _against(chain: Chain, source: str, held: Held, right: int) -> Problem | None:
@@ -319,85 +401,231 @@ def first(problems: Iterable[Problem]) -> Problem | None:
 
 # An export
 
+_FIELDS = ("seq", "at", "actor", "event", "subject", "body_commitment", "prev", "head", "salt", "body")
+_ABOUT = {"format", "store", "epoch", "public_key", "entries", "head", "unread_anchors"}
+_OWN = "the list of checkpoints"
+_LONGEST = 16 << 20
+"""Bytes of a line of the log, the longest text that is held at once."""
+_SHORT = 1 << 20
+"""Bytes of a line that holds a head, and of export.json."""
+_MOST = 1_000
+"""Files of anchors in an export, and lines of an anchor that are no heads."""
+
+# A line is one object of texts and numbers. The pattern is matched without going back, before anything is built.
+_TEXT = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+_PAIR = rf"[ ]*+{_TEXT}[ ]*+:[ ]*+(?:{_TEXT}|null|-?[0-9]{{1,19}})[ ]*+"
+_FLAT = re.compile(rf"\{{{_PAIR}(?:,{_PAIR}){{0,15}}+\}}\n?")
+
 
 class Unreadable(Exception):
     """This is no export, or not a whole one."""
 
 
-def verify(
-    place: Path, anchors: Iterable[Path] = (), public_key: str | None = None
-) -> tuple[dict[str, Any], Problem | None]:
-    """What the export says of itself, with what was found, and the first problem. Raises Unreadable."""
-    about = _read(place / "export.json")
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise Unreadable(f"{place} holds no export of a Reconcile audit log that this verifier knows")
+@dataclass(frozen=True)
+class Verdict:
+    """What was verified: the log ends with entry `entries` and `head`.
+
+    `covered` is the last entry that the list of checkpoints and each anchor of the auditor's vouch for; `is_trusted`
+    says whether the auditor brought a key or an anchor; `sources` holds, by name, how many heads of this log each
+    source has and the last entry they cover; `anchored` is the last entry in any anchor.
+    """
+
+    store: str
+    entries: int
+    head: str
+    public_key: str
+    covered: int
+    anchored: int
+    is_trusted: bool
+    sources: dict[str, tuple[int, int]]
+    remarks: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything is proven by what the auditor brought."""
+        return self.is_trusted and self.covered == self.entries
+
+
+def verify(place: Path, anchors: Iterable[Path] = (), public_key: str | None = None) -> tuple[Verdict, Problem | None]:
+    """Verify an export with the anchors and the key that the auditor brings.
+
+    Returns the verdict and the first problem; without one, `covered` says up to where the log is proven. Raises
+    Unreadable, also for a key that is none. It reads regular files only and holds one line and the heads in memory.
+    """
+    if public_key is not None and not _HASH.fullmatch(public_key):
+        raise Unreadable("--public-key is not a key: it has 64 hexadecimal digits, as `reconcile audit key` prints it")
+    about = _about(place)
     marks = Marks(about["store"], public_key or about["public_key"])
-    marks.add("the list of checkpoints", _marks(place / "checkpoints.jsonl"))
-    for file in (*sorted(place.glob("anchors/*.jsonl")), *anchors):
+    marks.add(_OWN, _marks(place / "checkpoints.jsonl"))
+    for file in _anchor_files(place / "anchors"):
         marks.add(f"the anchor {file.stem!r}", _marks(file))
+    brought, remarks = [], []
+    for number, file in enumerate(anchors, 1):
+        torn: list[int] = []
+        brought.append(f"your anchor {number} ({str(file)!r})")
+        marks.add(brought[-1], _marks(file, torn))
+        if torn:
+            remarks.append(f"{brought[-1]} has lines that are no signed heads: {len(torn)}, the first is {torn[0]}")
+    is_yours = about["public_key"] == marks.public_key
+    problems = [] if is_yours else [Problem(1, "another key signed: yours is not that of the export")]
     chain = Chain(about["store"], marks.wanted)
-    problems = []
+    problems += _compared(about, chain, marks, place / "log.jsonl")
+    required = {source: marks.covered(source, chain) for source in (_OWN, *brought)}
+    for source, count in marks.strangers.items():
+        if source in brought:
+            remarks.append(f"{source} also holds {count} heads of other stores")
+        else:
+            problems.append(Problem(1, f"{source} holds heads of another store", chain.seq))
+    if not problems:
+        problems = [
+            Problem(1, f"{source} holds no signed head of this log", chain.seq)
+            for source, covered in required.items()
+            if not covered
+        ]
+    verdict = Verdict(
+        store=about["store"],
+        entries=chain.seq,
+        head=chain.head,
+        public_key=marks.public_key,
+        covered=min(required.values()),
+        anchored=max((marks.covered(source, chain) for source in marks.heads if source != _OWN), default=0),
+        is_trusted=public_key is not None or bool(brought),
+        sources={source: (len(kept), marks.covered(source, chain)) for source, kept in marks.heads.items()},
+        remarks=(*remarks, *_restored(chain)),
+    )
+    return verdict, first(problems)
+
+
+def _compared(about: dict[str, Any], chain: Chain, marks: Marks, log: Path) -> list[Problem]:
+    """Follow the log to its end or to where it is broken; what is wrong with it and with the heads."""
     try:
-        for _ in chain.follow(_rows(place / "log.jsonl")):
+        for _ in chain.follow(_rows(log)):
             pass
-        if chain.seq != about["entries"]:
-            problems.append(
-                Problem(chain.seq + 1, f"{about['entries']} entries were exported, and here are {chain.seq}")
-            )
-        elif chain.head != about["head"]:
-            problems.append(Problem(chain.seq, "the log does not end with the head that was exported"))
-        problems += [*chain.bodies(), *marks.compare(chain), *marks.unsigned("the list of checkpoints", chain)]
     except Broken as broken:
-        problems += [broken.problem, *marks.compare(chain, whole=False)]
-    said = {
-        "entries": chain.seq,
-        "head": chain.head,
-        "sources": {name: len(kept) for name, kept in marks.heads.items()},
-    }
-    return {**about, **said, "anchored": _anchored(marks, chain)}, first(problems)
+        return [broken.problem, *marks.compare(chain, whole=False)]
+    problems = [*chain.bodies(), *marks.compare(chain), *marks.unsigned(_OWN, chain)]
+    if chain.seq != about["entries"]:
+        problems.append(Problem(chain.seq + 1, f"{about['entries']} entries were exported, and here are {chain.seq}"))
+    elif chain.head != about["head"]:
+        problems.append(Problem(chain.seq, "the log does not end with the head that was exported"))
+    epochs = {epoch for epoch, seq in marks.heads[_OWN] if seq == chain.seq} or {about["epoch"]}
+    if about["epoch"] not in epochs:
+        problems.append(Problem(chain.seq, "the last head was signed in another epoch than the export names"))
+    return problems
 
 
-def _anchored(marks: Marks, chain: Chain) -> int:
-    """The last entry that an anchor outside the log covers."""
-    outside = [kept for name, kept in marks.heads.items() if name.startswith("the anchor")]
-    return max((s for kept in outside for (_, s), head in kept.items() if chain.heads.get(s) == head), default=0)
+def _restored(chain: Chain) -> Iterator[str]:
+    """An entry of this kind excuses heads of before it, so the auditor hears of it."""
+    for restore in chain.restores[:10]:
+        lost = f"the log that was replaced had {restore.replaced_entries} entries"
+        yield f"entry {restore.seq} says that a backup was restored: {lost}"
+    if len(chain.restores) > 10:
+        yield f"and so do {len(chain.restores) - 10} more entries"
 
 
-_FIELDS = ("seq", "at", "actor", "event", "subject", "body_commitment", "prev", "head", "salt", "body")
+def _about(place: Path) -> dict[str, Any]:
+    file = place / "export.json"
+    try:
+        about = strict_json(b"".join(line for _, line in _lines(file, _SHORT, most=_SHORT)).decode())
+    except ValueError:
+        about = None
+    if type(about) is not dict or about.get("format") != FORMAT:
+        raise Unreadable(f"{str(place)!r} holds no export of a Reconcile audit log that this verifier knows")
+    texts = {"store": re.compile(r"[A-Za-z0-9_.:-]{1,100}"), "public_key": _HASH, "head": _HASH}
+    right = about.keys() == _ABOUT and type(about["unread_anchors"]) is dict
+    right = right and all(type(about[name]) is str and form.fullmatch(about[name]) for name, form in texts.items())
+    right = right and all(type(about[name]) is int and 0 <= about[name] < 2**63 for name in ("entries", "epoch"))
+    if not right or not all(type(reason) is str for reason in about["unread_anchors"].values()):
+        raise Unreadable(f"{str(file)!r} does not say what an export says")
+    return about
+
+
+def _anchor_files(folder: Path) -> list[Path]:
+    try:
+        if folder.is_symlink():
+            raise Unreadable(f"{str(folder)!r} cannot be read: it is a link")
+        with os.scandir(folder) as entries:
+            names = [name for name, _ in zip((entry.name for entry in entries), range(_MOST + 1), strict=False)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise Unreadable(f"{str(folder)!r} cannot be read: {error.strerror}") from error
+    if len(names) > _MOST:
+        raise Unreadable(f"{str(folder)!r} holds more than {_MOST} files")
+    return [folder / name for name in sorted(names) if name.endswith(".jsonl")]
 
 
 def _rows(file: Path) -> Iterator[Row]:
-    for number, said in _lines(file):
-        if not isinstance(said, Mapping):
-            raise Broken(number, "the entry was changed")
-        yield tuple(said.get(name) for name in _FIELDS)
-
-
-def _marks(file: Path) -> Iterator[Mark]:
-    for number, said in _lines(file):
+    for number, line in _lines(file, _LONGEST):
         try:
-            yield Mark.of(said)
+            entry = _flat(line)
+        except ValueError:
+            raise Broken(number, "the entry was changed") from None
+        if entry.keys() != set(_FIELDS) or (entry["salt"] is None) != (entry["body"] is None):
+            raise Broken(number, "the entry was changed")
+        yield tuple(entry[name] for name in _FIELDS)
+
+
+def _marks(file: Path, torn: list[int] | None = None) -> Iterator[Mark]:
+    """The heads in a file. Lines that are none are an error, or are noted in `torn`: an anchor has them after a crash.
+
+    Only `torn` may be a link or whatever else leads to a regular file: the auditor named it.
+    """
+    for number, line in _lines(file, _SHORT, follow=torn is not None):
+        try:
+            yield Mark.of(_flat(line))
         except ValueError as error:
-            raise Unreadable(f"{file}, line {number}: {error}") from error
+            if torn is None or len(torn) == _MOST:
+                raise Unreadable(f"{str(file)!r}, line {number}, cannot be read: it is no signed head") from error
+            torn.append(number)
 
 
-def _lines(file: Path) -> Iterator[tuple[int, Any]]:
+def _flat(line: bytes) -> dict[str, Any]:
+    """One object of texts and whole numbers; raises ValueError for any other line."""
+    text = line.decode()
+    if not _FLAT.fullmatch(text):
+        raise ValueError("it is no line of an export")
+    return dict(json.loads(text, object_pairs_hook=_unique))
+
+
+def _lines(file: Path, longest: int, *, most: int | None = None, follow: bool = False) -> Iterator[tuple[int, bytes]]:
+    """The lines of a regular file up to where it ended when it was opened, of at most so many bytes each."""
     try:
-        with file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    yield number, json.loads(line)
-                except ValueError:
-                    yield number, None
+        with _opened(file, follow=follow) as content:
+            left, number = os.fstat(content.fileno()).st_size, 0
+            if most is not None and left > most:
+                raise Unreadable(f"{str(file)!r} cannot be read: it has more than {most} bytes")
+            while left > 0 and (line := content.readline(min(longest, left) + 1)):
+                left, number = left - len(line), number + 1
+                if len(line) > longest:
+                    raise Unreadable(f"{str(file)!r}, line {number}, cannot be read: it has more than {longest} bytes")
+                yield number, line
     except OSError as error:
-        raise Unreadable(f"{file} cannot be read: {error.strerror}") from error
+        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise Unreadable(f"{str(file)!r} cannot be read: {reason}") from error
 
 
-def _read(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise Unreadable(f"{file} cannot be read") from error
+@contextlib.contextmanager
+def _opened(file: Path, *, follow: bool) -> Iterator[BinaryIO]:
+    """A regular file; nothing is waited for, and what is none is not even opened where that can be seen before."""
+    flags = os.O_RDONLY
+    for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY", *(() if follow else ("O_NOFOLLOW",))):
+        flags |= getattr(os, name, 0)  # not every system has each
+    known = file.stat() if follow else file.lstat()
+    if stat.S_ISLNK(known.st_mode):
+        raise OSError(errno.ELOOP, "it is a link")
+    _refuse_irregular(file, known)
+    with open(os.open(file, flags), "rb") as content:  # noqa: PTH123 - a descriptor
+        _refuse_irregular(file, os.fstat(content.fileno()))
+        yield content
+
+
+def _refuse_irregular(file: Path, known: os.stat_result) -> None:
+    if not stat.S_ISREG(known.st_mode):
+        raise Unreadable(f"{str(file)!r} cannot be read: it is no regular file")
+
+
+# The command line
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -412,23 +640,46 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("--public-key", help="the store's public key as you know it")
     given = asked.parse_args(arguments)
     try:
-        said, problem = verify(given.directory, given.anchor, given.public_key)
+        verdict, problem = verify(given.directory, given.anchor, given.public_key)
     except Unreadable as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
+        return _tell(2, [str(error)], sys.stderr)
+    except ImportError as error:
+        return _tell(2, [f"the package {error.name} is missing: python -m pip install cryptography"], sys.stderr)
+    except MemoryError:
+        return _tell(2, ["the export cannot be read in the memory there is"], sys.stderr)
+    except KeyboardInterrupt:
+        return _tell(130, ["interrupted: nothing was verified"], sys.stderr)
     if problem is not None:
-        where = (
-            f"{problem.seq} to {problem.until}" if problem.until and problem.until != problem.seq else f"{problem.seq}"
-        )
-        sys.stdout.write(f"broken at entry {where}: {problem.sentence}\n")
-        return 1
-    sys.stdout.write(f"{said['entries']} entries of store {said['store']}, unbroken; the head is {said['head']}\n")
-    for name, count in said["sources"].items():
-        sys.stdout.write(f"{name}: {count} signed heads, all of this log\n")
-    if said["anchored"] < said["entries"]:
-        rest = said["entries"] - said["anchored"]
-        sys.stdout.write(f"the last {rest} entries are in no anchor: what followed them could have been cut unseen\n")
-    return 0
+        last = "" if problem.until in (None, problem.seq) else f" to {problem.until}"
+        return _tell(1, [f"broken at entry {problem.seq}{last}: {problem.sentence}", *verdict.remarks], sys.stdout)
+    return _tell(0 if verdict.is_whole else 3, _told(verdict), sys.stdout)
+
+
+def _told(verdict: Verdict) -> Iterator[str]:
+    yield f"{verdict.entries} entries of store {verdict.store}, unbroken; the head is {verdict.head}"
+    for source, (count, covered) in verdict.sources.items():
+        yield f"{source}: {count} signed heads of this log, up to entry {covered}"
+    yield from verdict.remarks
+    if not verdict.is_trusted:
+        yield "not proven: the export vouches for itself; bring --public-key as you know it, and --anchor FILE"
+    elif verdict.is_whole:
+        yield f"covered to the end: all {verdict.entries} entries are what was written"
+    else:
+        yield f"covered up to entry {verdict.covered} of {verdict.entries}: what follows is not proven"
+    if verdict.anchored < verdict.entries:
+        rest = verdict.entries - verdict.anchored
+        yield f"the last {rest} entries are in no anchor: what followed them could have been cut unseen"
+
+
+def _tell(code: int, lines: Iterable[str], stream: Any) -> int:
+    """Write plain ASCII, whatever names and reasons hold; a reader that left changes nothing of the exit code."""
+    try:
+        for line in lines:
+            stream.write(re.sub(r"[^ -~]", lambda found: ascii(found[0])[1:-1], line) + "\n")
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import sqlalchemy as sa
 from pydantic import SecretStr
 
 from notifications import words
@@ -24,8 +23,6 @@ from reconcile.config.settings import JobConfig, Project
 from reconcile.store import Store, Transaction
 from reconcile.store import successes as stored
 from reconcile.store.successes import Expectation
-from reconcile.store.tables import bundles
-from reconcile.store.tables import targets as stored_targets
 
 DEADLINE = 10.0
 TRIES = 3
@@ -132,10 +129,27 @@ def _counted(tx: Transaction, job: str, known: Expectation | None, held: clocks.
     return one
 
 
+def overdue(tx: Transaction, project: Project) -> dict[str, dt.timedelta]:
+    """How late each job is that has not succeeded within its `success_within`, counted as `late` counts."""
+    expected, paused = stored.expected(tx), pauses.active(tx)
+    lateness = {
+        job.name: _lateness(tx, expected[job.name], job.success_within)
+        for job in project.jobs.values()
+        if job.success_within is not None and job.name in expected and expected[job.name].since is not None
+        if pauses.EVERYTHING not in paused and pauses.of_job(job.name) not in paused
+    }
+    return {job: length for job, length in lateness.items() if length > dt.timedelta(0)}
+
+
+def _lateness(tx: Transaction, one: Expectation, within: dt.timedelta) -> dt.timedelta:
+    """How much longer than `within` the job has not succeeded; negative while it is in time."""
+    past = [time for time in (one.since, one.succeeded) if time is not None and time <= tx.now]
+    return tx.now - max(past, default=tx.now) - within
+
+
 def _judge(tx: Transaction, project: Project, one: Expectation, within: dt.timedelta, *, is_told: bool) -> None:
     succeeded = one.succeeded
-    past = [time for time in (one.since, succeeded) if time is not None and time <= tx.now]
-    if tx.now - max(past, default=tx.now) > within:
+    if _lateness(tx, one, within) > dt.timedelta(0):
         troubles.begin(tx, project, _subject(one.job), _sentence(tx, project, one, within), job=one.job)
     elif is_told and succeeded is not None and dt.timedelta(0) <= tx.now - succeeded <= within:
         at = words.minute(succeeded, tx.now, project.timezone)
@@ -176,10 +190,9 @@ def targets(store: Store, project: Project) -> None:
     """
     with store.read() as tx:
         known = _known(tx, _TARGET)
-        waiting = {one.target: why for one in breaker.all_open(tx) if (why := breaker.lasting(one)) is not None}
-        sources = dict(tx.connection.execute(_SOURCES).all()) if waiting else {}
-        for target in waiting.keys() - sources.keys():  # nothing was ever sent there
-            sources[target] = tx.connection.execute(_PLANNED_IN, {"the_target": target}).scalar_one_or_none()
+        broken = breaker.all_open(tx)
+        waiting = {one.target: why for one in broken if (why := breaker.lasting(one)) is not None}
+        sources = breaker.sources(tx, broken) if waiting else {}
     named = {target: sources[target] for target in waiting if sources.get(target) in project.sources}
     sentences = {
         f"{_TARGET}{target}": f"Nothing is cleaned in source {name!r} for now\n{waiting[target]}"
@@ -203,10 +216,3 @@ def _tell(store: Store, project: Project, known: Mapping[str, str], sentences: M
 
 
 _ANCHOR, _TARGET = "anchor:", "target:"
-_SOURCES = sa.select(stored_targets.c.identity, stored_targets.c.source)
-_PLANNED_IN = (
-    sa.select(bundles.c.source)
-    .where(bundles.c.target == sa.bindparam("the_target"))
-    .order_by(bundles.c.created_at.desc(), bundles.c.id)
-    .limit(1)
-)

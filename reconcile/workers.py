@@ -30,10 +30,13 @@ STOPPING = dt.timedelta(seconds=10)
 """How long a run may take to stop when it was told to, before its process is killed."""
 
 
+OUTCOMES = ("succeeded", "failed", "busy", "stopped", "paused", "died")
+
+
 @dataclass(frozen=True)
 class Ended:
-    """How carrying a run out ended: `succeeded`, `failed` (not all could be checked), `busy` (the job runs already),
-    `stopped` (it was told to), `paused`, or `died`; with a sentence where there is something to say."""
+    """How carrying a run out ended, one of OUTCOMES: `failed` (not all could be checked), `busy` (the job runs
+    already), `stopped` (it was told to); with a sentence where there is something to say."""
 
     how: str
     sentence: str | None = None

@@ -11,9 +11,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from rules import values
 from rules.errors import RuleError
 from rules.expressions import Bound, parse
-from rules.functions import characters, exact, is_ascii, micros_between, plain, present, strip
+from rules.functions import exact, filled, is_ascii, micros_between, plain, strip
 from rules.mistakes import listed
 from rules.models import KeyPart
 from rules.normalise import Exactness, chain_function, chain_sql, chain_type, never_blank, weakest
@@ -85,8 +86,8 @@ class Columns:
         return weakest(bound.exactness(dialect), *inner)
 
     def complete(self, row: Mapping[str, Value], slot: dt.datetime) -> dict[str, Value]:
-        """The row with its derived columns."""
-        whole = dict(row)
+        """The row with its derived columns; what is empty is None."""
+        whole = {name: values.filled(value) for name, value in row.items()}
         for name, bound in self.derived.items():
             if all(needed in whole for needed in bound.expression.columns):
                 whole[name] = bound.evaluate(whole, slot)
@@ -117,8 +118,13 @@ class Compiler:
     python: dict[str, tuple[Callable[..., str | None], int]] = field(default_factory=dict)
 
     def column(self, name: str) -> sa.ColumnElement[Any]:
+        """A column of the dataset or a derived one, null where it is empty: every use of one goes through here."""
         bound = self.columns.derived.get(name)
-        return self._sql(bound) if bound else self.table.c[name]
+        return self._sql(bound) if bound else self.given(name, self.table.c[name])
+
+    def given(self, name: str, element: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+        """A column of the dataset, null where it is empty; `element` holds it as the source does."""
+        return filled(element) if self.columns.schema[name].type is Type.TEXT else element
 
     def condition(self, bound: Bound) -> sa.ColumnElement[bool]:
         return self._sql(bound)
@@ -139,8 +145,11 @@ class Compiler:
         return sa.cast(called, column_type(bound.type))
 
     def key(self, part: KeyPart) -> sa.ColumnElement[Any]:
-        """The normalised value. Raises RuleError where a database cannot say it."""
-        column, kind = self.column(part.column), self.columns.schema[part.column].type
+        """The normalised value, perhaps white space still. Raises RuleError where a database cannot say it."""
+        kind = self.columns.schema[part.column].type
+        # Normalisers make white space of white space, so that it is enough to look at what they leave.
+        as_it_is = bool(part.steps) and part.column in self.table.c
+        column = self.table.c[part.column] if as_it_is else self.column(part.column)
         compiled = chain_sql(column, kind, part.steps, self.dialect, self.timezone)
         if self.dialect == "duckdb":
             return self._with_python(column, kind, part, compiled)
@@ -148,12 +157,15 @@ class Compiler:
             raise RuleError(f"The normalisers of `{part.column}` have no exact form in {self.dialect}.")
         return compiled[0]
 
-    def comparable(self, part: KeyPart, value: sa.ColumnElement[Any], *, blank_is_null: bool) -> sa.ColumnElement[Any]:
-        """`key` ready for grouping: equal values are equal, and on MariaDB so are long texts that begin alike."""
+    def comparable(self, part: KeyPart, value: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+        """`key` ready for grouping: equal values are equal, and on MariaDB so are long texts that begin alike.
+
+        What is empty is null.
+        """
         kind = self._key_type(part)
         mysql = self.dialect in ("mysql", "mariadb")
         if kind is Type.TEXT:
-            text = _filled(value) if blank_is_null else value
+            text = filled(value) if part.steps else value
             return exact(sa.func.substr(plain(text), 1, _MYSQL_PREFIX)) if mysql else exact(text)
         if kind is Type.BYTES and mysql:
             return sa.func.substr(value, 1, 4 * _MYSQL_PREFIX, type_=sa.LargeBinary())
@@ -162,7 +174,7 @@ class Compiler:
             return sa.case((sa.func.isnan(value), sa.cast(sa.literal("nan"), sa.Double())), else_=value)
         return value
 
-    def hashed(self, part: KeyPart, seed: int, *, blank_is_null: bool) -> sa.ColumnElement[int] | None:
+    def hashed(self, part: KeyPart, seed: int) -> sa.ColumnElement[int] | None:
         """On PostgreSQL a 64-bit hash that is equal where `comparable` is, and null where it is; None for floats.
 
         Texts may have one hash that differ in the white space around them, so that nothing is computed twice.
@@ -173,9 +185,8 @@ class Compiler:
         if kind in (Type.INTEGER, Type.DECIMAL):
             number = sa.cast(value, sa.Numeric())
             return sa.func.hash_numeric_extended(number, sa.literal_column(str(seed)), type_=sa.BigInteger())
-        if kind is Type.TEXT and blank_is_null and not never_blank(part.steps):
-            plain_column = not part.steps and part.column not in self.columns.derived
-            value = _filled(value) if plain_column else present(strip(plain(value)))
+        if kind is Type.TEXT and part.steps:
+            value = sa.func.nullif(value if never_blank(part.steps) else strip(plain(value)), "", type_=sa.Text())
         return sa.func.hashtextextended(exact(value), sa.literal_column(str(seed)), type_=sa.BigInteger())
 
     def _key_type(self, part: KeyPart) -> Type:
@@ -239,13 +250,6 @@ class Compiler:
         if compiled is None:
             return called
         return sa.case((is_ascii(column), compiled[0]), else_=called)
-
-
-def _filled(text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    """The text, or null when it is blank. The first comparison spares nearly all texts the costly second one."""
-    first = exact(text)
-    visible = sa.and_(first >= exact(sa.literal("!")), first < exact(sa.literal("\x7f")))
-    return sa.case((visible, text), (characters(strip(plain(text))) > 0, text), else_=sa.null())
 
 
 def _text_function(kind: Type, part: KeyPart, timezone: str) -> Callable[[str | None], str | None]:

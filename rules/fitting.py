@@ -9,11 +9,10 @@ from decimal import Decimal
 
 from rules.engines.base import Relation
 from rules.errors import RuleError
-from rules.grouping import PLACE
 from rules.mistakes import suggestion
 from rules.models import KeyPart
 from rules.normalise import chain_type
-from rules.values import Schema, Type
+from rules.values import PLACE, Schema, Type
 
 TIMES = (Type.DATE, Type.INSTANT)
 _UNNAMED = re.compile(r"column_[0-9]+")

@@ -14,28 +14,26 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from rules import sums
-from rules.engines.base import Group, Member, Relation
-from rules.values import RecordId, Value, canonical, canonical_json, order_key, sameness
-
-PLACE = ("_file", "_row")
+from rules.engines.base import Group, Member, MoneyColumns, Relation
+from rules.values import PLACE, RecordId, Value, canonical, canonical_json, order_key, sameness
 
 
 @dataclass(frozen=True)
 class Record:
     """One record that takes part: its id, its key, and its values, also of derived columns.
 
-    `order` orders records that have one id in common, whatever order they came in.
+    `order` are the values that order records, whatever order they came in.
     """
 
     id: RecordId
     key: tuple[Value, ...]
     values: Mapping[str, Value]
-    order: str
+    order: tuple[Value, ...]
 
     @cached_property
     def place(self) -> tuple[Any, ...]:
-        """The last word in every tie: the id by value, then the content."""
-        return (*(order_key(part) for part in self.id), self.order)
+        """The last word in every tie."""
+        return tuple(map(order_key, self.order))
 
 
 class Valued(Protocol):
@@ -59,7 +57,10 @@ def rows(table: pa.Table) -> list[dict[str, Value]]:
 
 
 def identified(keyed: Iterable[Keyed], relation: Relation, content: Sequence[str]) -> list[Record]:
-    """Records with their id: the dataset's, or (hash of the `content` columns, how many equal ones came before)."""
+    """Records with their id: the dataset's, or (hash of the `content` columns, how many equal ones came before).
+
+    Their order is by id and then by content; without an id by file and row, where there are any, and then by content.
+    """
     if relation.id:
         return _named(keyed, relation.id, content)
     whole = [(_content(row, content), key, row) for key, row in keyed]
@@ -67,8 +68,9 @@ def identified(keyed: Iterable[Keyed], relation: Relation, content: Sequence[str
     before: dict[str, int] = defaultdict(int)
     found = []
     for text, key, row in whole:
-        name = hashlib.sha256(text.encode()).hexdigest()[:32]
-        found.append(Record((name, before[text]), key, row, text))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:32]
+        place = (*(row.get(name) for name in PLACE), *(row[name] for name in content), before[text])
+        found.append(Record((digest, before[text]), key, row, place))
         before[text] += 1
     return found
 
@@ -77,7 +79,8 @@ def _named(keyed: Iterable[Keyed], id_columns: Sequence[str], content: Sequence[
     named = [(tuple(row[name] for name in id_columns), key, row) for key, row in keyed]
     met = Counter(sameness(name) for name, _, _ in named)
     repeats = any(times > 1 for times in met.values())
-    return [Record(name, key, row, _content(row, content) if repeats else "") for name, key, row in named]
+    behind = content if repeats else ()
+    return [Record(name, key, row, (*name, *(row[column] for column in behind))) for name, key, row in named]
 
 
 def _content(row: Mapping[str, Value], columns: Sequence[str]) -> str:
@@ -113,6 +116,39 @@ def _cut(records: Sequence[Record], column: str, by: dt.timedelta | Decimal, aga
     return found
 
 
+def nearby(part: Sequence[Record], windows: Sequence[Sequence[Record]], number: int, reach: Reach) -> list[Record]:
+    """Records of other windows than the one of this number that are near a record of its part, the nearest first."""
+    earlier = (record for n in range(number - 1, -1, -1) for record in reversed(windows[n]))
+    later = (record for n in range(number + 1, len(windows)) for record in windows[n])
+    near = [*_reached(part, earlier, reach), *_reached(part[::-1], later, reach)]
+    near.sort(key=lambda one: (one[0], one[1].place))
+    return once([*part, *(record for _, record in near)])[len(part) :]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What is near: values of the column at most `by` apart, but for pairs of records known to be different."""
+
+    column: str
+    by: dt.timedelta | Decimal
+    pairs: frozenset[frozenset[tuple[str, ...]]]
+
+
+def _reached(part: Sequence[Record], others: Iterable[Record], reach: Reach) -> Iterator[tuple[Any, Record]]:
+    """Each of the others that is near a record of the part, and how far away; both begin where they meet."""
+    for record in others:
+        if _apart(part[0], record, reach.column) > reach.by:
+            return
+        same = (one for one in part if frozenset((written_id(one.id), written_id(record.id))) not in reach.pairs)
+        nearest = next(same, None) if reach.pairs else part[0]
+        if nearest is not None and (apart := _apart(nearest, record, reach.column)) <= reach.by:
+            yield apart, record
+
+
+def _apart(first: Record, second: Record, column: str) -> Any:
+    return _distance(*sorted((first.values[column], second.values[column]), key=order_key))
+
+
 def _distance(earlier: Value, later: Value) -> Any:
     if isinstance(earlier, dt.date) and isinstance(later, dt.date):
         return later - earlier
@@ -126,20 +162,36 @@ def number(value: Value) -> Decimal:
     raise TypeError(f"a {type(value).__name__} is not a number")
 
 
-def without_excepted(records: list[Record], pairs: frozenset[frozenset[tuple[str, ...]]]) -> list[Record]:
-    """Without the records that are excepted against every other one of the group.
+def once(records: Iterable[Record]) -> list[Record]:
+    """Without the records whose id one before them has; an id that is empty in any part names no record."""
+    met: set[Hashable] = set()
+    kept = []
+    for record in records:
+        name = sameness(record.id)
+        if name not in met:
+            kept.append(record)
+        if None not in record.id:
+            met.add(name)
+    return kept
 
-    A pair known to be different stays in a larger group as long as either has a third record it may be the same as:
-    who decides about the third should see both.
+
+def connected(records: list[Record], pairs: frozenset[frozenset[tuple[str, ...]]]) -> list[list[Record]]:
+    """The parts that pairs of records connect, without the pairs that are known to be different; each in its order.
+
+    Such a pair stays in one part as long as others connect it: who decides about a third record should see both.
     """
-    if not pairs:
-        return records
-    named = [written_id(record.id) for record in records]
-    return [
-        record
-        for n, record in enumerate(records)
-        if any(m != n and frozenset((named[n], other)) not in pairs for m, other in enumerate(named))
-    ]
+    named = [(written_id(record.id), n) for n, record in enumerate(records)] if pairs else []
+    in_a_pair = frozenset(name for pair in pairs for name in pair)
+    if not all(name in in_a_pair for name, _ in named):
+        return [records]  # a record that is in no pair connects all others
+    parts = [] if named else [records]
+    while named:
+        part, named = [named[0]], named[1:]
+        for name, _ in part:
+            part += [one for one in named if frozenset((name, one[0])) not in pairs]
+            named = [one for one in named if frozenset((name, one[0])) in pairs]
+        parts.append([records[n] for n in sorted(n for _, n in part)])
+    return parts
 
 
 def written_id(record: RecordId) -> tuple[str, ...]:
@@ -159,17 +211,33 @@ def money_moved(surplus: Iterable[Valued], relation: Relation) -> dict[str, Deci
     return dict(sorted(sums.of(sizes).items()))
 
 
+def not_counted(record: Valued, relation: Relation) -> str | None:
+    """What the record lacks so that its amount is in no sum, like "no currency"; None where it is in one, or where the
+    dataset has no money."""
+    amount = None if relation.money is None else _amount(record, relation.money)
+    return amount if isinstance(amount, str) else None
+
+
 def _amounts(surplus: Iterable[Valued], relation: Relation) -> Iterator[dict[str, Decimal]]:
     money = relation.money
     if money is None:
         return
     for record in surplus:
-        amount = record.values[money.amount]
-        currency = record.values[money.currency_column] if money.currency_column else money.currency
-        if amount is not None and currency:
-            exactly = number(amount)
-            if exactly.is_finite():
-                yield {str(currency): exactly}
+        amount = _amount(record, money)
+        if not isinstance(amount, str):
+            yield amount
+
+
+def _amount(record: Valued, money: MoneyColumns) -> dict[str, Decimal] | str:
+    """The record's amount by its currency, or what it lacks to have one."""
+    amount = record.values[money.amount]
+    currency = record.values[money.currency_column] if money.currency_column else money.currency
+    if amount is None:
+        return "no amount"
+    exactly = number(amount)
+    if not exactly.is_finite():
+        return "no finite amount"
+    return {str(currency): exactly} if currency and str(currency).strip() else "no currency"
 
 
 def different(records: Iterable[Record], column: str) -> int:

@@ -5,6 +5,7 @@ Used for rules here and by `reconcile` for everything else in a configuration.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import typing
@@ -21,6 +22,8 @@ from rules.mistakes import Position, Problem, listed, nearest, short, suggestion
 Model = TypeVar("Model", bound=BaseModel)
 
 _NAME = re.compile(r"\w[\w.-]{0,63}")
+_MOST = 100  # mistakes of one mapping that are told: each may take a walk through all of it
+_WALKED = 2_000  # values that are looked at for the place of one mistake
 _FINDABLE = 4  # a secret shorter than this would blank out half the alphabet of a sentence
 _GLUED = re.compile(r"([\w-]+):(\S.*)")
 _BOUNDS = {"greater_than": "more than", "greater_than_equal": "at least", "less_than": "less than"}
@@ -71,8 +74,12 @@ class Reader(Generic[Model]):
 
     def _problems(self, wrong: ValidationError, node: MapNode, key_at: Position) -> list[Problem]:
         secrets = Secrets.of(self.model, node)
-        found = ((error, locate(node, error["loc"], key_at)) for error in wrong.errors(include_url=False))
-        return [self._problem(error, place, secrets) for error, place in found if not self._is_misspelt(error, place)]
+        errors = wrong.errors(include_url=False)
+        found = ((error, locate(node, error["loc"], key_at)) for error in errors[:_MOST])
+        problems = [self._problem(error, at, secrets) for error, at in found if not self._is_misspelt(error, at)]
+        if len(errors) > _MOST:
+            problems.append(Problem.at(key_at, f"{self.what} has more than {_MOST} mistakes; correct these first"))
+        return problems
 
     def _is_misspelt(self, error: Any, place: Place) -> bool:
         """Whether something is missing, or does not fit, only because a name is misspelt, which is told already."""
@@ -166,7 +173,8 @@ _WANTED = (
 
 def _at_fault(place: Place, said: str) -> Position:
     """The place of the value that a sentence quotes; else a mapping's own key, or where the value stands."""
-    inside = (one for _, one in walk(place.node) if isinstance(one, ScalarNode) and one.text)
+    nodes = itertools.islice(walk(place.node), _WALKED) if "`" in said else ()
+    inside = (one for _, one in nodes if isinstance(one, ScalarNode) and one.text)
     quoted = next((one.at for one in inside if f"`{one.text}`" in said), None)
     return quoted or (place.key_at if isinstance(place.node, MapNode) else place.node.at)
 

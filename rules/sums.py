@@ -17,6 +17,11 @@ def of(many: Iterable[Mapping[str, Decimal]]) -> dict[str, Decimal]:
     return total
 
 
+def sizes(amounts: Mapping[str, Decimal]) -> dict[str, Decimal]:
+    """The amounts without their sign: a debit is as large as a credit."""
+    return {currency: amount.copy_abs() for currency, amount in amounts.items()}
+
+
 def add(total: dict[str, Decimal], amounts: Mapping[str, Decimal]) -> None:
     """Each amount to its currency's sum."""
     for currency, amount in amounts.items():

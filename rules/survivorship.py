@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from rules.errors import RuleError
@@ -49,22 +49,27 @@ def columns_of(keep: Sequence[Keep], schema: Schema) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line.column for line in keep if line.column is not None))
 
 
-def in_order(members: Sequence[Record], keep: Sequence[Keep], considered: Sequence[str]) -> tuple[Record, ...]:
+def id_key(record: Keepable) -> tuple[Any, ...]:
+    """The last word between two records: a total order over their ids."""
+    return tuple(order_key(part) for part in record.id)
+
+
+def in_order(
+    members: Sequence[Record],
+    keep: Sequence[Keep],
+    considered: Sequence[str],
+    place: Callable[[Record], Any] = id_key,
+) -> tuple[Record, ...]:
     """The members best first, whatever the order they came in; the first one is the keeper.
 
     `first` and `min` prefer the smallest value, `last` and `max` the largest, `prefer` the earliest in its list and
     then any other, `most_complete` the most values that are not null among the `considered` columns. Nulls lose.
-    What is equal in all lines is ordered by id: numbers by value, then text by code point.
+    What is equal in all lines is ordered by `place`, by default the id: numbers by value, then text by code point.
     """
-    ordered = sorted(members, key=id_key)
+    ordered = sorted(members, key=place)
     for line in reversed(keep):
         ordered = _by(line, ordered, considered)
     return tuple(ordered)
-
-
-def id_key(record: Keepable) -> tuple[Any, ...]:
-    """The last word between two records: a total order over their ids."""
-    return tuple(order_key(part) for part in record.id)
 
 
 def _by(line: Keep, members: list[Record], considered: Sequence[str]) -> list[Record]:

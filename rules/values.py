@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Value = str | int | Decimal | float | bool | dt.date | dt.datetime | bytes | None
 RecordId = tuple[Value, ...]
+PLACE = ("_file", "_row")
+"""The columns that say where a record of a file is."""
 
 
 class Type(enum.Enum):
@@ -102,6 +104,11 @@ def schema_from_arrow(schema: pa.Schema) -> Schema:
             pushable = (one.metadata or {}).get(b"pushdown") == b"exact"
             columns.append(Column(one.name, kind, one.nullable, pushable))
     return Schema(tuple(columns))
+
+
+def filled(value: Value) -> Value:
+    """The value, or None for a text of white space only: it is as empty as null, in every use of it."""
+    return None if isinstance(value, str) and not value.strip() else value
 
 
 def canonical(value: Value) -> list[str] | None:

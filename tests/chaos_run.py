@@ -19,7 +19,10 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-COLUMNS = ("suite", "kills", "restarts", "runs", "effects", "double", "lost", "quarantined", "verified")
+COLUMNS = (
+    *("suite", "kills", "restarts", "runs", "effects", "double", "lost", "quarantined"),
+    *("schemas", "cleaned", "undone", "unplanned", "pairs", "verified"),
+)
 COUNTED = COLUMNS[1:-1]
 
 
@@ -41,6 +44,8 @@ def main() -> int:
             "RECONCILE_CHAOS_REPORT": str(report),
             "RECONCILE_KILLS": str(max(50, chosen.seconds // 6)),
             "RECONCILE_MODEL_EXAMPLES": str(max(60, chosen.seconds // 6)),
+            "RECONCILE_SCHEMAS": str(max(100, chosen.seconds * 7 // 12)),  # a database: 2,100 in twenty minutes
+            "RECONCILE_ORACLE_PAIRS": str(max(200, chosen.seconds * 5 // 3)),  # an engine: 2,000 in twenty minutes
         }
         where = [str(HERE / one) for one in chosen.suites] or [str(HERE), "--ignore", str(HERE / "test_soak.py")]
         options = ["-q", "-m", "chaos", "-n", "2", "--dist", "loadfile", "--timeout", str(7200 + 2 * chosen.seconds)]

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from connectors.sql import SqlSource
 from connectors.target import Cells, Change, Receipt, Reference, Row, RowName, Target
-from reconcile import audit, config
+from reconcile import audit, cli, config
 from reconcile.app import Application
 from reconcile.clean.desk import Answer, Desk
 from reconcile.clean.execute import Job
@@ -307,3 +308,14 @@ class World:
                 connection.execute("UPDATE bundles SET owner = ? WHERE id = ?", (json.dumps(dead), name))
             connection.execute("UPDATE leases SET owner = NULL")
             connection.commit()
+
+
+def command(world: World, *words: str) -> int:
+    """The exit code of a command in the world's folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["reconcile", *words, "-c", str(world.folder / "reconcile.yaml")])
+        try:
+            cli.main()
+        except SystemExit as ended:
+            return int(ended.code or 0)
+    return 0

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,6 +67,37 @@ class Terminal:
                 ["bash", "-c", part], cwd=self.folder, env=environ, capture_output=True, text=True, check=False
             )
             self.out, self.err, self.code = ended.stdout, ended.stderr, ended.returncode
+
+
+@dataclass
+class Shell:
+    """A folder in which bash runs what is printed, whole blocks too; it stays where the last one left it."""
+
+    folder: Path
+    environ: Mapping[str, str]
+
+    def type(self, text: str) -> subprocess.CompletedProcess[str]:
+        left = self.folder / ".left"
+        script = f"{text}\nended=$?; pwd > '{left}'; exit $ended"
+        ended = subprocess.run(
+            ["bash", "-c", script], cwd=self.folder, env=dict(self.environ), capture_output=True, text=True, check=False
+        )
+        self.folder = Path(left.read_text(encoding="utf-8").strip())
+        left.unlink()
+        return ended
+
+    def serve(self, text: str, patience: float = 60) -> tuple[int, str]:
+        """Run what goes on until it is told to stop, once it said something; its exit code, and what it said."""
+        log = self.folder / ".log"
+        with log.open("w", encoding="utf-8") as said:
+            process = subprocess.Popen(
+                ["bash", "-c", f"exec {text}"], cwd=self.folder, env=dict(self.environ), stdout=said, stderr=said
+            )
+        until = time.monotonic() + patience
+        while not log.read_text(encoding="utf-8") and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        process.terminate()
+        return process.wait(patience), log.read_text(encoding="utf-8")
 
 
 def reconcile(words: list[str], folder: Path, environ: Mapping[str, str] | None = None) -> tuple[str, str, int]:

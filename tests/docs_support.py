@@ -14,7 +14,8 @@ from notifications import KINDS as CHANNELS
 from reconcile.config.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = tuple(sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md")]))
+TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+PAGES = tuple(sorted([*(ROOT / name for name in TOP), *ROOT.glob("docs/*.md")]))
 _FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

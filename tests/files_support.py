@@ -37,7 +37,8 @@ def by_duckdb(directory: Path, path: str, wanted: list[str], **settings):
         with duckdb.connect(config={"threads": "2"}) as con:
             con.execute("set TimeZone = 'UTC'; set preserve_insertion_order = false")
             table = con.sql(found.sql).to_arrow_table()
-            problems = con.sql(found.problems_sql).fetchall() if found.problems_sql else []
+            found.confirm(table.num_rows)
+            problems = [(one.column, one.reason, one.records, one.first) for one in found.problems()]
         return table.schema, list(zip(*(table.column(n).to_pylist() for n in wanted), strict=True)), problems
     finally:
         opened.close()

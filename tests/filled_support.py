@@ -342,6 +342,7 @@ ROWS: Mapping[str, Rows] = {
             {"id": "E-1", "at": AT, "by": "eve", "seq": 1, "subjects": _json(["aa" * 32]), "reached": _json({})}
         ],
     },
+    "0004": {"facts": [{"kind": "rule", "name": "twin", "digest": "aa" * 16}]},
 }
 
 REVISIONS = tuple(

@@ -13,7 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 import sqlalchemy as sa
+from conftest import MARIADB, POSTGRES, _scratch_database
 from sqlalchemy.dialects import mysql
 
 from rules.engines.base import MoneyColumns, Pushed, Readable, Relation, Streamed
@@ -30,6 +32,19 @@ ARROW = {
     Type.BYTES: pa.binary(),
 }
 _counter = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def databases() -> Iterator[dict[str, sa.Engine]]:
+    """An engine for each database; those of servers in databases of their own, dropped afterwards."""
+    opened = [(name, _scratch_database(url)) for name, url in (("postgresql", POSTGRES), ("mariadb", MARIADB))]
+    engines = {name: sa.create_engine(next(scratch)) for name, scratch in opened}
+    engines["sqlite"] = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
+    yield engines
+    for engine in engines.values():
+        engine.dispose()
+    for _, scratch in opened:
+        next(scratch, None)
 
 
 @dataclass(frozen=True)
@@ -81,8 +96,11 @@ def _sql_type(kind: Type) -> sa.types.TypeEngine[Any]:
 
 
 @contextmanager
-def pushed(engine: sa.Engine, data: Rows) -> Iterator[Pushed]:
-    """The rows in a new table of that database; every query in the block sees one transaction."""
+def pushed(engine: sa.Engine, data: Rows, *, unique: bool = False) -> Iterator[Pushed]:
+    """The rows in a new table of that database; every query in the block sees one transaction.
+
+    `unique`: the database says that an index keeps the id unique and not null.
+    """
     table = sa.Table(
         f"things_{next(_counter)}",
         sa.MetaData(),
@@ -99,6 +117,7 @@ def pushed(engine: sa.Engine, data: Rows) -> Iterator[Pushed]:
                 table,
                 lambda statement: _arrow(connection, statement),
                 lambda statement: _arrow(connection, statement).read_all(),
+                lambda _: unique,
             )
     finally:
         table.drop(engine)

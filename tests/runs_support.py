@@ -310,7 +310,7 @@ class Shop:
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def findings(self) -> list[Json]:
-        return list(self.cli("findings", "--json").json)
+        return list(self.cli("findings", "--all", "--json").json)
 
     def intact(self) -> bool:
         return bool(self.cli("audit", "verify", "--json").json["intact"])

@@ -29,7 +29,7 @@ class Serving:
         self.folder = folder
         self.lines: list[Json] = []
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "reconcile", "serve", "--json", *arguments],
+            [str(Path(sys.executable).with_name("reconcile")), "serve", "--json", *arguments],
             cwd=folder,
             env=os.environ | (environ or {}),
             stderr=subprocess.PIPE,

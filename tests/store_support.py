@@ -28,7 +28,7 @@ def _run(code: str, url: str, root: Path, pipe: Connection) -> None:
     exec(_PRELUDE, names)  # noqa: S102 - programs of the tests themselves
     say("ready")
     pipe.recv()
-    exec(textwrap.dedent(code), names)  # noqa: S102
+    exec(textwrap.dedent(code), names)  # noqa: S102 - see above
 
 
 class Program:

@@ -163,7 +163,7 @@ def test_processes_that_write_at_once_tear_no_line(tmp_path: Path, store: Store)
     anchor = FileAnchor("log", FileSettings(type="file", path="anchor.jsonl"), root, {})
     with Store.open(url, root) as store:
         for n in range(50):
-            anchor.write(checkpoints.mark(store, os.getpid() * 100 + n, "aa", "now"))
+            anchor.write(checkpoints.mark(store, os.getpid() * 100 + n, "aa" * 32, "now"))
     """
 
     in_parallel(4, code, SQLITE, tmp_path)
@@ -227,6 +227,92 @@ def test_a_push_that_fails_is_an_error_and_is_made_good_by_the_next(tmp_path: Pa
     git_anchor(tmp_path, push="origin").write(second)
 
     assert _git(tmp_path / "remote.git", "rev-list", "--count", "reconcile-audit") == "2"
+
+
+PROGRAMS = {
+    "core.hooksPath": "{folder}",
+    "core.fsmonitor": "{program}",
+    "core.sshCommand": "{program}",
+    "core.askPass": "{program}",
+    "core.alternateRefsCommand": "{program}",
+    "core.pager": "{program}",
+    "core.editor": "{program}",
+    "credential.helper": "!{program}",
+    "gpg.program": "{program}",
+    "gpg.ssh.program": "{program}",
+    "commit.gpgSign": "true",
+    "push.gpgSign": "true",
+    "log.showSignature": "true",
+    "remote.origin.receivepack": "{program}",
+    "remote.origin.uploadpack": "{program}",
+}
+"""Settings of a repository that name a program, or have one run."""
+
+
+@pytest.mark.parametrize("scheme", ["{folder}/remote.git", "file://{folder}/remote.git", "ssh://127.0.0.1:9/r", "ext"])
+def test_no_program_that_the_settings_of_the_repository_or_of_its_user_name_is_run(
+    scheme: str, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran, program = tmp_path / "ran", tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho $0 $* $RECONCILE_TEST_SECRET >> {ran}\nexit 1\n")
+    program.chmod(0o755)
+    _git(tmp_path, "init", "-q", "--bare", "remote.git")
+    _git(tmp_path, "init", "-q", "repo")
+    for folder in ("repo/.git/hooks", "remote.git/hooks"):
+        for hook in ("pre-push", "pre-receive", "update", "reference-transaction", "post-receive", "post-update"):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / hook).symlink_to(program)
+    url = f"ext::{program} %S" if scheme == "ext" else scheme.format(folder=tmp_path)
+    said = {name: value.format(folder=tmp_path, program=program) for name, value in PROGRAMS.items()}
+    home = tmp_path / "home"
+    home.mkdir()
+    for name, value in (said | {"remote.origin.url": url, "protocol.ext.allow": "always"}).items():
+        _git(tmp_path / "repo", "config", name, value)
+        _git(tmp_path / "repo", "config", "--file", str(home / ".gitconfig"), name, value)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("RECONCILE_TEST_SECRET", "canary")
+    for name in ("GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "SSH_ASKPASS", "GIT_PAGER"):
+        monkeypatch.setenv(name, str(program))
+    anchor, mark = git_anchor(tmp_path, push="origin"), marks(store, 1)[0]
+
+    if "remote.git" in scheme:
+        anchor.write(mark)
+    else:
+        with pytest.raises(AnchorError, match="git push ended with 128"):
+            anchor.write(mark)
+
+    assert list(anchor.read(store.id)) == [mark]
+    assert not ran.exists(), ran.read_text()
+
+
+def test_git_is_told_nothing_of_our_environment_but_what_it_needs(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "bin" / "git"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\nenv > {tmp_path}/environment\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    for name in ("PGPASSWORD", "SLACK_BOT_TOKEN", "LD_PRELOAD_X", "GIT_DIR", "GIT_CONFIG_COUNT", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, "canary")
+
+    with pytest.raises(AnchorError):
+        git_anchor(tmp_path).write(marks(store, 1)[0])
+
+    told = (tmp_path / "environment").read_text()
+    assert "canary" not in told
+    assert "GIT_ALLOW_PROTOCOL=file:ssh:https\n" in told
+
+
+def test_a_folder_that_is_no_repository_is_not_taken_for_the_one_around_it(tmp_path: Path, store: Store) -> None:
+    _git(tmp_path, "init", "-q")
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "HEAD").write_text("not a repository")
+
+    with pytest.raises(AnchorError, match="cannot be used"):
+        git_anchor(tmp_path).write(marks(store, 1)[0])
+
+    assert _git(tmp_path, "for-each-ref") == ""
 
 
 def test_what_is_no_option_of_ours_is_no_name_of_a_remote() -> None:

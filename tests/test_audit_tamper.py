@@ -279,7 +279,9 @@ def untouched(built: Path) -> proof.Proof:
 def test_the_log_that_nobody_touched_is_proven(untouched: proof.Proof) -> None:
     assert untouched.problem is None
     assert (untouched.entries, untouched.signed, untouched.anchored) == (LENGTH, LENGTH, LENGTH)
-    assert untouched.remarks == ()
+    assert [one.split(":")[0] for one in untouched.remarks] == [
+        "2,500 findings"
+    ]  # written by hand: test_audit_state.py has the rest
 
 
 @pytest.mark.parametrize("seq", PLACES)

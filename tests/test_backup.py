@@ -28,7 +28,7 @@ SQLITE = filled.SQLITE
 NEW = "sqlite:///new.db"
 NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 AT_WORK = {"audit", "audit_bodies", "audit_head", "expectations", "leases", "meta", "outbox", "schedules", "slots"}
-AT_WORK |= {"bundles", "effects"}
+AT_WORK |= {"bundles", "effects", "facts"}
 """Tables in which a restore changes rows; all others are as they were."""
 IN_HAND = 3
 """So many plans are in somebody's hand in the filled state: a restore gives them to nobody, and says so."""

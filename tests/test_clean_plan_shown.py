@@ -160,8 +160,8 @@ def test_plan_shows_what_would_be_done_and_changes_nothing(shop: Shop) -> None:
     assert re.search(r"is re-pointed +orders +id = 10 +customer +2 +1", answer.out)
     assert "5.50 EUR at risk" in answer.out
     assert "undo: as long as nothing stands in its way" in answer.out
-    assert "twins: 1 plan, 1 surplus, 5 rows change" in answer.out
-    assert "limits: 4 of 100 rows" in answer.out
+    assert "twins: 1 plan, 1 surplus, 4 rows change, and 1 keeper takes values in" in answer.out
+    assert "limits (the keeper's own row is not counted): 4 of 100 rows" in answer.out
     assert "Personal data" not in answer.said
     assert "Ann" not in here("plan").out
 

@@ -127,7 +127,7 @@ def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
     asking: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever had it in hand would be ended as a zombie once its claim is over, though it lives and works."""
-    monkeypatch.setattr(SqlSource, "remembers", lambda _: False)
+    monkeypatch.setattr(SqlSource, "remembers", lambda *_: False)
     work = SqlSource.work
     lost: list[str] = []
 

@@ -44,8 +44,10 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 @pytest.fixture
 def alone(ran: World, tmp_path: Path) -> World:
-    """One group of twins, of a rule that asks nobody and has run once."""
-    return World(shutil.copytree(ran.folder, tmp_path / "w"), dict(ran.rules))
+    """One group of twins, of a rule that asks nobody and has run once. A copy is another database, so it runs there."""
+    world = World(shutil.copytree(ran.folder, tmp_path / "w"), dict(ran.rules))
+    world.run()
+    return world
 
 
 # By itself
@@ -397,7 +399,7 @@ def test_a_lost_answer_to_commit_is_asked_about_and_never_guessed(
 def test_without_receipts_the_rows_say_whether_it_happened_and_else_a_person(
     alone: World, then: str, ends: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqlSource, "remembers", lambda _: False)
+    monkeypatch.setattr(SqlSource, "remembers", lambda *_: False)
     label = "target.committed" if then == "done" else "target.before_commit"
     lost: list[str] = []
 
@@ -431,7 +433,7 @@ def test_without_receipts_the_rows_say_whether_it_happened_and_else_a_person(
 def test_quarantine_ends_by_a_persons_word_and_by_nothing_else(
     alone: World, said: Any, state: BundleState, finding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqlSource, "remembers", lambda _: False)
+    monkeypatch.setattr(SqlSource, "remembers", lambda *_: False)
 
     def lose(reached: str) -> None:
         if reached == "target.before_commit":

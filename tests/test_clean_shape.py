@@ -17,6 +17,7 @@ from sql_support import emptied
 
 from reconcile.app import Application
 from reconcile.clean import shape
+from reconcile.clean.binding import binding_of
 from reconcile.clean.shape import Past, Shape
 from reconcile.config import load
 from reconcile.detect import RuleDoesNotFit, detect
@@ -76,7 +77,8 @@ class Shop:
             rule, subject = app.rule("twins"), app.subject("customers")
             found = detect(rule, subject, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), app.budget).detection
             with self.store.begin() as tx:
-                return shape.refuse(tx, rule, subject.relation, found, name or f"run-{self.runs}")
+                binding = binding_of(app.project, rule)
+                return shape.refuse(tx, rule, subject.relation, found, name or f"run-{self.runs}", binding)
 
     def whole_run(self, day: int, more: str, clean: str = "clean: {action: set, values: {note: twin}}") -> RunReport:
         """A run from detection to cleaning, in the state that the configuration names."""

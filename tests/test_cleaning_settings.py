@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from cli_support import Answer, Project, sqlite
 
 TABLES = """\
@@ -15,10 +16,10 @@ create table customers (id integer primary key, email text not null, name text, 
 create table orders (id integer primary key, customer integer references customers (id));
 """
 RULES = """\
-sources: {{shop: {{type: sql, url: "sqlite:///shop.db"}}}}
+sources: {{shop: {{type: sql, url: "{url}"}}}}
 datasets:
   customers: {{source: shop, table: customers, id: id, money: {{amount: balance, currency: currency}},
-              columns: {{balance: decimal}}}}
+              columns: {{balance: {kind}}}}}
 rules:
   twins:
     kind: duplicates
@@ -40,10 +41,25 @@ class Shop:
     project: Project
 
     def say(
-        self, clean: str = "", limits: str = "records: 100", approval: str = "none", more: str = "", top: str = ""
+        self,
+        clean: str = "",
+        limits: str = "records: 100",
+        approval: str = "none",
+        more: str = "",
+        top: str = "",
+        kind: str = "decimal",
+        url: str = "sqlite:///shop.db",
     ) -> Shop:
         self.project.write(
-            RULES.format(clean=f", {clean}" if clean else "", limits=limits, approval=approval, more=more, top=top)
+            RULES.format(
+                clean=f", {clean}" if clean else "",
+                limits=limits,
+                approval=approval,
+                more=more,
+                top=top,
+                kind=kind,
+                url=url,
+            )
         )
         return self
 
@@ -291,3 +307,84 @@ def test_before_images_are_sealed_in_the_state_and_open_only_with_their_key(shop
     assert rotated.code == 0
     assert shop.left == [1, 2, 10, 11]
     shop.say()  # for the end of the test, which has no keys
+
+
+UNCOUNTABLE = {
+    "no currency": ("'10.00'", "null"),
+    "a blank currency": ("'10.00'", "'  '"),
+    "no amount": ("null", "'EUR'"),
+    "an infinite amount": ("9e999", "'EUR'"),
+}
+
+
+@pytest.mark.parametrize(("balance", "currency"), UNCOUNTABLE.values(), ids=UNCOUNTABLE)
+@pytest.mark.parametrize("kind", ["decimal", "float"])
+def test_money_that_cannot_be_counted_waits_for_people_where_money_is_limited(
+    balance: str, currency: str, kind: str, shop: Shop
+) -> None:
+    shop.say(limits="money: {EUR: 500}", kind=kind, more="engine: embedded").known().add(*pair(20, "b@x"))
+    shop.do(f"insert into customers values (10, 'a@x', 'x', 5, 'EUR'), (11, 'a@x', 'x', {balance}, {currency})")
+
+    answer = shop.run()
+
+    waiting = next(one["id"] for one in shop.findings() if one["key"] == {"email": "a@x"})
+    [said] = [one["cleaning"] for one in answer.json["rules"]]
+    assert (shop.left, shop.states) == ([1, 2, 10, 11, 20], ["awaiting_approval", "cleaned"])
+    assert answer.code == 4
+    assert said["uncounted"].startswith(f"Money cannot be counted in 1 record of {waiting} (no ")
+    assert "of record 11 cannot be counted in limits: it has no" in shop.project("plan", "--finding", waiting).out
+    refused = shop.project("approve", waiting)
+    assert refused.code == 4
+    assert "Money cannot be counted in" in refused.said
+    assert shop.project("approve", waiting, "--over-limit").code == 0
+    assert shop.left == [1, 2, 10, 20]
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("amount", ["'NaN'::float8", "'Infinity'::float8", "'-Infinity'::float8"])
+def test_an_amount_that_is_no_finite_number_waits_for_people(amount: str, postgres_url: str, shop: Shop) -> None:
+    engine = sa.create_engine(postgres_url)
+    with engine.begin() as connection:
+        columns = "id integer primary key, email text, name text, balance float8, currency text"
+        connection.exec_driver_sql(f"create table customers ({columns})")
+    shop.say(limits="money: {EUR: 500}", url=postgres_url, kind="float").known()
+    with engine.begin() as connection:
+        values = f"(1, 'a@x', 'x', 5, 'EUR'), (2, 'a@x', 'x', {amount}, 'EUR')"
+        connection.exec_driver_sql(f"insert into customers values {values}")
+    engine.dispose()
+
+    answer = shop.run()
+
+    assert (answer.code, shop.states) == (4, ["awaiting_approval"])
+    assert "(no finite amount), and rule `twins` limits it" in answer.json["rules"][0]["cleaning"]["uncounted"]
+
+
+def test_money_that_cannot_be_counted_waits_for_nobody_where_only_rows_are_limited(shop: Shop) -> None:
+    shop.say().known()
+    shop.do("insert into customers values (10, 'a@x', 'x', 5, 'EUR'), (11, 'a@x', 'x', null, null)")
+
+    shop.run()
+
+    assert shop.states == ["cleaned"]
+
+
+def test_money_that_cannot_be_counted_is_told_once_and_not_where_people_are_asked_anyway(shop: Shop) -> None:
+    shop.say(limits="money: {EUR: 500}").known()
+    shop.do("insert into customers values (10, 'a@x', 'x', 5, 'EUR'), (11, 'a@x', 'x', null, 'EUR')")
+    codes = [shop.run().code for _ in range(2)]
+    shop.say(limits="money: {EUR: 500}", approval="required").known()
+    shop.do("insert into customers values (20, 'b@x', 'x', 5, 'EUR'), (21, 'b@x', 'x', null, 'EUR')")
+
+    assert [*codes, shop.run().code] == [4, 0, 0]
+    assert shop.states == ["awaiting_approval", "awaiting_approval"]
+
+
+def test_what_asks_by_an_amount_asks_where_a_part_of_it_cannot_be_counted(shop: Shop) -> None:
+    """Else 10 EUR and something unknown would be taken for 10 EUR."""
+    shop.say(approval="{when: EUR > 500, then: required, else: none}").known()
+    shop.do("insert into customers values (10, 'a@x', 'x', 5, 'EUR'), (11, 'a@x', 'x', 5, 'EUR')")
+    shop.do("insert into customers values (12, 'a@x', 'x', null, 'EUR')")
+
+    shop.run()
+
+    assert shop.states == ["awaiting_approval"]

@@ -56,8 +56,8 @@ def test_nothing_is_said_when_the_reader_leaves_and_the_exit_code_stays(shop: Pr
 
     for script, code in (
         ("$R run --fail-on low --json | head -1", 1),
-        ("$R findings | head -1", 0),
-        ("$R findings --json | head -1", 0),
+        ("$R findings --all | head -1", 0),
+        ("$R findings --all --json | head -1", 0),
         ("$R audit --json | true", 0),
         ("$R schema | head -1", 0),
     ):
@@ -244,7 +244,7 @@ def test_findings_are_1_only_where_asked_and_only_as_severe_as_asked(shop: Proje
 
 
 def test_a_source_that_failed_counts_more_than_findings(shop: Project) -> None:
-    rules = "rules: {gone: {kind: duplicates, dataset: gone, key: [id]}, "
+    rules = "rules: {gone: {kind: duplicates, dataset: gone, key: [order_id]}, "
     text = CHANNEL.replace("rules: {", rules, 1).replace(
         "datasets: {", "datasets: {gone: {source: shop, path: gone.csv}, "
     )
@@ -259,7 +259,7 @@ def test_a_source_that_failed_counts_more_than_findings(shop: Project) -> None:
 
 
 def test_a_reason_that_stops_several_rules_is_said_once(shop: Project) -> None:
-    shop.write(FILES.replace("rules: {", "rules: {other: {kind: duplicates, dataset: orders, key: [id]}, "))
+    shop.write(FILES.replace("rules: {", "rules: {other: {kind: duplicates, dataset: orders, key: [order_id]}, "))
     (shop.folder / "orders.csv").unlink()
 
     done = shop("run")
@@ -381,6 +381,7 @@ def test_explain_shows_the_engine_the_reason_and_the_sql(shop: Project) -> None:
 
     assert files.out.startswith("twice runs embedded (DuckDB, here): source 'shop' is read here")
     assert "SELECT" in files.out
+    assert "\\n" not in files.out
     assert pushed["engine"] == "pushdown"
     assert any("orders" in statement for statement in pushed["sql"])
 

@@ -115,6 +115,21 @@ def test_an_export_is_verified_with_the_key_that_was_written_down(project: Proje
     assert json.loads((project.folder / "out" / "export.json").read_text())["public_key"] == key
 
 
+def test_an_export_after_a_restore_is_covered_to_its_end_and_names_the_restore(project: Project) -> None:
+    """The anchor holds heads of what the restore ended, and they are not taken for tampering."""
+    key = project("audit", "key").out.split()[0]
+    project("backup", "backup.db")
+    project("dismiss", project("findings", "--json").json[0]["id"])
+    project("restore", "backup.db", "--yes")
+
+    project("audit", "export", "out")
+    words = [sys.executable, "-I", "out/verify.py", "--public-key", key, "--anchor", "anchor.jsonl"]
+    verified = subprocess.run(words, cwd=project.folder, capture_output=True, text=True, check=False)
+
+    assert (verified.returncode, verified.stderr) == (0, "")
+    assert "says that a backup was restored" in verified.stdout
+
+
 def test_erasing_a_record_takes_its_data_out_of_the_state_and_the_log_stays_proven(project: Project) -> None:
     finding = project("findings", "--json").json[0]["id"]
     project("dismiss", finding, "--note", "ann@example.org told me so")

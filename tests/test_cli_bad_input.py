@@ -22,6 +22,8 @@ import sqlalchemy as sa
 import xlsxwriter
 from cli_support import FILES, ORDERS, Answer, Project, in_words, sqlite
 
+from connectors import isolated
+
 TYPED = ", columns: {amount: decimal, paid_at: instant}"
 SECRET_CELL = "Zaphod-Beeblebrox"
 NOBODY = 65534
@@ -427,9 +429,9 @@ def test_a_rule_that_does_not_fit_its_columns_is_told_at_check(shop: Project) ->
     for rule, part in (
         ("key: [order_id], window: {order_id: 15m}", "`window` measures time, but `order_id` is of type text"),
         ("key: [{amount: [mailbox]}]", "`mailbox` takes text, but here the value is of type decimal"),
-        ('key: [id], where: "paid_at > 5"', "Cannot compare instant with integer"),
-        ('key: [id], where: "order_id + 1 = 2"', "`+` takes numbers but this is of type text"),
-        ("key: [id], keep: [{first: piad_at}]", "did you mean `paid_at`?"),
+        ('key: [order_id], where: "paid_at > 5"', "Cannot compare instant with integer"),
+        ('key: [order_id], where: "order_id + 1 = 2"', "`+` takes numbers but this is of type text"),
+        ("key: [order_id], keep: [{first: piad_at}]", "did you mean `paid_at`?"),
     ):
         shop.write(FILES.replace("key: [order_id]", rule))
 
@@ -664,13 +666,17 @@ def test_a_driver_that_is_missing_is_told_with_its_installation(
     told(_isolated(project, module, "run", "-q"), "which is not installed", f"pip install 'reconcile-runner[{extra}]'")
 
 
-def test_a_reader_of_workbooks_that_is_missing_is_told_with_its_installation(tmp_path: Path) -> None:
+def test_a_reader_of_workbooks_that_is_missing_is_told_with_its_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _book(tmp_path / "book.xlsx")
     missing = "raise ModuleNotFoundError('No module named ' + repr(__name__), name=__name__)"
     (tmp_path / "python_calamine.py").write_text(missing)
-    project = Project(tmp_path).write(WORKBOOK)
+    project, program = Project(tmp_path).write(WORKBOOK), isolated.program
+    first = f"import sys; sys.path.insert(0, {str(tmp_path)!r})"
+    monkeypatch.setattr(isolated, "program", lambda code: program(f"{first}; {code}"))
 
-    answer = project("run", "-q", PYTHONPATH=str(tmp_path))
+    answer = project("run", "-q")
 
     told(answer, "pip install 'reconcile-runner[workbook]'")
 

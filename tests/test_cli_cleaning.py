@@ -108,7 +108,7 @@ def test_a_run_says_what_it_carried_out_of_the_plans_of_earlier_ones(world: Worl
     _, ended = _say("run", "-q")
     _, again = _say("run", "--json")
 
-    assert "twins: 1 cleaned as planned by earlier runs; take one back: reconcile undo ID\n" in ended.stdout
+    assert "twins: 1 cleaned as planned by earlier runs; take it back: reconcile undo --run run1_" in ended.stdout
     assert "of_before" not in json.loads(again.stdout)["rules"][0]["cleaning"]
     assert len(world.rows()) == 2
 
@@ -133,7 +133,8 @@ def test_a_finding_that_waits_for_a_person_says_how_to_answer(world: World) -> N
     _say("reject", finding)
     _, rejected = _say("show", finding)
 
-    answers = f"reconcile approve {finding} or reconcile reject {finding}"
+    plan = f"--plan {world.plans()[0].plan_hash[:12]}"
+    answers = f"reconcile approve {finding} {plan} or reconcile reject {finding} {plan}"
     assert waits.stderr == f"Next: reconcile plan --finding {finding}, then {answers}\n"
     assert rejected.stderr == ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -158,6 +159,73 @@ datasets: {payments: {source: bank, path: "may*.csv", columns: {amount: decimal}
 rules: {paid-twice: {kind: duplicates, dataset: payments, key: [iban, amount]}}
 channels: {team: {type: file, path: told.txt}}
 """
+
+
+def test_records_without_an_id_are_shown_by_file_and_row_and_the_first_is_kept(tmp_path: Path) -> None:
+    rows = "".join(f"DE1,5.00,note {n}\n" for n in range(8))
+    (tmp_path / "may.csv").write_text(f"iban,amount,note\n{rows}")
+    bank = Project(tmp_path).write(EXPORTS)
+
+    bank("run")
+    [finding] = json.loads(bank("findings", "--json").out)
+    shown, listed = bank("show", finding["id"]), json.loads(bank("show", finding["id"], "--json").out)
+
+    assert [line.split()[:4] for line in shown.out.splitlines() if "may.csv, row" in line][:2] == [
+        ["keeper", "may.csv,", "row", "2"],
+        ["surplus", "may.csv,", "row", "3"],
+    ]
+    assert finding["places"] == listed["places"] == [["may.csv", row] for row in range(2, 10)]
+    assert finding["keeper"][0] not in shown.out
+
+
+def test_records_of_a_table_without_an_id_are_shown_by_their_values(tmp_path: Path) -> None:
+    with sqlite(tmp_path / "shop.db") as db:
+        db.execute("create table orders (code text, note text, secret text)")
+        db.execute("insert into orders values ('A', 'z', 'x'), ('A', 'a', 'x'), ('A', null, 'x')")
+    shop = Project(tmp_path).write(
+        "sources: {shop: {type: sql, url: sqlite:///shop.db}}\n"
+        "datasets: {orders: {source: shop, table: orders, pii: secret}}\n"
+        "rules: {twice: {kind: duplicates, dataset: orders, key: code,"
+        " keep: [{prefer: {note: [y]}}, {first: secret}]}}\n"
+    )
+
+    shop("run")
+    [finding] = json.loads(shop("findings", "--json").out)
+    shown = shop("show", finding["id"])
+
+    assert finding["values"] == [{"code": "A", "note": note, "secret": "•••"} for note in ("a", "z", None)]
+    assert finding["keeper"][0] not in shown.out
+    assert "A · a · •••" in shown.out
+
+
+def test_a_record_just_outside_the_window_is_told_and_shown(tmp_path: Path) -> None:
+    (tmp_path / "may.csv").write_text(
+        "no,iban,at\n" + "".join(f"P-{m},DE1,2026-05-01T10:{m}:00Z\n" for m in (10, 24, 26))
+    )
+    bank = Project(tmp_path).write(
+        "sources: {bank: {type: files}}\n"
+        "datasets: {payments: {source: bank, path: may.csv, id: no, columns: {at: instant}}}\n"
+        "rules: {twice: {kind: duplicates, dataset: payments, key: iban, window: {at: 15m}}}\n"
+        "channels: {team: {type: file, path: told.txt}}\n"
+        "jobs: {nightly: {rules: all, notify: team, existing: report}}\n"
+    )
+
+    planned = json.loads(bank("run", "--dry-run", "--json").out)["findings"]
+    bank("run")
+    [finding] = json.loads(bank("findings", "--json").out)
+    shown = bank("show", finding["id"]).out
+
+    near = {"records": 1, "nearest": [["P-26"]], "at": ["2026-05-01T10:26:00Z"]}
+    assert (finding["records"], finding["nearby"], planned[0]["nearby"]) == (2, near, near)
+    assert "nearby, not in the group  P-26 (2026-05-01T10:26:00Z)" in shown
+    assert "Nearby, not in the group: P-26" in (tmp_path / "told.txt").read_text()
+
+    with (tmp_path / "may.csv").open("a") as file:
+        file.write("P-27,DE1,2026-05-01T10:27:00Z\nP-28,DE1,2026-05-01T10:28:00Z\n")
+    bank("run")
+    grown = json.loads(bank("show", finding["id"], "--json").out)
+
+    assert (grown["version"], grown["nearby"]["records"]) == (finding["version"], 3)
 
 
 def test_a_dry_run_shows_the_largest_groups_before_anybody_is_told(tmp_path: Path) -> None:

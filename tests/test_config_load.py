@@ -127,7 +127,7 @@ def test_an_included_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_nothing_uses_is_a_warning_and_no_error(tmp_path: Path) -> None:
-    text = SMALL + "  more: {kind: duplicates, dataset: charges, key: [id]}\njobs: {j: {rules: [twice]}}\n"
+    text = SMALL + "  more: {kind: duplicates, dataset: charges, key: [order_id]}\njobs: {j: {rules: [twice]}}\n"
     text = text.replace("sources: {", "sources: {bank: {type: files}, ").replace(
         "datasets: {", "datasets: {idle: {source: shop, path: b.csv}, "
     )
@@ -170,7 +170,7 @@ def test_a_release_is_the_same_for_the_same_configuration(same: str, tmp_path: P
         SMALL.replace("order_id", "order_no"),
         SMALL.replace("a.csv", "b.csv"),
         SMALL + "timezone: Europe/Berlin\n",
-        SMALL.replace("key: [order_id]", "key: [order_id, id]"),
+        SMALL.replace("key: [order_id]", "key: [order_id, amount]"),
     ],
 )
 def test_a_release_is_another_for_another_configuration(other: str, tmp_path: Path) -> None:
@@ -212,6 +212,7 @@ def test_what_people_write_without_quotes_is_text(tmp_path: Path) -> None:
 
 
 def test_a_wrong_name_of_a_former_rule_is_told_once(tmp_path: Path) -> None:
-    text = SMALL + "".join(f"  r{n}: {{kind: duplicates, dataset: charges, key: [id], was: old}}\n" for n in range(2))
+    said = "kind: duplicates, dataset: charges, key: [order_id], was: old"
+    text = SMALL + "".join(f"  r{n}: {{{said}}}\n" for n in range(2))
 
-    assert problems(tmp_path, text) == ["6:60: rule `r0` continues `old` already; keep `was` in one of them"]
+    assert problems(tmp_path, text) == ["6:66: rule `r0` continues `old` already; keep `was` in one of them"]

@@ -33,7 +33,8 @@ def read(word, values, arrow=None, **notation):
     ("text", "value"),
     [
         ("1.50", "1.5"), ("-0.10", "-0.1"), ("+7", "7"), (".5", "0.5"), ("5.", "5"), (" 12.5 ", "12.5"),
-        ("1,234.56", "1234.56"), ("1'234'567.1", "1234567.1"), ("1 234", "1234"), ("1\u202f234.5", "1234.5"),
+        ("1,234.56", "1234.56"), ("1,234.", "1234"), ("1,234,567", "1234567"), ("1'234'567.1", "1234567.1"),
+        ("1 234", "1234"), ("1\u202f234.5", "1234.5"),
         ("12.50-", "-12.5"), ("\u221212.50", "-12.5"), ("9007199254740993.01", "9007199254740993.01"),
         ("0.123456789012", "0.123456789012"), ("00012.5", "12.5"),
     ],
@@ -45,7 +46,8 @@ def test_a_decimal_is_read_exactly(text, value):
 @pytest.mark.parametrize(
     "text",
     ["1,23", "12,345,6", "1,2345", "1 23", "1,234 567", "1e5", "0x10", "1_000", "NaN", "inf", "--1", "-1-", "abc",
-     "1.2.3", "0.1234567890123", "1" * 27, "€5", "-", ".", "1234,567.00", "٣"],
+     "1.2.3", "0,125", "-0,125", "0,125.5", "012,345.6", "0 125", "1,234", "-1,234", "1,234-",
+     "0.1234567890123", "1" * 27, "€5", "-", ".", "1234,567.00", "٣"],
 )  # fmt: skip
 def test_what_is_not_a_decimal_is_null_and_counted(text):
     values, problems = read("decimal", ["1", text, "", None])
@@ -59,6 +61,14 @@ def test_a_decimal_comma_lets_the_dot_group_in_threes_only():
 
     assert values == [Decimal("1234.56"), Decimal(1234), Decimal("12.5"), None, Decimal("-1.5"), Decimal("1234567.8")]
     assert problems[0].records == 1
+
+
+@pytest.mark.parametrize("word", ["integer", "decimal", "decimal(10,2)", "float"])
+def test_one_group_behind_a_mark_is_a_thousand_only_where_the_dataset_says_its_decimal_mark(word):
+    assert read(word, ["1,234", "-1,234"])[0] == [None, None]
+    assert read(word, ["1,234", "-1,234", "0,125"], decimal=".")[0] == [1234, -1234, None]
+    assert read(word, ["1.234", "-1.234", "0.125"], decimal=",")[0] == [1234, -1234, None]
+    assert read(word, ["1,234,567", "1 234", "1'234"])[0] == [1234567, 1234, 1234]
 
 
 @given(st.decimals(min_value=-(10**25), max_value=10**25, places=12))
@@ -92,6 +102,23 @@ def test_a_date_has_its_format_and_two_digit_years_are_not_years():
     assert read("date %d.%m.%Y | %Y%m%d", ["01.03.2026", "20260301", "1.3.2026", "01.03.26", "29.02.2025"])[0] == [
         day, day, day, None, None,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("formats", ["%d.%m.%Y | %d.%m.%y", "%d.%m.%y | %d.%m.%Y"])
+def test_each_of_several_formats_can_match(formats):
+    day = dt.date(2026, 9, 26)
+
+    assert read(f"date {formats}", ["26.09.26", "26.09.2026"]) == ([day, day], ())
+    times = " | ".join(f"{form} %H:%M" for form in formats.split(" | "))
+    assert (
+        read(f"instant {times}", ["26.09.26 10:00", "26.09.2026 10:00"])[0]
+        == [dt.datetime(2026, 9, 26, 10, tzinfo=dt.UTC)] * 2
+    )
+    placed = " | ".join(f"{form} %H:%M%z" for form in formats.split(" | "))
+    assert (
+        read(f"instant {placed}", ["26.09.26 10:00Z", "26.09.2026 10:00Z"])[0]
+        == [dt.datetime(2026, 9, 26, 10, tzinfo=dt.UTC)] * 2
+    )
 
 
 def test_an_instant_is_utc_and_an_offset_is_honoured():

@@ -7,8 +7,10 @@ import datetime as dt
 import gzip
 import io
 import json
+import os
 from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -306,13 +308,14 @@ def test_parquet_types_are_kept_and_naive_times_are_placed(put, tmp_path):
     )
     pq.write_table(table, tmp_path / "a.parquet")
 
-    names = ["n", "d", "at", "utc", "kind", "day", "_row"]
+    names = ["n", "d", "at", "utc", "kind", "list", "day", "_row"]
     rows, problems = records(tmp_path, "a.parquet", names, timezone="Europe/Berlin")
 
     utc = dt.datetime(2026, 10, 25, 2, 30, tzinfo=dt.UTC)
-    assert rows == [(1, Decimal("9007199254740993.01"), utc - dt.timedelta(hours=2), utc, "x", dt.date(2026, 1, 1), 1)]
+    assert rows == [
+        (1, Decimal("9007199254740993.01"), utc - dt.timedelta(hours=2), utc, "x", "[1]", dt.date(2026, 1, 1), 1)
+    ]
     assert problems == ()
-    assert "list" not in source(tmp_path).describe(FilesDataset(path="a.parquet")).names
     assert by_duckdb(tmp_path, "a.parquet", ["at"], timezone="Europe/Berlin") is None
     schema, same, _ = by_duckdb(tmp_path, "a.parquet", ["at", "d", "_file"])
     assert same == [(utc, Decimal("9007199254740993.01"), "a.parquet")]
@@ -366,15 +369,23 @@ def test_both_ways_name_the_same_line_of_the_first_problem(put):
     assert len(rows) == 400_002
 
 
-def test_closing_twice_removes_the_copies(put):
+def test_copies_have_no_name_and_closing_twice_gives_their_room_back(put, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "copies"))
+    (tmp_path / "copies").mkdir()
+
+    def copies():
+        links = (Path("/proc/self/fd") / one for one in os.listdir("/proc/self/fd"))  # noqa: PTH208 - they come and go
+        return [one for one in links if one.is_symlink() and str(one.readlink()).startswith(str(tmp_path / "copies"))]
+
     opened = source(put("a.csv", "a,b\n1,é\n".encode("utf-16")))
     opened.describe(FilesDataset(path="a.csv"))
-    scratch = opened._scratch.name
+    assert len(copies()) == 1
+    assert not any((tmp_path / "copies").iterdir())
 
     opened.close()
     opened.close()
 
-    assert not __import__("pathlib").Path(scratch).exists()
+    assert copies() == []
 
 
 def test_a_changed_file_is_looked_at_again(put):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import gzip
 from pathlib import Path
 
@@ -187,9 +188,10 @@ def test_records_that_are_not_those_asked_for_are_read_all_over_again(tmp_path, 
 
     def at(columns, positions, of, table):
         asked.append(positions.tolist())
-        return opened.duck_scan(dataset, columns).at(positions + shift, of, table)
+        return scans(columns).at(positions + shift, of, table)
 
-    records = Readable(lambda columns: opened.duck_scan(dataset, columns).sql, at)
+    scans = functools.cache(functools.partial(opened.duck_scan, dataset))
+    records = Readable(lambda columns: scans(columns).sql, at)
     rule = DuplicatesRule.model_validate({"name": "twin", "kind": "duplicates", "dataset": "a", "key": "code"})
     relation = Relation("a", schema_from_arrow(opened.describe(dataset)), ("id",))
 

@@ -650,7 +650,7 @@ def test_where_no_table_may_be_made_nothing_is_remembered(clerk: SqlSource, serv
     ann = record(clerk, "customers")
 
     assert clerk.remembers() is False
-    assert clerk.owner() is None
+    assert clerk.owned("customers").owner is None
     assert clerk.receipts(["k"]) == {}
     with pytest.raises(TargetError) as error:
         clerk.adopt("mine", 1, 0, None)

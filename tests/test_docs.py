@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import signal
 import sqlite3
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,7 +50,10 @@ insert into charges values
     ('c2', 'A-1', '20.00', 'EUR', 'succeeded', '2026-03-01 10:00:30'),
     ('c3', 'A-2', '20.00', 'EUR', 'failed', '2026-03-01 10:00:30');
 """
-CONSOLES = [page for page in (*PAGES, ROOT / "examples" / "README.md") if any(blocks(page, "console"))]
+README = ROOT / "README.md"
+CONSOLES = [
+    page for page in (*PAGES, ROOT / "examples" / "README.md") if page != README and any(blocks(page, "console"))
+]
 COMMON = {"-c", "--config", "--json", "-q", "--quiet", "--no-color", "-h", "--help"}
 
 
@@ -172,7 +178,9 @@ def test_every_exit_code_is_documented() -> None:
 
 @pytest.mark.parametrize("page", CONSOLES, ids=named)
 def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
-    environ = {"RECONCILE_ACTOR": "docs", "COLUMNS": "200", "EXAMPLES": str(ROOT / "examples")}
+    """As printed, from a new folder; `examples` is there, as in a checkout."""
+    environ = {"RECONCILE_ACTOR": "docs", "COLUMNS": "200"}
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.db*", "*.sqlite"))
     terminal = Terminal(tmp_path, environ)
 
     for block in blocks(page, "console"):
@@ -186,6 +194,32 @@ def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
             assert wrong is None, f"{block}: $ {one.line}\n{wrong}; printed was\n{terminal.out}{terminal.err}"
             asked = number + 1 < len(typed) and typed[number + 1].line == "echo $?"
             assert terminal.code == 0 or asked, f"{block}: $ {one.line} ended with {terminal.code}\n{terminal.err}"
+
+
+def test_each_block_of_the_readme_works_as_printed_in_order_in_one_new_folder(tmp_path: Path) -> None:
+    """Below the installation: consoles show what is printed, and a configuration is saved as `reconcile.yaml`."""
+    text = README.read_text(encoding="utf-8").split("\n## First run\n", 1)[1]
+    kept = ("PATH", "HOME", "LANG")
+    environ = {name: os.environ[name] for name in kept if name in os.environ} | {"RECONCILE_ACTOR": "docs"}
+    shell = docs_console.Shell(tmp_path, environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})
+    ran = 0
+
+    for language, body in re.findall(r"^```(console|sh|yaml)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        if language == "yaml":
+            (shell.folder / "reconcile.yaml").write_text(body, encoding="utf-8")
+        elif body.strip() == "reconcile serve":
+            code, said = shell.serve(body.strip())
+            assert code == 0 or "address already in use" in said, said  # another `serve` runs on this host
+        else:
+            shown = docs_console.commands(body) if language == "console" else [docs_console.Command(body, ())]
+            for one in shown:
+                ended = shell.type(one.line)
+                wrong = docs_console.difference(one.shown, ended.stdout, ended.stderr)
+                assert wrong is None, f"$ {one.line}\n{wrong}; printed was\n{ended.stdout}{ended.stderr}"
+                assert ended.returncode == 0, f"$ {one.line}\n{ended.stderr}"
+        ran += 1
+
+    assert ran >= 7
 
 
 def _fresh(place: Path) -> Path:
@@ -270,7 +304,13 @@ def test_the_configuration_of_the_readme_checks_a_database_and_files_in_one_run_
     with sqlite3.connect(tmp_path / "shop.sqlite") as connection:
         connection.executescript(CHARGES)
     with SlackServer() as slack:
-        text = block.body.replace('channel: "#finance-ops"', f'channel: "#finance-ops", base_url: "{slack.base_url}"')
+        said = {
+            "type": "slack",
+            "token": "${secret:SLACK_BOT_TOKEN}",
+            "channel": "#finance-ops",
+            "base_url": slack.base_url,
+        }
+        text = block.body.replace("{type: file, path: messages.txt}", json.dumps(said))
         (tmp_path / "reconcile.yaml").write_text(text, encoding="utf-8")
         terminal = Terminal(tmp_path, {"SHOP_URL": "sqlite:///shop.sqlite", "SLACK_BOT_TOKEN": slack.token})
 

@@ -303,7 +303,7 @@ def test_messages_that_failed_are_in_doubt_or_wait_are_told_by_channel(place: Pl
         for number, values in enumerate(
             (
                 {"status": "failed"},
-                {"status": "failed", "in_doubt": True},
+                {"status": "unknown", "in_doubt": True},
                 {"queued_at": tx.now - 2 * 60 * MINUTE},
                 {"problem": "Channel 'team' was refused: the token is not valid"},
                 {},
@@ -322,7 +322,7 @@ def test_messages_that_failed_are_in_doubt_or_wait_are_told_by_channel(place: Pl
     told = [one.sentence.split(";")[0] for one in place.look() if one.subject == "channel team" and one.state == "look"]
     assert told == [
         "1 message failed",
-        "1 message in doubt",
+        "1 message with an unknown outcome",
         "1 message not sent so far, tried again (Channel 'team' was refused: the token is not valid)",
         "1 message waiting for over an hour",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from reconcile.erasure import ErasureWaits, Wanted
 from reconcile.findings.identity import record_of
 from reconcile.findings.states import State
 from reconcile.store import Store, tables
+from rules.engines.base import Nearby
 
 SQLITE = "sqlite:///state.db"
 ANN = "Zoë.Ann@example.org"
@@ -96,6 +98,23 @@ def test_nothing_of_a_record_is_left(world: World, url: str, tmp_path: Path) -> 
     assert name(1) not in records
     assert name(2) in records
     assert done.reached["records"] == 1
+
+
+@pytest.mark.parametrize("by", [by_record, by_value])
+def test_nothing_is_left_of_a_record_that_was_only_near_a_group(
+    by: Any, world: World, url: str, tmp_path: Path
+) -> None:
+    carl = "carl@example.org"
+    near = Nearby((7,), {"order": carl}, NOON)
+    world.run(replace(group("dora@example.org", 5, 6), nearby=(near,), nearby_records=1))
+    assert carl in held(url, tmp_path)
+
+    by(world, 7 if by is by_record else carl)
+
+    assert carl not in held(url, tmp_path)
+    assert name(7) not in held(url, tmp_path)
+    [finding] = [finding for finding in world.all() if finding.key.get("order") == "dora@example.org"]
+    assert (finding.nearby, len(finding.surplus)) == ((), 1)
 
 
 @pytest.mark.parametrize("written", [ANN.upper(), f"  {ANN} ", ANN])
@@ -216,7 +235,7 @@ def test_what_was_erased_is_remembered_without_being_said(world: World, url: str
 
 
 def _notice(message: str, finding: str, value: str, **more: Any) -> Notice:
-    shown = GroupNotice(finding, "new", {"order": value}, "1", ("2",), 2, {}, None, None, (), None)
+    shown = GroupNotice(finding, "new", {"order": value}, "1", ("2",), 2, {}, None, None, (), ("7",), 1)
     fixed = {"rule": "double-charge", "kind": "duplicates", "severity": "high", "dataset": "charges", "new": 1}
     counts = {"grown": 0, "reopened": 0, "known": 0, "resolved": 0, "records": 1, "money": {}, "first_run": False}
     rule = RuleNotice(**fixed, **counts, owner=None, runbook=None, why=None, trend=None, largest=(shown,), skipped=())

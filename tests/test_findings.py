@@ -337,6 +337,33 @@ def test_what_existed_before_may_be_ignored_until_it_grows(world: World) -> None
 # Names of rules
 
 
+def test_a_release_that_writes_keys_in_another_way_keeps_findings_and_their_ids(world: World) -> None:
+    world.run(group("1231", 1, 2), group("1232", 3, 4), rule=replace(RULE, definition="old"))
+    names = {ids(one.members)[0]: one.id for one in world.all()}
+    decide.dismiss(world.store, names[3], actor="anna")
+    now = replace(RULE, definition="new", unversioned="old")
+
+    outcome = world.run(group("12-31", 1, 2), group("12-32", 3, 4), rule=now)
+    later = world.run(group("12-31", 1, 2), group("12-32", 3, 4), rule=now)
+
+    assert (outcome.edited, outcome.new, outcome.resolved) == (True, 0, 0)
+    assert (outcome.known, outcome.reopened, later.known) == (1, 1, 2)
+    assert {ids(one.members)[0]: one.id for one in world.all()} == names
+    assert world.get(names[1]).key == {"order": "12-31"}
+    assert (world.get(names[3]).reason, world.get(names[3]).decided_by) == (
+        "values changed since it was decided",
+        "anna",
+    )
+
+
+def test_only_a_rule_with_a_rewritten_normaliser_has_a_version_in_its_definition() -> None:
+    plain = RuleIdentity.of(_rule(key=[{"order": "trim"}]))
+    rewritten = RuleIdentity.of(_rule(key=[{"order": "docno"}]))
+
+    assert plain.definition == plain.unversioned
+    assert rewritten.definition != rewritten.unversioned
+
+
 def test_findings_survive_two_renames_of_their_rule(world: World) -> None:
     world.run(group("A", 1, 2))
     world.run(group("B", 3, 4), group("A", 1, 2))
@@ -459,6 +486,32 @@ def test_two_groups_of_one_key_are_two_findings(world: World) -> None:
 
     assert outcome.new == 2
     assert len({one.fingerprint for one in world.all()}) == 2
+
+
+def test_of_two_findings_of_one_key_the_one_whose_records_are_gone_is_resolved(world: World) -> None:
+    world.run(group("A", 1, 2), group("A", 3, 4))
+
+    outcome = world.run(group("A", 1, 2))
+    again = world.run(group("A", 1, 2), group("A", 3, 4))
+
+    assert (outcome.known, outcome.resolved, outcome.merged) == (1, 1, 0)
+    assert (again.known, again.reopened, again.new) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("rule", [RULE, SPAN])
+def test_a_pair_that_was_dismissed_is_silent_in_every_group_of_its_key(world: World, rule: RuleIdentity) -> None:
+    world.run(group("A", 1, 2, start=1), group("A", 3, 4, 5, start=9), rule=rule)
+    first = next(one for one in world.all() if ids(one.members) == [1, 2])
+    decide.dismiss(world.store, first.id, actor="anna")
+    world.run(group("A", 1, 2, 3, 4, 5, start=1), rule=rule)
+
+    outcome = world.run(group("A", 2, 1, start=2), group("A", 3, 4, 5, start=9), rule=rule)
+    larger = world.run(group("A", 1, 2, 9, start=1), rule=rule)
+
+    assert (outcome.settled, outcome.new) == (1, 0)
+    assert larger.settled == 0
+    [current] = [one for one in world.all() if 9 in ids(one.members)]
+    assert current.settled_pairs == (((1,), (2,)),)
 
 
 def test_a_window_that_begins_earlier_keeps_both_fingerprints(world: World) -> None:

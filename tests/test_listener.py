@@ -6,6 +6,7 @@ import datetime as dt
 import http.client
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -109,9 +110,9 @@ def test_a_route_that_fails_is_an_answer_without_data_and_a_line_in_the_log(serv
         b"GET\r\n\r\n",
         b"GET /hello HTTP/9.9\r\n\r\n",
         b"\x16\x03\x01\x02\x00\n\n",
-        b"GET /hello HTTP/1.1\r\n" + b"".join(b"h%d: x\r\n" % n for n in range(300)) + b"\r\n",
+        b"GET /hello HTTP/1.1\r\nHost: localhost\r\n" + b"".join(b"h%d: x\r\n" % n for n in range(300)) + b"\r\n",
         b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n",
-        b"GET /hello HTTP/1.1\r\nX-Who: " + b"a" * 9000 + b"\r\n\r\n",
+        b"GET /hello HTTP/1.1\r\nHost: localhost\r\nX-Who: " + b"a" * 9000 + b"\r\n\r\n",
     ],
 )
 def test_what_is_no_request_or_too_long_is_refused_and_the_next_one_answered(server: Listener, sent: bytes) -> None:
@@ -131,25 +132,115 @@ def test_who_sends_nothing_or_too_slowly_is_cut_off(server: Listener, monkeypatc
 
 
 @pytest.mark.slow
-def test_silent_clients_take_no_more_than_their_room_and_give_it_back(
-    server: Listener, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /hello HTTP/1.1\r\nHost: loc", b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"]
+)
+def test_two_hundred_clients_a_second_that_stall_keep_nobody_waiting(sent: bytes) -> None:
+    """Half a minute's stalls would take every thread of a server that gives each its own."""
+    large = Answer(HTTPStatus.OK, b"x" * 500_000)
+    server = Listener("127.0.0.1:0", {"/hello": told, "/large": lambda _: large})
+    server.start()
     host, _, port = server.address.rpartition(":")
-    silent = [socket.create_connection((host, int(port)), 10) for _ in range(listener.AT_ONCE)]
-    while threading.active_count() < listener.AT_ONCE:
-        pass
+    before, stalled, waits = threading.active_count(), [], []
+    began = time.monotonic()
+    for number in range(800):
+        client = socket.create_connection((host, int(port)), 10)
+        client.sendall(sent)
+        stalled.append(client)
+        if number % 50 == 49:
+            asked = time.monotonic()
+            while (status := ask(server)[0]) == 503 and time.monotonic() < asked + 2:
+                time.sleep(0.05)  # all who are answered at once stall: one of them is let go in a moment
+            assert status == 200
+            waits.append(time.monotonic() - asked)
+            assert threading.active_count() <= before + listener.AT_ONCE
+        time.sleep(max(0, began + number / 200 - time.monotonic()))
+    server.stop()
+    for client in stalled:
+        client.close()
 
-    refused = say(server)
-    for one in silent:
-        one.close()
+    assert max(waits) < 2
+    assert threading.active_count() <= before
 
-    assert refused == b""
-    while True:
-        try:
-            assert ask(server)[0] == 200
-            break
-        except (ConnectionError, http.client.HTTPException):
-            continue
+
+def test_requests_beyond_those_that_are_answered_at_once_are_told_to_come_again() -> None:
+    go_on, begun = threading.Event(), threading.Semaphore(0)
+
+    def waiting(_headers: Mapping[str, str]) -> Answer:
+        begun.release()
+        go_on.wait(60)
+        return Answer.sentence(HTTPStatus.OK, "late")
+
+    server = Listener("127.0.0.1:0", {"/hello": told, "/waits": waiting})
+    server.start()
+    waits = [threading.Thread(target=ask, args=(server, "/waits")) for _ in range(listener.AT_ONCE)]
+    for wait in waits:
+        wait.start()
+    for _ in waits:
+        assert begun.acquire(timeout=10)
+    status = ask(server)[0]
+    go_on.set()
+    for wait in waits:
+        wait.join()
+
+    assert status == 503
+    assert ask(server)[0] == 200
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8321",
+        "localhost.evil.example",
+        "10.1.2.3",
+        "[2001:db8::1]:80",
+        "",
+        "a b",
+        "[",
+        "::1x",
+    ],
+)
+def test_a_request_for_another_host_is_refused(server: Listener, host: str) -> None:
+    status, body, _ = ask(server, Host=host)
+
+    assert status == 421
+    assert b"hello" not in body
+    assert b"evil" not in body
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.:1", "127.0.0.1", "127.9.9.9:80", "[::1]:8321", "[::1]"])
+def test_a_request_for_this_host_is_answered(server: Listener, host: str) -> None:
+    assert ask(server, Host=host)[0] == 200
+
+
+def test_a_request_names_one_host_unless_its_protocol_is_older_than_that(server: Listener) -> None:
+    assert b" 400 " in say(server, b"GET /hello HTTP/1.1\r\n\r\n")
+    assert b" 400 " in say(server, b"GET /hello HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")
+    assert b" 200 " in say(server, b"GET /hello HTTP/1.0\r\n\r\n")
+    assert b" 421 " in say(server, b"GET /hello HTTP/1.0\r\nHost: evil.example\r\n\r\n")
+
+
+def test_where_others_reach_it_addresses_and_the_names_of_the_configuration_are_answered() -> None:
+    server = Listener("0.0.0.0:0", {"/hello": told}, ["reconcile.monitoring.svc"])
+    server.start()
+    port = server.address.rpartition(":")[2]
+    statuses = [
+        say_status(port, host) for host in (f"10.1.2.3:{port}", "Reconcile.Monitoring.svc", "evil.example", "localhost")
+    ]
+    server.stop()
+
+    assert statuses == [200, 200, 421, 200]
+
+
+def say_status(port: str, host: str) -> int:
+    connection = http.client.HTTPConnection(f"127.0.0.1:{port}", timeout=10)
+    try:
+        connection.request("GET", "/hello", headers={"Host": host})
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 def test_a_taken_port_is_refused_with_a_sentence_before_anything_starts(server: Listener) -> None:

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from reconcile import config, delivery, outbox, pauses, troubles
 from reconcile.app import Application
 from reconcile.clock import HostTime, look
 from reconcile.metrics import FRESH, Here, Metrics
-from reconcile.store import Store
+from reconcile.store import Store, tables
 from reconcile.store import slots as stored
 from reconcile.store.slots import NewSlot, SlotRow
 from reconcile.workers import CLAIM
@@ -115,9 +115,9 @@ def test_a_run_is_counted_with_its_time_its_records_and_how_late_it_was(server: 
     carry_out(server, row)
     end(server, row, "succeeded", "succeeded")
 
-    assert server.value("runs_total", job="nightly", status="succeeded") == 1
-    assert server.value("run_seconds_sum", job="nightly") == 4
-    assert server.value("records_scanned_total", job="nightly", rule="twice") == 3
+    assert server.value("runs_total", reconcile_job="nightly", status="succeeded") == 1
+    assert server.value("run_seconds_sum", reconcile_job="nightly") == 4
+    assert server.value("records_scanned_total", reconcile_job="nightly", rule="twice") == 3
     assert server.value("scheduling_lag_seconds_sum") == 90
     assert server.value("scheduling_lag_seconds_bucket", le="300.0") == 1
     assert server.value("scheduling_lag_seconds_bucket", le="60.0") == 0
@@ -135,7 +135,7 @@ def test_a_run_that_goes_on_counts_only_the_records_it_read_now(server: Server) 
 
     end(server, second, "succeeded", "succeeded")
 
-    assert server.value("records_scanned_total", job="nightly", rule="twice") == 3
+    assert server.value("records_scanned_total", reconcile_job="nightly", rule="twice") == 3
     assert server.value("retries_total", **{"class": "run_died"}) == 1
     assert server.value("scheduling_lag_seconds_count") == 1
 
@@ -147,7 +147,7 @@ def test_a_run_that_never_began_is_counted_all_the_same(server: Server) -> None:
 
     end(server, row, "paused")
 
-    assert server.value("runs_total", job="nightly", status="paused") == 1
+    assert server.value("runs_total", reconcile_job="nightly", status="paused") == 1
     assert server.value("scheduling_lag_seconds_count") == 0
 
 
@@ -157,6 +157,7 @@ def test_messages_are_counted_by_what_became_of_them_and_attempts_by_their_error
             outbox.enqueue(tx, "team", notice(f"msg1_{number}", tx.now))
     with server.store.read() as tx:
         sent, failed, _ = outbox.messages(tx)
+        failed = replace(failed, status="failed")
 
     server.metrics.delivered(
         delivery.Report(sent=[sent], failed=[failed], retried=[("RateLimited", failed), ("RateLimited", failed)])
@@ -180,6 +181,17 @@ def test_the_outbox_shows_what_waits_and_for_how_long(server: Server) -> None:
     assert server.value("outbox", status="queued") == 1
     assert server.value("outbox", status="failed") == 0
     assert server.value("outbox_age_seconds") == 3600
+
+
+def test_a_message_that_may_have_arrived_is_unknown_and_not_failed(server: Server) -> None:
+    with server.store.begin() as tx:
+        for number in range(3):
+            outbox.enqueue(tx, "team", notice(f"msg1_{number}", tx.now))
+        tx.connection.execute(sa.update(tables.outbox).values(status="failed"))
+        unknown = sa.update(tables.outbox).where(tables.outbox.c.message == "msg1_1")
+        tx.connection.execute(unknown.values(status="unknown"))
+
+    assert (server.value("outbox", status="failed"), server.value("outbox", status="unknown")) == (2, 1)
 
 
 def test_findings_stand_by_rule_state_and_severity(server: Server) -> None:
@@ -217,17 +229,17 @@ def test_every_job_shows_its_last_success_and_whether_it_is_paused(server: Serve
     with server.store.begin() as tx:
         pauses.pause(tx, "job:other", reason="r", by="ada")
 
-    assert server.value("last_success_timestamp_seconds", job="nightly") == server.clock.now.timestamp()
-    assert server.value("last_success_timestamp_seconds", job="other") is None
-    assert server.value("job_paused", job="nightly") == 0
-    assert server.value("job_paused", job="other") == 1
+    assert server.value("last_success_timestamp_seconds", reconcile_job="nightly") == server.clock.now.timestamp()
+    assert server.value("last_success_timestamp_seconds", reconcile_job="other") == 0
+    assert server.value("job_paused", reconcile_job="nightly") == 0
+    assert server.value("job_paused", reconcile_job="other") == 1
 
 
 def test_a_pause_of_everything_pauses_every_job(server: Server) -> None:
     with server.store.begin() as tx:
         pauses.pause(tx, pauses.EVERYTHING, reason="r", by="ada")
 
-    assert server.value("job_paused", job="nightly") == 1
+    assert server.value("job_paused", reconcile_job="nightly") == 1
 
 
 def test_trouble_and_a_clock_that_jumped_are_seen(server: Server) -> None:
@@ -302,7 +314,7 @@ def test_it_reads_the_same_from_postgresql(server: Server, postgres_url: str, tm
         there.application.carry_out("nightly", server.clock.now, "request")
 
         assert {name for name in there.read() if name.startswith("reconcile_")} == here
-        assert there.value("last_success_timestamp_seconds", job="nightly") == server.clock.now.timestamp()
+        assert there.value("last_success_timestamp_seconds", reconcile_job="nightly") == server.clock.now.timestamp()
         assert there.value("findings", rule="twice", state="open", severity="high") == 1
 
 
@@ -311,7 +323,8 @@ def test_no_label_holds_data_or_secrets(server: Server) -> None:
 
     labels = {name for samples in server.read().values() for key in samples for name, _ in key}
 
-    assert labels <= {"job", "rule", "state", "severity", "status", "channel", "class", "le"}
+    ours = {"reconcile_job", "rule", "state", "severity", "status", "channel", "class", "outcome", "le"}
+    assert labels == ours - {"class"}
 
 
 def test_a_scraper_that_asks_for_openmetrics_gets_it(server: Server) -> None:
@@ -357,6 +370,6 @@ def test_every_metric_of_the_example_alerts_is_there_and_every_alert_says_what_i
     for one in alerts:
         assert set(one) <= {"alert", "expr", "for", "labels", "annotations"}, one["alert"]
         assert one["annotations"]["summary"], one["alert"]
-        used = set(re.findall(r"reconcile_\w+", one["expr"]))
+        used = set(re.findall(r"reconcile_\w+", one["expr"])) - {"reconcile_job"}
         assert used <= names(server) | histograms, one["alert"]
         assert used or "up{" in one["expr"], one["alert"]

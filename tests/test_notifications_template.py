@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from notifications_support import double_charges, night, trouble
@@ -73,6 +77,79 @@ def test_a_template_that_writes_without_end_is_cut(tmp_path: Path) -> None:
 
     assert len(shown) <= 60_000
     assert shown.endswith("…")
+
+
+DEEP = "".join("{% for a in notice.rules[0].largest %}" for _ in range(18)) + "{% endfor %}" * 18
+HOSTILE = {
+    "loops over loops that write nothing": DEEP,
+    "loops over loops inside a macro": f"{{% macro m() %}}{DEEP}{{% endmacro %}}{{{{ m() }}}}",
+    "loops over loops over what was set": "{% set l = 'a' * 1 if false else '"
+    + "ab" * 999
+    + "' | list %}"
+    + "{% for a in l %}{% for b in l %}{% for c in l %}{% endfor %}{% endfor %}{% endfor %}",
+    "a loop that calls itself": "{% for a in notice.rules recursive %}"
+    "{{ loop(notice.rules) }}{{ loop(notice.rules) }}{% endfor %}",
+    "texts that are doubled": "{% set s = headline %}" + "{% set s = s ~ s %}" * 60 + "{{ s }}",
+    "texts that are added to themselves": "{% set s = headline %}" + "{% set s = s + s %}" * 60,
+    "lists that are added to themselves": "{% set s = sections %}" + "{% set s = s + s %}" * 60,
+    "numbers that are squared": "{% set n = 10 + headline | length %}" + "{% set n = n * n %}" * 60 + "{{ n > 0 }}",
+    "numbers that are squared, written": "{% set n = 10 %}" + "{% set n = n * n %}" * 30 + "{{ n }}",
+    "texts joined by texts": "{{ headline" + f" | list | join('{'x' * 900}')" * 12 + " }}",
+    "constants joined when it is compiled": "{{ 'abc'" + f" | list | join('{'x' * 900}')" * 12 + " }}",
+    "lists that are summed": "{% set l = sections %}" + "{% set l = [l, l] | sum(start=[]) %}" * 60,
+    "wrapped words": "{% set s = headline %}" + "{% set s = s | wordwrap(1, wrapstring=s) %}" * 60 + "{{ s }}",
+    "a caller that calls": "{% macro m(n) %}{{ caller() }}{{ caller() }}{% endmacro %}"
+    + "{% call m(1) %}" * 40
+    + "x"
+    + "{% endcall %}" * 40,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_template_ends_in_time_and_within_its_memory(tmp_path: Path, name: str) -> None:
+    used, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+
+    try:
+        shown = rendered(tmp_path, HOSTILE[name])
+    except TemplateRefused as refused:
+        shown = str(refused)
+    assert len(shown) <= 60_000
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - used.ru_utime < 8
+    assert time.monotonic() - began < 90
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ " + "(" * 20_000,
+        "{% if a %}" * 3_000 + "{% endif %}" * 3_000,
+        "{% for a in b %}" * 200 + "{% endfor %}" * 200,
+    ],
+)
+def test_a_template_that_cannot_be_compiled_is_refused_when_it_is_opened(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine.j2").write_text(text)
+
+    with pytest.raises(TemplateRefused):
+        Template(tmp_path / "mine.j2", str)
+
+
+def test_whoever_renders_a_template_has_no_secret_in_its_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {}
+    real = subprocess.run
+
+    def watched(command: Any, **how: Any) -> Any:
+        told.update(how["env"])
+        return real(command, **how)
+
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "canary")
+    monkeypatch.setattr(subprocess, "run", watched)
+
+    assert rendered(tmp_path, "{{ 1 + 1 }}") == "2"
+    assert set(told) <= {"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"}
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b"x" * 70_000])

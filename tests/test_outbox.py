@@ -236,7 +236,7 @@ def test_where_a_person_is_to_be_asked_a_doubtful_message_waits_for_that_person(
     later = office.deliver(box, ask_a_person=["slack"])
 
     assert box.arrived == ["m1"]
-    assert [(one.status, one.in_doubt) for one in report.failed] == [("failed", True)]
+    assert [(one.status, one.in_doubt) for one in report.failed] == [("unknown", True)]
     assert "cannot be asked" in str(report.failed[0].problem)
     assert later == delivery.Report()
 
@@ -253,6 +253,18 @@ def test_a_person_can_have_a_failed_message_sent_again(office: Office) -> None:
 
     assert [one.status for one in report.sent] == ["sent"]
     assert "requeued" in office.events()
+
+
+def test_a_person_still_decides_about_a_doubtful_message_whose_budget_is_used_up(office: Office) -> None:
+    """Its news is not told by a later run, as that of a message that is known not to have arrived."""
+    box = Mailbox(UNKNOWN, looks=(UNKNOWN,) * 30)
+    office.queue("m1")
+
+    report = office.deliver(box, ask_a_person=["slack"], patience=dt.timedelta(days=4))
+
+    assert [(one.status, one.in_doubt) for one in report.failed] == [("unknown", True)]
+    assert "`reconcile messages requeue m1`" in str(report.failed[0].problem)
+    assert office.events()[-1] == "unknown"
 
 
 def test_a_doubt_outlives_a_later_attempt_that_is_known_not_to_have_been_sent(office: Office) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from effects_support import Journal, effects_postgres, journal, local
 
-from connectors.target import Target
+from connectors.target import Owned, Target
 from reconcile import audit, ownership
 from reconcile.ownership import AnotherOwner, OwnershipRaced, StoreBehind, TargetBehind
 from reconcile.store import tables
@@ -16,6 +16,7 @@ from reconcile.store import tables
 __all__ = ["effects_postgres", "journal", "local"]
 
 Owner = tuple[str, int, int]
+TABLE = "customers"
 
 
 @dataclass
@@ -25,7 +26,8 @@ class Held:
     owner: Owner | None = None
     can: bool = True
     name: str = "shop"
-    address: str = "postgresql:1:shop"
+    address: str = "postgresql:1:shop/public"
+    before_that: str | None = None
     before: list[Any] = field(default_factory=list)
     after_look: list[Any] = field(default_factory=list)
 
@@ -38,19 +40,19 @@ class _Fake:
         self._held = held
         self.name = held.name
 
-    def identity(self) -> str:
-        return self._held.address
-
-    def remembers(self) -> bool:
+    def remembers(self, table: str) -> bool:
+        assert table == TABLE
         return self._held.can
 
-    def owner(self) -> Owner | None:
+    def owned(self, table: str) -> Owned:
+        assert table == TABLE
         seen = self._held.owner
         while self._held.after_look:
             self._held.after_look.pop()()
-        return seen
+        return Owned(self._held.address, seen, self._held.before_that)
 
-    def adopt(self, store: str, epoch: int, ratchet: int, instead_of: Owner | None) -> bool:
+    def adopt(self, store: str, epoch: int, ratchet: int, instead_of: Owner | None, table: str) -> bool:
+        assert table == TABLE
         for one in self._held.before:
             one()
         if self._held.owner != instead_of:
@@ -60,7 +62,7 @@ class _Fake:
 
 
 def enter(journal: Journal, held: Held) -> None:
-    ownership.enter(journal.store, held.target())
+    ownership.enter(journal.store, held.target(), TABLE, set())
 
 
 def known(journal: Journal) -> list[tuple[int, int]]:
@@ -83,7 +85,7 @@ def test_another_stores_target_is_refused_until_a_person_takes_it_over(journal: 
         enter(journal, held)
     assert (held.owner, known(journal)) == (("st_other", 4, 9), [])
 
-    assert ownership.adopt(journal.store, held.target(), by="eve") == ("st_other", 4, 9)
+    assert ownership.adopt(journal.store, held.target(), TABLE, by="eve") == ("st_other", 4, 9)
 
     enter(journal, held)
     assert held.owner == (journal.store.id, 1, 11)
@@ -102,7 +104,7 @@ def test_a_store_that_was_restored_knows_less_than_its_target(epoch: int, ratche
 
     with pytest.raises(StoreBehind, match="knows less than source 'shop'"):
         enter(journal, held)
-    ownership.adopt(journal.store, held.target(), by="eve")
+    ownership.adopt(journal.store, held.target(), TABLE, by="eve")
     enter(journal, held)
 
 
@@ -121,7 +123,7 @@ def test_a_target_that_was_restored_knows_less_than_the_store(left: int | None, 
 
     with pytest.raises(TargetBehind, match="restored from a backup or made anew"):
         enter(journal, held)
-    ownership.adopt(journal.store, held.target(), by="eve")
+    ownership.adopt(journal.store, held.target(), TABLE, by="eve")
     enter(journal, held)
 
 
@@ -186,7 +188,7 @@ def test_two_stores_that_take_a_free_target_at_once_do_not_both_get_it(journal: 
         enter(journal, held)
     held.owner = None
     with pytest.raises(OwnershipRaced):
-        ownership.adopt(journal.store, held.target(), by="eve")
+        ownership.adopt(journal.store, held.target(), TABLE, by="eve")
 
 
 def test_a_target_that_can_hold_nothing_is_known_by_its_identity(journal: Journal) -> None:
@@ -202,7 +204,7 @@ def test_a_target_behind_another_address_is_another_target(journal: Journal) -> 
     held = Held()
     for _ in range(3):
         enter(journal, held)
-    staging = Held(address="postgresql:2:shop")
+    staging = Held(address="postgresql:2:shop/public")
 
     enter(journal, staging)
 

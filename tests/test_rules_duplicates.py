@@ -17,14 +17,14 @@ from conftest import MARIADB, POSTGRES, _scratch_database
 from rules_support import Rows, pushed
 
 from rules.engines import embedded
-from rules.engines.base import Detection, IdentityProblem, MoneyColumns, OutOfMemory, Relation
+from rules.engines.base import Detection, Group, IdentityProblem, Member, MoneyColumns, OutOfMemory, Relation
 from rules.errors import RuleError
 from rules.kinds.duplicates import DuplicatesRule, check, detect, explain, guarded, needed_columns, pushdown_obstacle
 from rules.values import Type, Value
 
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 CASE_FILE = Path(__file__).with_name("cases") / "duplicates.yaml"
-CASES = yaml.load(CASE_FILE.read_text(), Loader=yaml.BaseLoader)  # noqa: S506  (texts only)
+CASES = yaml.load(CASE_FILE.read_text(), Loader=yaml.BaseLoader)  # noqa: S506 - texts only
 READ: dict[str, Any] = {
     "text": str,
     "integer": int,
@@ -46,6 +46,15 @@ def things(*codes: str | None, **more: Any) -> Rows:
 
 def ids(found: Detection) -> list[list[Value]]:
     return [[member.id[0] for member in group.members] for group in found.groups]
+
+
+def places(found: Detection) -> list[list[str]]:
+    """What each record shows besides its key."""
+
+    def shown(group: Group, member: Member) -> str:
+        return " ".join(str(v) for name, v in member.values.items() if name not in group.key and v is not None)
+
+    return [[shown(group, member) for member in group.members] for group in found.groups]
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +106,17 @@ def test_every_engine_does_what_the_case_says(case: dict[str, Any], tmp_path: Pa
     answers = dict(everywhere(one, data, tmp_path, servers))
 
     for engine, found in answers.items():
-        assert (engine, ids(found)) == (engine, [[int(i) for i in group] for group in case["expect"]])
+        if "places" in case:
+            assert (engine, places(found)) == (engine, case["places"])
+        else:
+            expected = [[None if i == "~" else int(i) for i in group] for group in case["expect"]]
+            assert (engine, ids(found)) == (engine, expected)
         skipped = {f"{s.column}: {s.reason}": str(s.records) for s in found.skipped}
         assert (engine, skipped) == (engine, case.get("skipped", {}))
         assert found.scanned == int(case.get("scanned", len(data.rows)))
+        if "nearby" in case:
+            nearby = [[str(member.id[0]) for member in group.nearby] for group in found.groups]
+            assert (engine, nearby) == (engine, case["nearby"])
         if "money" in case:
             money = [{currency: Decimal(amount) for currency, amount in group.items()} for group in case["money"]]
             assert [dict(group.money) for group in found.groups] == money
@@ -117,6 +133,19 @@ def test_the_order_of_rows_changes_nothing(tmp_path: Path) -> None:
 
     assert detect(one, shuffled.relation(), shuffled.readable(tmp_path), SLOT).groups == expected.groups
     assert repr(detect(one, shuffled.relation(), shuffled.streamed(), SLOT).groups) == repr(expected.groups)
+
+
+def test_a_group_names_the_ten_nearest_records_of_other_windows_and_counts_them_all() -> None:
+    def minutes(*each: int) -> Rows:
+        return Rows(THINGS, [{"id": n, "code": "A", "at": SLOT + dt.timedelta(minutes=m)} for n, m in enumerate(each)])
+
+    data = minutes(0, 10, *range(11, 31), 40)
+
+    first, second, *_ = detect(rule(window={"at": "10m"}), data.relation(), data.streamed(), SLOT).groups
+
+    assert ([one.id[0] for one in first.nearby], first.nearby_records) == ([*range(2, 12)], 10)
+    assert (second.nearby[0].id, second.nearby[0].at) == ((1,), SLOT + dt.timedelta(minutes=10))
+    assert second.nearby_records == 1 + 9
 
 
 def test_a_group_shows_its_key_span_money_and_values() -> None:
@@ -140,12 +169,15 @@ def test_a_group_shows_its_key_span_money_and_values() -> None:
 def test_ids_that_repeat_or_are_null_are_told_and_findings_still_stand(
     tmp_path: Path, servers: list[sa.Engine]
 ) -> None:
-    rows = [{"id": i, "code": c} for i, c in ((1, "A"), (1, "A"), (2, "B"), (None, "C"), (2, "é"), (2, "B"))]
+    rows = [
+        {"id": i, "code": c}
+        for i, c in ((1, "A"), (1, "A"), (3, "A"), (2, "B"), (None, "C"), (2, "é"), (2, "B"), (4, "b"))
+    ]
     data = Rows(THINGS, rows)
 
     for engine, found in everywhere(rule(key=[{"code": ["lower"]}]), data, tmp_path, servers):
         assert (engine, found.identity) == (engine, IdentityProblem(nulls=1, repeated=3))
-        assert (engine, ids(found)) == (engine, [[1, 1], [2, 2]])
+        assert (engine, ids(found)) == (engine, [[1, 3], [2, 4]])
 
 
 def test_ids_outside_the_dataset_do_not_count_against_its_id(tmp_path: Path) -> None:
@@ -320,7 +352,7 @@ def test_explain_names_every_statement() -> None:
         == names(things().streamed())
         == [
             "-- marks",
-            "-- repeated, where hashes are those of the marks' key hashes that repeat, found by sorting",
+            "-- repeated, where hashes are the key hashes that repeat among the marks, found by sorting",
             "-- candidates, unless their places in the files are known",
             "-- members",
         ]

@@ -285,7 +285,7 @@ def test_floats_that_are_no_numbers_compare_the_same_in_duckdb() -> None:
 
 
 NUMBERS = st.sampled_from(["count", "big", "amount", "fee", "0", "1", "-2.5", "0.25", "100"])
-TEXTS_SAID = st.sampled_from(["name", "other", "'a'", "'A '", "''", "'ß'", "trim(name)"])
+TEXTS_SAID = st.sampled_from(["name", "other", "'a'", "'A '", "'ß'", "trim(name)"])
 SIGNS = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
 
 
@@ -318,7 +318,9 @@ SIMPLE = (
 CONDITIONS = st.recursive(
     SIMPLE,
     lambda inner: (
-        joined("(", inner, st.sampled_from(["and", "or"]), inner, ")") | joined("not (", inner, ")")
+        joined("(", inner, st.sampled_from(["and", "or"]), inner, ")") | joined("( not (", inner, "))")
+        | joined("((", inner, st.sampled_from([") is null )", ") is not null )", ") in (true, paid))"]))
+        | st.sampled_from(["( not paid )", "( not paid is null )", "not paid", "not not paid", "not true"])
         | joined("((", inner, st.sampled_from([") = (", ") <> ("]), inner, "))")
     ),
     max_leaves=5,

@@ -55,7 +55,7 @@ def test_two_processes_on_one_slot_make_one_run_one_set_of_findings_and_one_mess
         shop.add(*twice(100 + 10 * number, f"B-{number}"))
         ended = together(*(shop.held("run", "--json", "--slot", slot) for _ in range(2)))
 
-        assert [one.code for one in ended] == [0, 0], [one.err for one in ended]
+        assert [one.code for one in ended] == [0, 0], [one.err + one.out for one in ended]
         assert _statuses(ended) in (["repeated", "succeeded"], ["running", "succeeded"])
         assert len({one.json["run"] for one in ended}) == 1
         assert len(shop.messages()) == len(slack.parents()) == number + 1
@@ -71,7 +71,7 @@ def test_four_processes_without_a_slot_find_the_same_findings_and_tell_them_once
 
     ended = together(*(shop.held("run", "--json") for _ in range(4)))
 
-    assert [one.code for one in ended] == [0] * 4, [one.err for one in ended]
+    assert [one.code for one in ended] == [0] * 4, [one.err + one.out for one in ended]
     assert "succeeded" in _statuses(ended)
     assert set(_statuses(ended)) <= {"succeeded", "running"}
     [message] = shop.messages()
@@ -100,7 +100,7 @@ def test_two_jobs_that_share_a_rule_at_one_moment_share_its_findings_and_tell_ea
         shop.add(*twice(100 + 10 * number, f"B-{number}"))
         ended = together(shop.held("run", "--json", "nightly"), shop.held("run", "--json", "hourly"))
 
-        assert [one.code for one in ended] == [0, 0], [one.err for one in ended]
+        assert [one.code for one in ended] == [0, 0], [one.err + one.out for one in ended]
         assert _statuses(ended) == ["succeeded", "succeeded"]
         assert len(shop.findings()) == 2 * (4 + number)
         heard += 4 if number == 0 else 1
@@ -125,7 +125,7 @@ def test_a_channel_of_two_jobs_that_end_together_hears_each_group_once(tmp_path:
             expected.append(("new", f"ch_{100 + 10 * number:05d}", [f"ch_{101 + 10 * number:05d}"]))
         ended = together(shop.held("run", "nightly"), shop.held("run", "hourly"))
 
-        assert [one.code for one in ended] == [0, 0], [one.err for one in ended]
+        assert [one.code for one in ended] == [0, 0], [one.err + one.out for one in ended]
         assert sorted(group for message in shop.messages() for group in told(message)) == sorted(expected)
 
 

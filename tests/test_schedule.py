@@ -8,6 +8,7 @@ import zoneinfo
 from pathlib import Path
 
 import pytest
+from docs_support import ROOT, rows
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -167,6 +168,16 @@ def test_days_are_those_of_debians_cron(cron: str, days: list[int]) -> None:
     slots = Schedule(cron, "UTC").due(utc("2026-10-31 23:59"), utc("2026-11-30 23:59"))
 
     assert [int(slot.nominal[8:10]) for slot in slots] == days
+
+
+def test_the_days_in_the_table_of_both_day_fields_are_those_that_come_due() -> None:
+    """Both fields have to fit where one of them begins with a star, else either of them."""
+    table = rows(ROOT / "docs" / "operations.md", "## Schedules")
+
+    assert len(table) == 4
+    for cron, _, days in table:
+        slots = Schedule(cron.strip("`"), "UTC").due(utc("2026-10-31 23:59"), utc("2026-11-30 23:59"))
+        assert ", ".join(str(slot.at.day) for slot in slots) == days, cron
 
 
 MINUTES = "write 0-59, such as `0`, `0,30` or `*/15`"

@@ -267,11 +267,12 @@ def test_a_confirmed_clock_lets_the_jobs_catch_up_as_they_say_and_ends_the_troub
     one.tick(office.project())
 
     with office.store.begin() as tx:
-        held = scheduler.confirm_clock(tx, office.project(), "maria")
+        confirmed = scheduler.confirm_clock(tx, office.project(), "maria", lose=True)
     with office.store.begin() as tx:
         again = scheduler.confirm_clock(tx, office.project(), "maria")
 
-    assert held is not None
+    assert confirmed is not None
+    assert {job: count for job, count in confirmed.missed.items() if job != "hourly"} == {"nightly": 27, "daily": 29}
     assert again is None
     assert [status for _, status in office.slots()] == ["missed"] * 27 + ["due"] * 3
     assert {status for _, status in office.slots("hourly")} == {"missed"}

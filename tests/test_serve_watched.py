@@ -66,11 +66,13 @@ def test_it_is_well_ready_and_counts_what_it_does(folder: Path, store: Store) ->
         server.hear("run.ended", job="nightly", how="succeeded")
         server.hear("message.sent", channel="team")
 
-        until(lambda: 'reconcile_runs_total{job="nightly",status="succeeded"} 1.0' in ask(server, "/metrics")[1])
+        until(
+            lambda: 'reconcile_runs_total{reconcile_job="nightly",status="succeeded"} 1.0' in ask(server, "/metrics")[1]
+        )
         metrics = ask(server, "/metrics")[1]
 
         assert ask(server, "/healthz") == (200, "ok\n")
-        assert 'reconcile_records_scanned_total{job="nightly",rule="twice"} 3.0' in metrics
+        assert 'reconcile_records_scanned_total{reconcile_job="nightly",rule="twice"} 3.0' in metrics
         assert 'reconcile_messages_total{channel="team",status="sent"} 1.0' in metrics
         assert "reconcile_scheduling_lag_seconds_count 1.0" in metrics
         assert "reconcile_scheduler_leads 1.0" in metrics

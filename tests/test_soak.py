@@ -194,7 +194,7 @@ def _looked_afresh(soaked: Soaked) -> str:
 
 
 def _findings(soaked: Soaked, file: str) -> list[Json]:
-    command = [sys.executable, "-m", "reconcile", "findings", "--json", "-c", file]
+    command = [sys.executable, "-m", "reconcile", "findings", "--json", "--all", "-c", file]
     said = subprocess.run(command, cwd=soaked.folder, capture_output=True, check=True, timeout=120)
     found: list[Json] = json.loads(said.stdout)
     return found

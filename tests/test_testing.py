@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from syntax_support import tree_of
 
 from reconcile import points
 from reconcile.testing.fork import Warm
-from reconcile.testing.points import Crashed, Fault, LabelUnknown, arm, disarm, environment
+from reconcile.testing.points import Crashed, Fault, LabelUnknown, arm, disarm
 
 CODE = Path(__file__).parents[1]
 PACKAGES = ("reconcile", "connectors", "rules", "notifications")
@@ -80,13 +81,46 @@ def test_a_fault_that_says_nothing_sensible_is_refused(text: str) -> None:
         Fault.parse(text)
 
 
-def test_a_process_started_with_the_variable_dies_at_its_point() -> None:
-    code = "from reconcile import points; points.reach('target.committed'); print('alive')"
-    told = os.environ | environment([Fault("target.committed")])
+def test_no_environment_variable_arms_a_crash_point_or_loads_the_package_of_the_tests() -> None:
+    names = ("CRASH_POINT", "CRASH_LOG", "FAULT", "FAULTS", "CLOCK", "NOW", "TESTING")
+    told = os.environ | {f"RECONCILE_{name}": "target.committed" for name in names}
+    code = (
+        "import sys, reconcile.app, reconcile.cli; from reconcile import points; points.reach('target.committed')\n"
+        "print(points.armed, [name for name in sys.modules if name.startswith('reconcile.testing')])"
+    )
 
     ended = subprocess.run([sys.executable, "-c", code], env=told, capture_output=True, text=True, check=False)
 
-    assert (ended.returncode, ended.stdout) == (-9, "")
+    assert (ended.returncode, ended.stdout) == (0, "None []\n")
+
+
+def test_the_product_reads_no_environment_variable_of_its_own_but_who_acts() -> None:
+    """A name that begins with RECONCILE_ could arm something: the tests' own ones stay with the tests."""
+    names = {
+        constant.value
+        for package in PACKAGES
+        for path in (CODE / package).rglob("*.py")
+        for constant in ast.walk(tree_of(path.read_text(encoding="utf-8")))
+        if isinstance(constant, ast.Constant) and re.fullmatch(r"RECONCILE_[A-Z_]+", str(constant.value))
+    }
+
+    assert names == {"RECONCILE_ACTOR"}
+
+
+def test_nothing_but_the_package_of_the_tests_arms_a_crash_point_or_imports_that_package() -> None:
+    mentions = {
+        f"{path.relative_to(CODE)}:{node.lineno}"
+        for package in PACKAGES
+        for path in (CODE / package).rglob("*.py")
+        if path.parent != CODE / "reconcile" / "testing"
+        for node in ast.walk(tree_of(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Attribute) and node.attr == "armed")
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("reconcile.testing"))
+        or (isinstance(node, ast.Import) and any(name.name.startswith("reconcile.testing") for name in node.names))
+        or (isinstance(node, ast.Constant) and str(node.value).startswith("reconcile.testing"))
+    }
+
+    assert mentions == set()
 
 
 @pytest.mark.slow

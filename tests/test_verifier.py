@@ -13,44 +13,22 @@ from typing import Any
 
 import pytest
 from syntax_support import tree_of
+from verifier_support import LENGTH, SQLITE, about_of, anchors, copy_of, exported
 
-from reconcile import anchoring, audit, checkpoints, exporting, verifier
-from reconcile.anchors.base import Anchor
-from reconcile.anchors.file import FileAnchor
-from reconcile.anchors.settings import FileSettings, SyslogSettings
+from reconcile import audit, checkpoints, exporting, verifier
+from reconcile.anchors.settings import SyslogSettings
 from reconcile.anchors.syslog import SyslogAnchor
 from reconcile.store import Store
-
-SQLITE = "sqlite:///reconcile.db"
-LENGTH = 330
-
-
-def anchors(root: Path) -> dict[str, Anchor]:
-    return {"log": FileAnchor("log", FileSettings(type="file", path="anchor.jsonl"), root, {})}
 
 
 @pytest.fixture(scope="module")
 def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("store")
-    with Store.open(SQLITE, root) as store:
-        for _ in range(LENGTH // 30):
-            with store.begin() as tx:
-                for n in range(30):
-                    audit.append(tx, "Zoë", "note", "x", {"n": n, "text": "\x00 \ud800 🦆"})
-        anchoring.carry(store, anchors(root), {"log": anchoring.CLAIM * 0})
-        with store.begin() as tx:
-            audit.append(tx, "ann", "note", "x", {})
-        exporting.export(store, root / "export", anchors(root))
-    return root / "export"
+    return exported(tmp_path_factory.mktemp("store"))
 
 
 @pytest.fixture
 def copy(export: Path, tmp_path: Path) -> Path:
-    place = tmp_path / "export"
-    (place / "anchors").mkdir(parents=True)
-    for file in (one for one in export.rglob("*") if one.is_file()):
-        (place / file.relative_to(export)).write_bytes(file.read_bytes())
-    return place
+    return copy_of(export, tmp_path / "export")
 
 
 def run(place: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -70,10 +48,23 @@ def test_it_imports_nothing_but_the_standard_library_and_cryptography() -> None:
 
 
 def test_an_export_is_verified_by_the_file_that_comes_with_it(export: Path, tmp_path: Path) -> None:
-    done = run(export, cwd=tmp_path)
+    done = run(export, "--public-key", about_of(export)["public_key"], cwd=tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"{LENGTH + 1} entries" in done.stdout
+    assert f"covered to the end: all {LENGTH} entries" in done.stdout
+    assert "could have been cut unseen" not in done.stdout
+
+
+def test_an_export_is_signed_to_its_end_and_says_what_no_anchor_holds(tmp_path: Path) -> None:
+    root = exported(tmp_path / "store").parent
+    with Store.open(SQLITE, root) as store:
+        with store.begin() as tx:
+            audit.append(tx, "ann", "note", "x", {})
+        exporting.export(store, tmp_path / "later", anchors(root))
+
+    done = run(tmp_path / "later", "--public-key", about_of(tmp_path / "later")["public_key"], cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
     assert "the last 1 entries are in no anchor" in done.stdout
 
 
@@ -119,7 +110,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], int, str]] = {
     "remove a body": (_edited("log.jsonl", 57, body=None, salt=None), 57, "no erasure names it"),
     "give it another type": (_edited("log.jsonl", 57, at=5), 57, "the entry was changed"),
     "remove an entry": (_without("log.jsonl", 57), 57, "the entry is missing"),
-    "remove the last entry": (_without("log.jsonl", LENGTH + 1), LENGTH + 1, "were exported"),
+    "remove the last entry": (_without("log.jsonl", LENGTH), LENGTH, "it was cut"),
     "remove a checkpoint": (_without("checkpoints.jsonl", 2), 101, "is missing"),
     "edit a checkpoint": (_edited("checkpoints.jsonl", 2, head="00" * 32), 200, "signature is wrong"),
     "edit an anchor": (_edited("anchors/log.jsonl", 1, seq=200), 200, "signature is wrong"),
@@ -177,7 +168,7 @@ def test_an_anchor_that_the_auditor_kept_shows_what_was_cut(copy: Path, export: 
 
     assert unaware is None
     assert aware is not None
-    assert (aware.seq, aware.until) == (1, LENGTH)
+    assert (aware.seq, aware.until) == (1, 330)
 
 
 def test_an_export_is_one_file_where_that_is_asked_for(export: Path, tmp_path: Path) -> None:
@@ -186,7 +177,8 @@ def test_an_export_is_one_file_where_that_is_asked_for(export: Path, tmp_path: P
     with zipfile.ZipFile(tmp_path / "log.zip") as packed:
         packed.extractall(tmp_path)
 
-    assert run(tmp_path / "log", cwd=tmp_path).returncode == 0
+    key = about_of(export)["public_key"]
+    assert run(tmp_path / "log", "--public-key", key, cwd=tmp_path).returncode == 0
     assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from reconcile import private_files
 from reconcile.anchors.base import AnchorError, Receipt, Torn
 from reconcile.anchors.settings import AnchorSettings, FileSettings
 from reconcile.verifier import Mark
@@ -25,9 +26,12 @@ class FileAnchor:
         self._file = root / settings.path
 
     def write(self, mark: Mark) -> Receipt:
-        """Append a line and fsync it; a line that a crash cut off before stays, and ours begins a new one."""
+        """Append a line and fsync it; a line that a crash cut off before stays, and ours begins a new one.
+
+        A new file has mode 0600; one that is there keeps the mode it was given.
+        """
         try:
-            handle = os.open(self._file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            handle = os.open(self._file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, private_files.MODE)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 size = os.fstat(handle).st_size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,16 +17,39 @@ from reconcile.anchors.settings import AnchorSettings, GitSettings
 from reconcile.verifier import Mark
 
 _BRANCH = "reconcile-audit"
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "-c", "core.fsync=all", "-c", "gc.auto=0")
-_WHO = {
+_OWN = {
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.fsync": "all",
+    "core.sshCommand": "ssh",
+    "commit.gpgSign": "false",
+    "push.gpgSign": "false",
+    "log.showSignature": "false",
+    "credential.helper": "",  # an empty one forgets all that were named before
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "protocol.ext.allow": "never",
+}
+"""What goes before the settings of the repository, each of which could name a program that git then runs as us."""
+_ENVIRONMENT = {
     "GIT_AUTHOR_NAME": "Reconcile",
     "GIT_AUTHOR_EMAIL": "reconcile@localhost",
     "GIT_COMMITTER_NAME": "Reconcile",
     "GIT_COMMITTER_EMAIL": "reconcile@localhost",
+    "GIT_ALLOW_PROTOCOL": "file:ssh:https",
+    "GIT_NO_LAZY_FETCH": "1",  # an object that is missing is an error, not a reason to call a remote
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
     "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
     "LC_ALL": "C",
 }
+_KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK")
+"""What git and ssh need of our environment; the rest of it holds passwords and tokens."""
+_REMOTE_HOST = re.compile(r"(?!file://)([a-z]+://|[^/]+:)")
+_RECEIVES = "git-receive-pack"
+_RECEIVES_HERE = "git -c core.hooksPath=/dev/null receive-pack"
 
 
 class GitAnchor:
@@ -48,7 +72,7 @@ class GitAnchor:
             commit = self._git("commit-tree", *parent, tree, text=f"{mark.line()}\n")
             self._git("update-ref", f"refs/heads/{_BRANCH}", commit, before or "0" * len(commit))
         if self._push is not None:
-            self._git("push", "--quiet", "--no-verify", self._push, f"{_BRANCH}:{_BRANCH}")
+            self._send(self._push)
         return {"repository": str(self._folder), "commit": commit}
 
     def read(self, store: str) -> Iterator[Mark | Torn]:
@@ -69,6 +93,12 @@ class GitAnchor:
     @property
     def _is_there(self) -> bool:
         return (self._folder / ".git").exists() or (self._folder / "HEAD").exists()
+
+    def _send(self, remote: str) -> None:
+        """Push the branch. A remote on this host would run its hooks as us, so there they stay silent too."""
+        urls = self._git("remote", "get-url", "--push", "--all", remote).splitlines()
+        receives = _RECEIVES if any(map(_REMOTE_HOST.match, urls)) else _RECEIVES_HERE
+        self._git("push", "--quiet", "--no-verify", f"--receive-pack={receives}", remote, f"{_BRANCH}:{_BRANCH}")
 
     def _end(self) -> str:
         """The newest commit of the branch; empty where there is none."""
@@ -91,13 +121,15 @@ class GitAnchor:
             os.close(handle)
 
     def _git(self, *arguments: str, text: str = "") -> str:
-        """What git said; it runs no hook, asks nobody, and knows only its own settings and the repository's."""
-        own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        """What git printed; it runs no program that the repository's settings name, and knows no settings of users."""
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        above = {"GIT_CEILING_DIRECTORIES": str(self._folder.absolute().parent)}  # a folder that is no repository
+        settings = [word for name, value in _OWN.items() for word in ("-c", f"{name}={value}")]
         try:
             done = subprocess.run(  # noqa: S603 - the program is fixed, and no shell reads the arguments
-                ["git", *_QUIET, *arguments],  # noqa: S607 - git is wherever this host has it
+                ["git", *settings, *arguments],  # noqa: S607 - git is wherever this host has it
                 cwd=self._folder,
-                env=own | _WHO,
+                env=kept | above | _ENVIRONMENT,
                 input=text,
                 capture_output=True,
                 text=True,

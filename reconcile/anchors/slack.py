@@ -34,7 +34,7 @@ class SlackAnchor:
         if not isinstance(found, slack.SlackSettings) or found.token is None or found.channel is None:
             raise AnchorError(name, f"needs a Slack channel with a bot token, and {settings.channel!r} is none")
         self._place = found.channel
-        self._api = Api(settings.channel, found.token, found.base_url, found.timeout)
+        self._api = Api(settings.channel, found.token, found.base_url, found.timeout, found.proxy)
 
     def write(self, mark: Mark) -> Receipt:
         """Post one message that people can read and `audit verify` finds again."""

@@ -53,12 +53,16 @@ class Tally:
 
 @dataclass
 class Carried:
-    """Writes down what became of plans of one source. `identity` is its target, `probe` what may close its breaker."""
+    """Writes down what became of plans of one source. `identity` is its target, `probe` what may close its breaker.
+
+    `run` is the run that carries out, where one does; the log names it with each finding it cleaned.
+    """
 
     terms: Terms
     tally: Tally
     identity: str = ""
     probe: breaker.Probe | None = None
+    run: str | None = None
 
     def write(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         """Each plan, its finding and its target's breaker, in the caller's transaction; raises ClaimLost."""
@@ -70,11 +74,25 @@ class Carried:
             _WRITE[how](self, tx, some)
 
     def done(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        effects.succeeded(tx, [(one, None if r.images is None else images.to_json(r.images)) for one, r in some])
-        cleaned = [Move(one.finding, Event.CLEANED, one.id) for one, _ in some if not one.undoes]
-        undone = [Move(one.finding, Event.TAKEN_BACK, one.id) for one, _ in some if one.undoes]
-        progress.move(tx, [*cleaned, *undone], by=ACTOR)
+        effects.succeeded(
+            tx,
+            [(one, None if r.images is None else images.to_json(r.images)) for one, r in some],
+            beside=[result.beside for _, result in some],
+        )
+        moves = [
+            Move(
+                one.finding, Event.TAKEN_BACK if one.undoes else Event.CLEANED, one.id, " ".join(result.beside) or None
+            )
+            for one, result in some
+        ]
+        progress.move(tx, sorted(moves, key=lambda move: move.event is Event.TAKEN_BACK), by=ACTOR, run=self.run)
         self.worked(tx)
+
+    def undone_before(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+        """It was done and taken back, of which a restored backup did not know: the finding ends as undone."""
+        self.done(tx, some)
+        plans = effects.found_undone(tx, [one.id for one, _ in some])
+        progress.move(tx, [Move(plan.finding, Event.TAKEN_BACK, plan.id) for plan in plans], by=ACTOR)
 
     def worked(self, tx: Transaction) -> None:
         """The target answered, whatever it said."""
@@ -177,6 +195,7 @@ class Carried:
 _WRITE: dict[How, Callable[[Carried, Transaction, Sequence[tuple[Claimed, Result]]], None]] = {
     How.DONE: Carried.done,
     How.DONE_BEFORE: Carried.done,
+    How.UNDONE_BEFORE: Carried.undone_before,
     How.DRIFTED: Carried.drifted,
     How.CONFLICT: Carried.conflict,
     How.REFUSED: Carried.refused,

@@ -10,10 +10,10 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from connectors.errors import ConnectorError, Reaction
-from connectors.target import Target, TargetError, TargetRefused
+from connectors.target import NotATable, Target, TargetError, TargetRefused
 from reconcile import breaker, effects, lease, ownership, points, progress, watchdog
 from reconcile.clean import zombies
 from reconcile.clean.admission import CLAIM, Admission
@@ -22,6 +22,7 @@ from reconcile.clean.execute import How, Job, Limits, Result, overtaken, perform
 from reconcile.clean.leaving import Leaving
 from reconcile.clean.plan import soft_links
 from reconcile.clean.resolve import ask
+from reconcile.clean.taken_back import taken_back
 from reconcile.clean.terms import Terms
 from reconcile.effects import Claimed, ClaimLost
 from reconcile.findings.operations import BundleState
@@ -53,8 +54,10 @@ class Tools:
     sleep: Callable[[float], None] = time.sleep
     patience: dt.timedelta = dt.timedelta(0)
     entered: set[str] = field(default_factory=set)
-    """Targets that were found to be ours since this was made: asked once a run."""
+    """Places in targets that were found to be ours since this was made: asked once a run."""
     together: bool = True
+    run: str | None = None
+    """The run that carries out, where one does."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +128,9 @@ class _Carrier:
         self.source = source
         self.which = which
         self.tally = Tally()
-        self._carried = Carried(tools.terms, self.tally)
-        self._remembers = False
+        self._carried = Carried(tools.terms, self.tally, run=tools.run)
+        self._remembers: dict[str, bool] = {}
+        """By the tables that are ours, whether receipts can be kept for them."""
         self._until = 0.0
         self._in_hand: dict[str, Claimed] = {}
         self._digests: dict[str, str] = {}
@@ -196,10 +200,18 @@ class _Carrier:
     def _enter(self, target: Target) -> None:
         self._carried.identity = target.identity()
         self._carried.probe = self._probes.get(self._carried.identity)
-        if self.source not in self.tools.entered:
-            ownership.enter(self.tools.store, target)
-            self.tools.entered.add(self.source)
-        self._remembers = target.remembers()
+        self._enter_tables(target)
+
+    def _enter_tables(self, target: Target) -> None:
+        """Every table that a plan in hand, or one that is due, is about has to be ours."""
+        with self.tools.store.read() as tx:
+            tables = stored.tables_in_hand(tx, self.source)
+        for table in sorted(tables - self._remembers.keys()):
+            try:
+                ownership.enter(self.tools.store, target, table, self.tools.entered)
+            except NotATable:
+                continue  # it is a view by now: its plans are not carried out, and those of others go on
+            self._remembers[table] = target.remembers(table)
 
     def _broke(self, error: ConnectorError) -> None:
         """The target does not answer, and nothing was begun: the plans wait as they are."""
@@ -242,7 +254,7 @@ class _Carrier:
                 return
             points.reach("resolve.begun")
             doubtful = list(self._in_hand.values())
-            answers = [answer(one) for one in doubtful]
+            answers = self._or_undone([answer(one) for one in doubtful])
             with self.tools.store.begin() as tx:
                 self._record(tx, answers)
             points.reach("resolve.committed")
@@ -263,6 +275,7 @@ class _Carrier:
 
     def _look(self, target: Target) -> bool:
         """What there is to do, and how the tables are that it is about: whether there is anything."""
+        self._enter_tables(target)
         with self.tools.store.read() as tx:
             due = [(rule, of) for rule, of, _ in stored.due_of(tx, self.source) if self._wants(rule)]
         datasets = self.tools.terms.project.datasets
@@ -318,10 +331,25 @@ class _Carrier:
     def _perform(self, target: Target, jobs: Sequence[Job]) -> list[Result]:
         leaving = Leaving(target, self.tools.terms.project.datasets)
         ended = {job.id: result for job in jobs if (result := overtaken(job, leaving)) is not None}
+        unseen = "whose table it is about was not looked at yet"
+        ended |= {job.id: Result(job, How.NOT_DONE, unseen) for job in jobs if job.bundle.table not in self._remembers}
         rest = [job for job in jobs if job.id not in ended]
         limits = Limits(self._seconds, self._named, {**leaving.stamps, **self._stamps})
         together = [rest] if self.tools.together else [[job] for job in rest]
-        return [*ended.values(), *(result for some in together if some for result in perform(target, some, limits))]
+        results = [result for some in together if some for result in perform(target, some, limits)]
+        return [*ended.values(), *self._or_undone(results)]
+
+    def _or_undone(self, results: Sequence[Result]) -> list[Result]:
+        """What was done before was perhaps undone since: a restored backup knows of neither."""
+        done = {
+            one.job.id: one.job.bundle
+            for one in results
+            if one.how is How.DONE_BEFORE and one.job.receipts and not one.job.bundle.undoes
+        }
+        if not done:
+            return list(results)
+        undone = taken_back(self.tools.store, self.tools.target(self.source), done)
+        return [replace(one, how=How.UNDONE_BEFORE) if one.job.id in undone else one for one in results]
 
     def _is_told_to_stop(self) -> BaseException | None:
         """What says so, to be raised once what was done is written down."""
@@ -381,7 +409,7 @@ class _Carrier:
         self._in_hand |= {one.id: one for one in named}
 
     def _job(self, one: Claimed) -> Job:
-        receipts = effects.receipts_of(self.tools.store, one) if self._remembers else ()
+        receipts = effects.receipts_of(self.tools.store, one) if self._remembers.get(one.bundle.table) else ()
         return Job(one.id, one.bundle, receipts)
 
 

@@ -18,6 +18,7 @@ from connectors.target import Target, TargetRefused
 from reconcile import approvals, budgets, clock, effects, keys, points, progress
 from reconcile.clean import carrier
 from reconcile.clean.chunks import in_chunks
+from reconcile.clean.next_run import NextRun
 from reconcile.clean.plan import NothingToDo, Stale, Tools, make_many
 from reconcile.clean.terms import Terms
 from reconcile.config.settings import DatasetConfig
@@ -28,7 +29,7 @@ from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event, State
 from reconcile.progress import Move
-from reconcile.store import Store, Transaction
+from reconcile.store import Store, Transaction, finding_memory
 from reconcile.store import bundles as stored
 from reconcile.store import findings as stored_findings
 from rules.cleaning import Policy
@@ -59,7 +60,9 @@ class Cleaner:
     entered: set[str] = field(default_factory=set)
 
     def carrying(self) -> carrier.Tools:
-        return carrier.Tools(self.store, self.terms, self.target, self.alive, self.sleep, self.patience, self.entered)
+        return carrier.Tools(
+            self.store, self.terms, self.target, self.alive, self.sleep, self.patience, self.entered, run=self.run
+        )
 
 
 @dataclass
@@ -69,6 +72,9 @@ class Outcome:
     `stopped`: why nothing more was done by itself; `refused`: that was for safety; `held_up`: the target did not take
     it, and what is approved waits. `not_planned` counts, by sentence, the findings nothing is proposed for.
     `of_before`: so many plans of earlier runs were carried out by this one, as when people said yes in between.
+    `binding` is what the plans were made with (`Tools.bound`), if any could be made; `next_run` says what only the next
+    run does about them, because no run told yet what it finds with this binding. `uncounted`: of which findings money
+    cannot be counted although it is limited, so that people are asked.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -78,6 +84,9 @@ class Outcome:
     reasons: tuple[str, ...] = ()
     not_planned: Counter[str] = field(default_factory=Counter)
     of_before: int = 0
+    binding: str | None = None
+    next_run: str | None = None
+    uncounted: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, for the run's checkpoint and its report."""
@@ -90,6 +99,9 @@ class Outcome:
             "reasons": list(self.reasons) or None,
             "not_planned": dict(self.not_planned.most_common(_MOST_REASONS)) or None,
             "of_before": self.of_before or None,
+            "binding": self.binding,
+            "next_run": self.next_run,
+            "uncounted": self.uncounted,
         }
         return said | {name: value for name, value in optional.items() if value is not None}
 
@@ -157,8 +169,8 @@ def planning(tools: PlanningTools, rule: DuplicatesRule, slot: dt.datetime) -> T
     """What plans of a rule are made with, the journal's word on each record's life included."""
     dataset = tools.terms.project.datasets[rule.dataset]
     relation = tools.subject(rule.dataset).relation
-    made = Tools.of(tools.target(dataset.source), dataset, relation, rule, slot)
-
+    binding = tools.terms.binding(rule.name) or ""
+    made = Tools.of(tools.target(dataset.source), dataset, relation, rule, slot, binding=binding)
     return replace(made, generations=Lives(tools.store, made.identity, made.catalogue.table))
 
 
@@ -219,20 +231,25 @@ class _Proposing:
         self.dataset = dataset
         self.tools = tools
         self.outcome = outcome
-        self.asks_first = bool(detected.get("cleaning_is_new"))
+        self.only_tells = True
         self.caps = rule.limits.caps(detected["scanned"])
         self.target_caps = tools.terms.project.caps_of(dataset.source)
         self.over: str | None = None
         self.automatic: list[str] = []
         self.lives: Lives | None = None
+        self.next_run = NextRun()
 
     def through(self) -> None:
         tools = self.tools
         self._expire()
         made = planning(tools, self.rule, tools.slot)
+        self.outcome.binding = made.bound
+        with tools.store.read() as tx:
+            self.only_tells = finding_memory.told_binding(tx, self.rule.name) != made.bound
         for some in in_chunks(self._findings(made), CHUNK):
             self._propose(some)
             tools.alive()
+        self.outcome.next_run = self.next_run.sentence((self.caps, self.target_caps))
         if self.over:
             self.outcome.stopped, self.outcome.refused = self.over, True
         for ids in in_chunks(self.automatic, CHUNK):
@@ -264,14 +281,18 @@ class _Proposing:
                 elif not isinstance(planned, (Stale, NothingToDo)):
                     self.outcome.not_planned[str(planned)] += 1
 
-    def _propose(self, planned: Iterable[tuple[Finding, Bundle]]) -> None:
-        by_policy: dict[Policy, list[tuple[Finding, Bundle]]] = {}
+    def _propose(self, planned: Sequence[tuple[Finding, Bundle]]) -> None:
+        by_policy: dict[tuple[Policy, bool], list[tuple[Finding, Bundle]]] = {}
         with self.tools.begin() as tx:
+            effects.lock_findings(tx, [finding.id for finding, _ in planned])  # nobody rejects a plan meanwhile
             for finding, bundle in planned:
-                by_policy.setdefault(self._policy(tx, finding, bundle), []).append((finding, bundle))
-            for policy, some in by_policy.items():
-                if policy == "none" and self.asks_first:
-                    continue  # the first run only tells; whoever wants to see the plans has `reconcile plan`
+                kind = self._policy(tx, finding, bundle), bool(bundle.uncounted)
+                by_policy.setdefault(kind, []).append((finding, bundle))
+            for (policy, _), some in by_policy.items():
+                if policy == "none" and self.only_tells:
+                    for _, bundle in some:  # whoever wants to see the plans has `reconcile plan`
+                        self.next_run.add(bundle)
+                    continue
                 self._stand(tx, policy, self._unrejected(tx, some))
         points.reach("plan.proposed")
 
@@ -298,6 +319,8 @@ class _Proposing:
         except budgets.OverLimit as error:
             if policy == "none" or isinstance(error, budgets.CleaningStopped):
                 self.over = self.over or str(error)
+            elif error.cap == budgets.UNCOUNTED and any(self._is_held_back(one, bundle) for one, bundle, _ in waiting):
+                self.outcome.uncounted, self.outcome.refused = str(error), True
         points.reach("limits.reserved")
         if policy == "none":
             self.automatic += [name for _, _, name in waiting]
@@ -318,12 +341,17 @@ class _Proposing:
             self.caps.group is not None and finding.records > self.caps.group,
             bool(bundle.triggers) and self.rule.clean is not None and self.rule.clean.triggers != "known",
             bundle.reversible == "no",
+            self.tools.terms.cannot_count(bundle),
             bool(finding.settled_pairs),
             finding.state is State.AWAITING,
             effects.restored(tx, bundle),
             self._knows(bundle) and effects.stays_marked(tx, bundle),
         )
         return "required" if any(unusual) else "none"
+
+    def _is_held_back(self, finding: Finding, bundle: Bundle) -> bool:
+        """Return True if the rule itself asks nobody about this plan, and people are asked now for the first time."""
+        return finding.state is not State.AWAITING and self.tools.terms.asks(bundle) == "none"
 
     def _knows(self, bundle: Bundle) -> bool:
         """Whether the journal ever heard of the record that is to stay: of most it never did."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from connectors.errors import Reaction
 from connectors.target import Target
-from reconcile import breaker, budgets, decide, effects, progress, releases
+from reconcile import approvals, audit, breaker, budgets, decide, effects, ownership, progress, releases
+from reconcile.approvals import Approval
 from reconcile.clean import carrier, cleaning, shape, undo
 from reconcile.clean.carried import Tally
 from reconcile.clean.plan import make
@@ -62,6 +63,18 @@ class BeyondLimits(FindingError):
         if not isinstance(error, budgets.CleaningStopped):  # which says itself what to do
             said += f". `reconcile approve {finding} --over-limit` does it all the same"
         super().__init__(f"{finding} was not cleaned: {said}")
+
+
+class PlanRejected(FindingError):
+    """Somebody rejected the very plan that would be made; nothing was proposed."""
+
+    reaction = Reaction.ASK
+
+    def __init__(self, finding: str, no: Approval) -> None:
+        super().__init__(
+            f"{finding} was not approved: {no.by} rejected this plan on {_time(no.at)}. Nothing was changed. To "
+            f"approve it anyway: `reconcile approve {finding} --overrule`"
+        )
 
 
 class AnotherWentBeyond(FindingError):
@@ -120,6 +133,8 @@ class Desk:
     actor: str
     sleep: Callable[[float], None] = lambda _: None
     patience: dt.timedelta = dt.timedelta(seconds=5)
+    system: str | None = None
+    """The operating system's user who says that `actor` is their name."""
 
     # Decide
 
@@ -131,21 +146,30 @@ class Desk:
         note: str | None = None,
         later: bool = False,
         over_limit: bool = False,
+        overrule: bool = False,
     ) -> Answer:
         """Approve the plan of a finding, and carry it out; where there is none, make it first.
 
         `plan`: its hash, or how that begins, where the person saw it. `over_limit`: even beyond what limits allow.
+        `overrule`: even if somebody rejected the plan that is made.
+        Where another state cleans that table, nothing is approved and the answer says so.
         Raises a FindingError, NotPlannable, OverLimit, ConnectorError, StoreError.
         """
         finding, standing = self._look(asked)
-        if standing is None and finding.state in _TO_PLAN:
-            rule = self._cleaning(finding)
-            if plan is None:
-                self._plan(finding, rule)
+        try:
+            if standing is not None and standing.state is BundleState.AWAITING:
+                self._must_be_ours(standing.source, standing.summary["table"])
+            elif standing is None and finding.state in _TO_PLAN:
+                rule = self._cleaning(finding)
+                if plan is None:
+                    self._plan(finding, rule, overrule=overrule)
+        except ownership.OwnershipRefused as error:
+            return Answer(f"{finding.id} was not approved: {error}", finding.id, ok=False)
         decision = decide.approve(
             self.store,
             finding.id,
             actor=self.actor,
+            system=self.system,
             plan=plan,
             note=note,
             void=self._void,
@@ -155,15 +179,16 @@ class Desk:
         if not decision.ready or later or standing is None:
             how = " `reconcile run` or `serve` carries it out." if decision.ready and later else ""
             name, state = (None, None) if standing is None else (standing.id, standing.state)
-            return Answer(decision.sentence + how, finding.id, name, state)
-        return self._carried(standing.id, carrier.carry_out(self._tools(), ids=[standing.id]))
+            return Answer(decision.sentence + how + decision.remark, finding.id, name, state)
+        answer = self._carried(standing.id, carrier.carry_out(self._tools(), ids=[standing.id]))
+        return replace(answer, sentence=answer.sentence + decision.remark)
 
     def reject(self, asked: str, *, plan: str | None = None, note: str | None = None) -> Answer:
         """The plan is not carried out, nor proposed again as it is; an undo that waits is withdrawn."""
         finding, standing = self._look(asked)
         if standing is None and finding.state in _TO_PLAN:
             self._cleaning(finding)
-        decision = decide.reject(self.store, finding.id, actor=self.actor, plan=plan, note=note)
+        decision = decide.reject(self.store, finding.id, actor=self.actor, system=self.system, plan=plan, note=note)
         return Answer(decision.sentence, decision.finding.id)
 
     def allow(self, rule: str) -> Answer:
@@ -262,14 +287,22 @@ class Desk:
             raise RuleDoesNotClean(finding)
         return rule
 
-    def _plan(self, finding: Finding, rule: DuplicatesRule) -> None:
-        """The plan of a finding that has none, put before whoever decides."""
+    def _plan(self, finding: Finding, rule: DuplicatesRule, *, overrule: bool) -> None:
+        """The plan of a finding that has none, put before whoever decides. Raises PlanRejected, an OwnershipRefused."""
         with self.store.read() as tx:
             now = tx.now
         bundle = make(finding, cleaning.planning(self, rule, now))
+        self._must_be_ours(bundle.source, bundle.table)
         asked = self.terms.asks(bundle)
         with self.store.begin() as tx:
             releases.keep(tx, self.terms.project)  # no run had to begin since the configuration was edited
+            effects.lock_findings(tx, [finding.id])
+            if rejections := self._rejections(tx, bundle):
+                if not overrule:
+                    raise PlanRejected(finding.id, rejections[-1])
+                by = sorted({rejection.by for rejection in rejections})
+                body = {"finding": finding.id, "plan_hash": bundle.plan_hash, "rejected_by": by}
+                audit.append(tx, self.actor, "rejection.overruled", finding.id, body)
             [name] = effects.propose_many(
                 tx,
                 [bundle],
@@ -280,6 +313,16 @@ class Desk:
                 expires=tx.now + rule.approval_expires,
             )
             progress.move(tx, [Move(finding.id, Event.PROPOSED, name)], by=self.actor)
+
+    def _must_be_ours(self, source: str, table: str) -> None:
+        """Raises an OwnershipRefused unless this state may clean there."""
+        ownership.must_be_ours(self.store, self.target(source), table)
+
+    def _rejections(self, tx: Transaction, bundle: Bundle) -> list[Approval]:
+        """Who rejected this plan as it is, but for what may drift; the last one last."""
+        plans = approvals.rejected(tx, [bundle.finding]).get(bundle.finding, ())
+        words = [word for plan in plans if plan.is_for(bundle) for word in approvals.of(tx, plan.id)]
+        return sorted((word for word in words if word.decision == "rejected"), key=lambda word: word.at)
 
     def _void(self, bundle: Bundle, policy: str) -> str | None:
         return self.terms.void(bundle, self.target(bundle.source).identity(), policy)

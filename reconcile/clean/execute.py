@@ -15,18 +15,21 @@ from dataclasses import dataclass, field, replace
 from connectors.errors import ConnectorError, Reaction
 from connectors.target import (
     Cell,
+    Change,
     Outcome,
     Receipt,
     ReceiptStands,
     Reference,
+    Row,
     RowName,
     RowsDiffer,
     Target,
     TargetError,
+    Witness,
     Work,
 )
 from reconcile import points
-from reconcile.clean import images, leaving
+from reconcile.clean import images, leaving, verdict
 from reconcile.clean.images import Images
 from reconcile.findings.bundle import Bundle
 
@@ -39,6 +42,7 @@ class How(enum.Enum):
 
     DONE = "done"
     DONE_BEFORE = "done_before"  # its receipts stand: an earlier attempt did it
+    UNDONE_BEFORE = "undone_before"  # a receipt of it stands, and one of its undo
     DRIFTED = "drifted"  # proven not done: the rows are not as planned
     KEY_CONFLICT = "key_conflict"  # a receipt with its key stands for something else
     NOT_DONE = "not_done"  # proven; the same may work later
@@ -83,6 +87,8 @@ class Result:
     why: str = ""
     code: str = ""
     images: Images | None = None
+    beside: tuple[str, ...] = ()
+    """What triggers did beside it, and what they kept an undo from restoring, in sentences."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ def perform(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]
     its own; after an error of the target each in a transaction of its own.
     """
     results: list[Result] = []
-    together, apart = ([], list(jobs)) if len(jobs) > 1 and _touch_one_another(jobs) else (list(jobs), [])
+    together, apart = _split(jobs)
     for some, way in ((together, _at_once), (apart, _in_turn)):
         while some:
             try:
@@ -139,6 +145,13 @@ def perform(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]
                 results += [failed(job, error) for job in some]
             break
     return results
+
+
+def _split(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
+    """Those that can be done at once, and those whose effects have to be told apart from others'."""
+    if len(jobs) > 1 and _touch_one_another(jobs):
+        return [], list(jobs)
+    return [job for job in jobs if not job.bundle.triggers], [job for job in jobs if job.bundle.triggers]
 
 
 def _after(error: TargetError, target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
@@ -183,10 +196,10 @@ def _at_once(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
             raise _NotSmooth(error.jobs) from error
         except ReceiptStands as error:
             raise _NotSmooth([job.id for job in jobs if any(one.key in error.found for one in job.receipts)]) from error
-        except RowsDiffer as error:
+        except (RowsDiffer, verdict.Unassigned) as error:
             raise _NotSmooth from error
         _commit(work, jobs, limits)
-    return [Result(job, How.DONE, images=one) for job, one in zip(jobs, done, strict=True)]
+    return done
 
 
 def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
@@ -197,11 +210,11 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
         for job in jobs:
             try:
                 with work.savepoint():
-                    results.append(Result(job, How.DONE, images=_steps(work, [job], limits.stamps)[0]))
+                    results += _steps(work, [job], limits.stamps)
             except _Drift as error:
                 results.append(Result(job, error.how, error.why))
             except RowsDiffer as error:
-                results.append(Result(job, How.DRIFTED, str(error)))
+                results.append(_vetoed(job, error))
             except ReceiptStands as error:
                 results.append(done_before(work, job, error.found))
             except TargetError as error:
@@ -213,6 +226,12 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
     return results
 
 
+def _vetoed(job: Job, error: RowsDiffer) -> Result:
+    """The row was locked and compared, so only the database itself can have kept the change from meeting it."""
+    why = f"a trigger or rule of {error.row.table} kept a row from being changed as planned"
+    return Result(job, How.CONFLICT, why)
+
+
 def _commit(work: Work, jobs: Sequence[Job], limits: Limits) -> None:
     if not all(job.receipts for job in jobs) and work.transaction is not None:
         limits.named(jobs, work.transaction)
@@ -221,35 +240,60 @@ def _commit(work: Work, jobs: Sequence[Job], limits: Limits) -> None:
     points.reach("target.committed")
 
 
-def _steps(work: Work, jobs: Sequence[Job], stamps: Mapping[str, str]) -> list[Images]:
-    """Everything between BEGIN and COMMIT for these bundles; raises _Drift, ReceiptStands, RowsDiffer, TargetError."""
+def _steps(work: Work, jobs: Sequence[Job], stamps: Mapping[str, str]) -> list[Result]:
+    """Everything between BEGIN and COMMIT for these bundles: each DONE, or none of them is.
+
+    Raises _Drift, ReceiptStands, RowsDiffer, Unassigned, TargetError.
+    """
+    bundles = [job.bundle for job in jobs]
     receipts = sorted((one for job in jobs for one in job.receipts), key=lambda one: one.key)
     if receipts:
         work.receive(receipts)
         points.reach("target.received")
-    before = work.lock(_unique(change.row for job in jobs for change in job.bundle.changes))
+    before = work.lock(_unique(change.row for bundle in bundles for change in bundle.changes))
     points.reach("target.locked")
     drifted = {job.id: why for job in jobs if (why := images.drift(job.bundle, before))}
     if drifted:
         raise _Drift(next(iter(drifted.values())), drifted)
-    _hold(work, [job.bundle for job in jobs], stamps)
-    _compare_references(work, [job.bundle for job in jobs])
-    changes = [change for job in jobs for change in job.bundle.changes if not change.is_guard]
-    if len(jobs) > 1:
-        work.apply_all(changes)
-    for change in changes if len(jobs) == 1 else ():
-        work.apply(change)
-        points.reach("target.changed")
-    after = work.lock(_unique(images.name_after(change) for change in changes))
+    as_done = [replace(job, bundle=images.as_locked(job.bundle, before)) for job in jobs]
+    bundles = [job.bundle for job in as_done]
+    _hold(work, bundles, stamps)
+    _compare_references(work, bundles)
+    changes = [change for bundle in bundles for change in bundle.changes if not change.is_guard]
+    related = {bundle.table for bundle in bundles}
+    related |= {guard.reference.table for bundle in bundles for guard in bundle.references if guard.reference.soft}
+    witness = work.witness(changes, related=sorted(related), triggers=any(bundle.triggers for bundle in bundles))
+    _apply(work, changes, at_once=len(jobs) > 1)
+    after = work.lock(_unique([*map(images.name_after, changes), *verdict.guards_of(bundles)]))
     points.reach("target.read_back")
-    done = [images.done(job.bundle, before, after) for job in jobs]
-    for job, one in zip(jobs, done, strict=True):
-        if why := images.left_over(one):
-            raise _Drift(why, (job.id,), How.CONFLICT)
+    done = [images.done(bundle, before, after) for bundle in bundles]
+    beside = _verified(work, witness, as_done, done, after)
     if receipts:
         work.seal(_sealed(jobs, done))
         points.reach("target.sealed")
-    return done
+    return [Result(job, How.DONE, images=own, beside=said) for job, own, said in zip(jobs, done, beside, strict=True)]
+
+
+def _apply(work: Work, changes: Sequence[Change], *, at_once: bool) -> None:
+    if at_once:
+        work.apply_all(changes)
+        return
+    for change in changes:
+        work.apply(change)
+        points.reach("target.changed")
+
+
+def _verified(
+    work: Work, witness: Witness, jobs: Sequence[Job], done: Sequence[Images], after: Mapping[RowName, Row]
+) -> list[tuple[str, ...]]:
+    """What else happened with each job; raises _Drift where it is not what was planned, and Unassigned."""
+    for job, own in zip(jobs, done, strict=True):
+        if why := images.left_over(own):
+            raise _Drift(why, (job.id,), How.CONFLICT)
+    try:
+        return verdict.verify(work, witness, [job.bundle for job in jobs], done, after)
+    except verdict.NotAsPlanned as error:
+        raise _Drift(str(error), [job.id for job in jobs], How.REFUSED) from error
 
 
 def _hold(work: Work, bundles: Sequence[Bundle], stamps: Mapping[str, str]) -> None:
@@ -274,8 +318,9 @@ def _compare_references(work: Work, bundles: Sequence[Bundle]) -> None:
     planned: dict[Reference, set[RowName]] = defaultdict(set)
     for bundle in bundles:
         for guard in bundle.references:
-            to[guard.reference] += guard.to
-            planned[guard.reference].update(guard.rows)
+            if guard.to:
+                to[guard.reference] += guard.to
+                planned[guard.reference].update(guard.rows)
     for reference, cells in to.items():
         found = {row.name for row in work.referring(reference, list(dict.fromkeys(cells)), lock=True)}
         if found != planned[reference]:

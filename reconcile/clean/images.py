@@ -5,22 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from connectors.target import Cell, Cells, Change, Row, RowName
+from connectors.target import Cell, Cells, Change, Image, Row, RowName
 from reconcile.findings.bundle import Bundle
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
-
-
-@dataclass(frozen=True)
-class Image:
-    """One change as it was done: all cells of the row before and after it; None where there was no row."""
-
-    change: Change
-    before: Cells | None
-    after: Cells | None
 
 
 Images = tuple[Image, ...]
@@ -47,9 +38,34 @@ def differing(bundle: Bundle, change: Change, cells: Cells) -> list[str]:
     if before == cells:
         return []
     ignored = bundle.ignore_drift if change.row.table == bundle.table else ()
+
+    def may_differ(name: str) -> bool:
+        return name in ignored and (
+            name not in bundle.filled or (before.get(name) is None) == (cells.get(name) is None)
+        )
+
     missing = object()
     names = dict.fromkeys((*before, *cells))
-    return [name for name in names if name not in ignored and before.get(name, missing) != cells.get(name, missing)]
+    return [name for name in names if before.get(name, missing) != cells.get(name, missing) and not may_differ(name)]
+
+
+def as_locked(bundle: Bundle, rows: Mapping[RowName, Row]) -> Bundle:
+    """The bundle with its moved rows arriving as they are under lock, where they may differ from the plan."""
+    arrivals = [change for change in bundle.changes if change.is_arrival] if bundle.ignore_drift else []
+    if not arrivals:
+        return bundle
+    columns = tuple(name for name, _ in arrivals[0].row.key)
+    moving = [change for change in bundle.changes if change.role == "surplus" and change.after is None]
+    cells = {tuple((change.before or {}).get(name) for name in columns): rows[change.row].cells for change in moving}
+
+    def arriving(change: Change) -> Change:
+        if not change.is_arrival:
+            return change
+        now, planned = cells[tuple(cell for _, cell in change.row.key)], change.after or {}
+        newer = {name: now[name] for name in bundle.ignore_drift if name in planned and name in now}
+        return replace(change, after={**planned, **newer})
+
+    return replace(bundle, changes=tuple(map(arriving, bundle.changes)))
 
 
 def name_after(change: Change) -> RowName:

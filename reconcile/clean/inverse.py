@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
-from connectors.target import Cells, Change, RowName
-from reconcile.clean.images import Image, Images, name_after
+from connectors.target import Cells, Change, Image, RowName
+from reconcile.clean.images import Images, name_after
 from reconcile.findings.bundle import Bundle, Operation, ReferenceGuard
 from rules.mistakes import listed
 
@@ -63,15 +65,22 @@ def inverse(
             if now.get(row) != image.before:
                 conflicts.append(Conflict(row, "belonged to a row that does not come back"))
             continue
-        change = _back(image, now.get(row), guards.get(row, ()), conflicts)
+        change = _back(image, now.get(row), guards.get(row, ()), conflicts, triggers=bool(bundle.triggers))
         if change is not None:
             changes.append(change)
     if not changes:
         return Inverse(None, tuple(conflicts))
-    gone = [one.row for one in changes if one.after is None]
-    return Inverse(
-        _bundle(name, bundle, changes, [one for row in gone for one in guards.get(row, ())]), tuple(conflicts)
-    )
+    gone = [change.row for change in changes if change.after is None]
+    referring = [guard for row in gone for guard in guards.get(row, ())]
+    return Inverse(_bundle(name, bundle, changes, [*referring, *_watched(bundle)]), tuple(conflicts))
+
+
+def _watched(bundle: Bundle) -> list[ReferenceGuard]:
+    """Return the declared links of the plan, which no catalogue names: nothing else may happen in their tables.
+
+    They expect no rows, for nothing leaves that could be referred to.
+    """
+    return [ReferenceGuard(guard.reference, (), ()) for guard in bundle.references if guard.reference.soft]
 
 
 def rows_of(images: Images) -> list[RowName]:
@@ -104,8 +113,10 @@ def _needs(bundle: Bundle, image: Image, other: Image) -> bool:
     it elsewhere, the only one that is left."""
     cells = other.before or {}
     if image.before is None:
-        after = image.change.after or {}
-        return image.change.role == "moved" and all(after.get(name, cell) == cell for name, cell in cells.items())
+        arrived = (image.change.after or {}, image.after or {})  # as planned, or with what drifted meanwhile
+        return image.change.role == "moved" and any(
+            all(after.get(name, cell) == cell for name, cell in cells.items()) for after in arrived
+        )
     return any(
         guard.reference.table == image.change.row.table
         and guard.reference.to_table == other.change.row.table
@@ -116,13 +127,26 @@ def _needs(bundle: Bundle, image: Image, other: Image) -> bool:
 
 
 def _texts(cells: Cells, columns: Sequence[str]) -> list[str | None]:
-    """A reference may be declared with another type than what it refers to, and still say the same."""
-    return [None if (cell := cells.get(name)) is None else cell[1] for name in columns]
+    """A reference may be declared with another type than what it refers to, and still say the same: 7 and 7.00."""
+    return [None if (cell := cells.get(name)) is None else _plainly(cell[1]) for name in columns]
+
+
+def _plainly(text: str) -> str:
+    if re.fullmatch(r"\s*[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?\s*", text):
+        return str(Decimal(text).normalize())
+    digits = re.sub(r"[-{}]", "", text).lower()
+    return digits if re.fullmatch(r"[0-9a-f]{32}", digits) else text
 
 
 def _back(
-    image: Image, now: Cells | None, leaning: Sequence[ReferenceGuard], conflicts: list[Conflict]
+    image: Image,
+    now: Cells | None,
+    leaning: Sequence[ReferenceGuard],
+    conflicts: list[Conflict],
+    *,
+    triggers: bool,
 ) -> Change | None:
+    """The inverse of one change. What a trigger wrote then, or may write when the row is inserted, is not sure."""
     row, role = name_after(image.change), image.change.role
     if image.before is None:  # it was inserted
         if now is None:
@@ -136,7 +160,7 @@ def _back(
         return Change(row, now, None, role)
     if image.after is None:  # it was deleted
         if now is None:
-            return Change(image.change.row, None, image.before, role)
+            return Change(image.change.row, None, image.before, role, _beside_key(image) if triggers else ())
         if _touched(image.before, now):
             conflicts.append(Conflict(row, "is there under the id of one that was deleted"))
         return None
@@ -146,7 +170,13 @@ def _back(
     set_back, touched = _fields(image.before, image.after, now)
     if touched:
         conflicts.append(Conflict(row, "changed since", touched))
-    return Change(row, now, set_back, role) if set_back else None
+    unsure = tuple(name for name in set_back if name not in (image.change.after or {}))
+    return Change(row, now, set_back, role, unsure) if set_back else None
+
+
+def _beside_key(image: Image) -> tuple[str, ...]:
+    key = {column for column, _ in image.change.row.key}
+    return tuple(name for name in image.before or {} if name not in key)
 
 
 def _fields(before: Cells, after: Cells, now: Cells) -> tuple[Cells, tuple[str, ...]]:

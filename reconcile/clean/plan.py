@@ -29,21 +29,23 @@ from reconcile.clean.actions.base import (
     Stale,
     TooManyRows,
 )
+from reconcile.clean.binding import in_target
 from reconcile.clean.collisions import group_collision
 from reconcile.clean.draft import Draft, cells_at
 from reconcile.clean.members import members_now
 from reconcile.clean.reading import ReadReferring
 from reconcile.clean.references import Closure, Leaving
-from reconcile.clean.reversing import limits_of_undo, touched_tables
+from reconcile.clean.reversing import limits_of_undo, shared_values, touched_tables
 from reconcile.config.settings import DatasetConfig
 from reconcile.findings.bundle import Bundle, Operation
-from reconcile.findings.identity import binding_of, is_erased, public
+from reconcile.findings.identity import is_erased, public
 from reconcile.findings.shown import Finding
 from reconcile.keys import name_of
 from reconcile.plugins import Kinds
 from rules import grouping
 from rules.cleaning import Clean
 from rules.engines.base import Relation
+from rules.expressions import parse_group
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.fitted import Fitted, fit
 from rules.mistakes import listed, suggestion
@@ -62,7 +64,7 @@ Generations = Callable[[Sequence[tuple[str, str]]], Mapping[tuple[str, str], int
 class Tools:
     """What planning needs of a rule with `clean`: its target, and the dataset as rules and as its database see it.
 
-    `slot` is what `slot()` of its conditions means.
+    `slot` is what `slot()` of its conditions means. `binding` is the rule's (`binding.binding_of`).
     """
 
     target: Target
@@ -72,6 +74,7 @@ class Tools:
     catalogue: Catalogue
     slot: dt.datetime
     generations: Generations = field(default=lambda _: {})
+    binding: str = ""
 
     @classmethod
     def of(
@@ -82,10 +85,11 @@ class Tools:
         rule: DuplicatesRule,
         slot: dt.datetime,
         generations: Generations = lambda _: {},
+        binding: str = "",
     ) -> Tools:
         """With the catalogue as it is now. Raises TargetRefused, ConnectorError."""
         catalogue = target.catalogue(dataset.settings, soft_links(dataset))
-        return cls(target, dataset, relation, rule, catalogue, slot, generations)
+        return cls(target, dataset, relation, rule, catalogue, slot, generations, binding)
 
     @cached_property
     def settings(self) -> Clean:
@@ -109,9 +113,10 @@ class Tools:
     def identity(self) -> str:
         return self.target.identity()
 
-    @cached_property
-    def binding(self) -> str:
-        return binding_of(self.rule, self.dataset.where, self.dataset.derived)
+    @property
+    def bound(self) -> str:
+        """The binding in this database and schema; see `binding.in_target`."""
+        return in_target(self.binding, self.identity, self.catalogue.schema)
 
 
 def soft_links(dataset: DatasetConfig) -> tuple[Reference, ...]:
@@ -157,11 +162,16 @@ def _drifting(rule: DuplicatesRule, relation: Relation) -> list[str]:
     """What says that records are twins may not change unseen: the surplus would go though its keeper is another's."""
     assert rule.clean is not None  # noqa: S101 - the caller looked
     fitted = fit(rule, relation)
-    judged = fitted.columns.sources(fitted.judged)
+    having = parse_group(rule.having).columns if rule.having else ()
+    kept = [line.column for line in fitted.keep if line.column is not None]
+    judged = dict.fromkeys((*fitted.judged, *having), "tells what belongs together")
+    deciding = dict.fromkeys(relation.id, "names its records") | dict.fromkeys(kept, "chooses the record that stays")
+    deciding |= judged
+    why = {behind: what for name, what in deciding.items() for behind in fitted.columns.sources([name])}
     return [
-        f"`ignore_drift` names `{name}`, by which rule `{rule.name}` tells what belongs together; leave it out"
+        f"`ignore_drift` names `{name}`, by which rule `{rule.name}` {why[name]}; leave it out"
         for name in rule.clean.ignore_drift
-        if name in judged
+        if name in why
     ]
 
 
@@ -308,9 +318,12 @@ def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
     if sum(not one.is_guard for one in changes) > tools.settings.bundle_rows:
         raise TooManyRows(tools.settings.bundle_rows)
     tables = touched_tables(changes, tools.catalogue.tables, tools.place.other)
-    why = limits_of_undo(changes, tables)
+    why = (*limits_of_undo(changes, tables), *shared_values(changes, tools.catalogue))
     handled = {one.record for one in effects}
-    moved_money = grouping.money_moved([one for one in group.surplus if one.name in handled], tools.relation)
+    changed = [one for one in group.surplus if one.name in handled]
+    moved_money = grouping.money_moved(changed, tools.relation)
+    ignored = _ignored(begun.done, tools)
+    lacks = {one.name: grouping.not_counted(one, tools.relation) for one in changed}
     return Bundle(
         finding=begun.finding.id,
         rule=tools.rule.name,
@@ -324,14 +337,27 @@ def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
         changes=changes,
         catalogue=tools.catalogue.digest,
         references=closure.guards(),
-        ignore_drift=tuple(sorted(tools.settings.ignore_drift)),
+        ignore_drift=ignored,
+        filled=ignored if any(line.how == "most_complete" for line in tools.fitted.keep) else (),
         money={currency: str(public(amount)) for currency, amount in sorted(moved_money.items())},
         reversible=("window" if why else "yes") if tools.settings.can_undo else "no",
         why=why,
         triggers=tuple(f"{facts.table}.{name}" for facts in tables for name in facts.triggers),
         origins=dict(sorted(begun.done.origins.items())),
         binding=tools.binding,
+        uncounted={name: what for name, what in lacks.items() if what is not None},
     )
+
+
+def _ignored(done: ActionPlan, tools: Tools) -> tuple[str, ...]:
+    """The columns that may drift: of those that the rule ignores, the ones nothing of the plan was computed from."""
+    if done.reads is None:
+        return ()
+    money = tools.relation.money
+    reads = {*done.reads, *((money.amount, money.currency_column or "") if money else ())}
+    linked = (one.to_columns for one in tools.catalogue.references if one.to_table == tools.catalogue.table)
+    behind = {*tools.fitted.columns.sources(sorted(reads)), *(name for columns in linked for name in columns)}
+    return tuple(sorted(set(tools.settings.ignore_drift) - behind))
 
 
 def _operations(effects: Sequence[Effect], tools: Tools) -> tuple[Operation, ...]:

@@ -79,8 +79,7 @@ class Closure:
                 key = cells_at(change.before, reference.to_columns)
                 if not lost or key is None or self._keeper_has(reference, key):
                     continue
-                rows = self._rows(reference, key)
-                if any(not self._lets_go(row, reference, key) for row in rows):
+                if any(not self._lets_go(row, reference) for row in self._rows(reference, key)):
                     raise NotPlannable(
                         f"Rows of `{reference.table}` refer to a row of `{change.row.table}` by "
                         f"{listed(sorted(lost))}, which would change; leave that column as it is."
@@ -109,7 +108,9 @@ class Closure:
             key = cells_at(leaving.row.cells, reference.to_columns)
             if key is None or self._keeper_has(reference, key):
                 continue
-            for child in self._rows(reference, key):
+            children = self._rows(reference, key)
+            self._must_not_share(reference, key, children)
+            for child in children:
                 if child.name == leaving.row.name or self.draft.goes(child.name):
                     continue
                 self.moved.add(leaving.row.name)
@@ -119,16 +120,32 @@ class Closure:
         return following
 
     def _keeper_has(self, reference: Reference, key: Key) -> bool:
-        """Whether who refers by these cells refers to the keeper as well, as links to what is not unique may.
+        """Whether who refers by these cells refers to the keeper as well, as declared links to what is not unique may.
 
-        Where the keeper only comes to have them, that does for a declared link; a foreign key never lets them go.
+        A foreign key is never satisfied so: where its key is not unique, the database changes the rows all the same.
         """
-        if self.keeper.name.table != reference.to_table:
+        if self.keeper.name.table != reference.to_table or not reference.soft:
             return False
-        has_them = cells_at(self.draft.final(self.keeper), reference.to_columns) == key
-        return has_them and (reference.soft or cells_at(self.keeper.cells, reference.to_columns) == key)
+        return cells_at(self.draft.final(self.keeper), reference.to_columns) == key
+
+    def _must_not_share(self, reference: Reference, key: Key, children: Sequence[Row]) -> None:
+        """Raises NotPlannable where a foreign key refers to the keeper and to a row that leaves by the same values."""
+        same_table = self.keeper.name.table == reference.to_table and not reference.soft
+        shared = same_table and cells_at(self.keeper.cells, reference.to_columns) == key
+        if shared and any(not self.draft.goes(child.name) for child in children):
+            raise NotPlannable(
+                f"Rows of `{reference.table}` refer to its surplus and to the keeper by the same "
+                f"{listed(reference.to_columns)}, which is not unique. The database would change them although the "
+                "keeper stays; clean it by hand."
+            )
 
     def _rows(self, reference: Reference, key: Key) -> Sequence[Row]:
+        facts = self.draft.catalogue.tables.get(reference.table)
+        if facts is not None and facts.hides_rows:
+            raise NotPlannable(
+                f"Rows of `{reference.table}` may refer to its surplus, and not all of them can be seen: "
+                f"{facts.hides_rows}."
+            )
         rows = sorted(self.referring.rows(reference, key), key=lambda one: order_of(one.name))
         self._guards[reference][key] = tuple(one.name for one in rows)
         return rows
@@ -229,8 +246,10 @@ class Closure:
             )
         return facts
 
-    def _lets_go(self, row: Row, reference: Reference, key: Key) -> bool:
-        return self.draft.goes(row.name) or cells_at(self.draft.final(row), reference.columns) != key
+    def _lets_go(self, row: Row, reference: Reference) -> bool:
+        """Whether the plan makes a row refer to something else. Equal values may be spelt in another way there."""
+        final = cells_at(self.draft.final(row), reference.columns)
+        return self.draft.goes(row.name) or final != cells_at(row.cells, reference.columns)
 
 
 def _to(catalogue: Catalogue, table: str) -> list[Reference]:
@@ -248,7 +267,7 @@ def _said(reference: Reference) -> str:
 
 def _as_for(facts: TableFacts, column: str, was: Cell, parent: TableFacts, other: str, cell: Cell) -> Cell:
     """A cell of the keeper for a column that refers to it: itself where both are declared alike or look alike."""
-    if cell is None or (was is not None and was[0] == cell[0]):
+    if cell is None or (was is not None and (was[0] == cell[0] or "t" not in (was[0], cell[0]))):
         return cell
     types: Mapping[str, str] = {one.name: one.type for one in facts.columns if one.name == column}
     theirs = {one.name: one.type for one in parent.columns if one.name == other}

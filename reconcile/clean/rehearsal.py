@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from connectors.errors import ConnectorError
 from connectors.target import Target
 from reconcile.clean.chunks import in_chunks
 from reconcile.clean.cleaning import Lives
+from reconcile.clean.next_run import NextRun
 from reconcile.clean.plan import NothingToDo, Stale, Tools, make_many
 from reconcile.clean.terms import Terms
 from reconcile.config.settings import Project
@@ -19,7 +21,7 @@ from reconcile.findings.identity import fingerprint, short_id
 from reconcile.findings.judgement import Change, Verdict
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
-from reconcile.store import Store
+from reconcile.store import Store, finding_memory
 from reconcile.store import findings as stored
 from rules.engines.base import Group, Relation
 from rules.kinds.duplicates import DuplicatesRule
@@ -37,37 +39,39 @@ def would(
     target: Callable[[str], Target],
     store: Store | None,
     slot: dt.datetime,
-    *,
-    first: bool,
+    scanned: int,
 ) -> dict[str, Any]:
     """Plain JSON: how many findings would be cleaned, how many plans proposed, and why others are not planned.
 
-    `first`: nothing is cleaned by itself in the first run. `store` is None where nothing is known yet.
+    Nothing is cleaned by itself in a first run. `store` is None where nothing is known yet; `scanned` is of how many
+    records limits are a share.
     """
     terms, counts, reasons = Terms(project), Counter[str](), Counter[str]()
     dataset = project.datasets[rule.dataset]
     try:
-        tools = Tools.of(target(dataset.source), dataset, relation, rule, slot)
+        binding = terms.binding(rule.name) or ""
+        tools = Tools.of(target(dataset.source), dataset, relation, rule, slot, binding=binding)
+        first = True
         if store is not None:
-            tools = Tools(
-                tools.target,
-                tools.dataset,
-                relation,
-                rule,
-                tools.catalogue,
-                slot,
-                Lives(store, tools.identity, tools.catalogue.table),
-            )
+            tools = replace(tools, generations=Lives(store, tools.identity, tools.catalogue.table))
+            with store.read() as tx:
+                first = finding_memory.told_binding(tx, rule.name, rule.was) != tools.bound
         waiting: set[str] = set()
+        next_run = NextRun()
         for name, planned in make_many(_findings(rule, verdicts, store, slot, waiting), tools):
             if isinstance(planned, Bundle):
                 asks = name in waiting or terms.asks(planned) != "none"
-                counts["would_propose" if asks else "would_tell" if first else "would_clean"] += 1
+                if first and not asks:
+                    next_run.add(planned)
+                else:
+                    counts["would_propose" if asks else "would_clean"] += 1
             elif not isinstance(planned, (Stale, NothingToDo)):
                 reasons[str(planned)] += 1
     except ConnectorError as error:
         return {"stopped": str(error)}
     said: dict[str, Any] = {name: counts[name] for name in ("would_clean", "would_propose")}
+    if then := next_run.sentence((rule.limits.caps(scanned), project.caps_of(dataset.source))):
+        said["next_run"] = then
     return said | ({"not_planned": dict(reasons.most_common(_MOST_REASONS))} if reasons else {})
 
 
@@ -114,7 +118,7 @@ def _finding(rule: DuplicatesRule, group: Group, known: Finding | None, change: 
         state_since=slot,
         keeper=_member(group.keeper.id, group.keeper.values, settled, slot),
         surplus=tuple(_member(one.id, one.values, settled, slot) for one in group.surplus),
-        money=group.money,
+        money=group.at_risk,
         settled_pairs=known.settled_pairs if known else (),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from connectors.target import Change, TableFacts
+from connectors.target import Catalogue, Change, TableFacts
 from rules.mistakes import listed
 
 
@@ -15,7 +15,8 @@ def limits_of_undo(changes: Sequence[Change], tables: Iterable[TableFacts]) -> t
         said for change in changes if not change.is_guard for said in _of_change(change, by_name[change.row.table])
     ]
     found += [
-        f"Triggers of `{one.table}` ({listed(one.triggers)}) fire again on undo; what they did elsewhere stays."
+        f"Triggers of `{one.table}` ({listed(one.triggers)}) fire again on undo; what they did elsewhere stays, "
+        "and so does what they write again."
         for one in by_name.values()
         if one.triggers
     ]
@@ -29,6 +30,11 @@ def _of_change(change: Change, facts: TableFacts) -> Iterator[str]:
     for columns in facts.uniques:
         if gone or set(columns) & set(change.after or ()):
             yield f"Another row of `{facts.table}` may take its {listed(columns)}, which only one row can have."
+    if facts.unchecked:
+        yield (
+            f"What `{facts.table}` held may not fulfil {listed(facts.unchecked)}, which older rows were never checked "
+            "for; then it cannot be put back."
+        )
     if gone and facts.unclear:
         yield f"Another row of `{facts.table}` may take its place in {listed(facts.unclear)}."
     numbered = [one.name for one in facts.columns if one.identity]
@@ -36,6 +42,23 @@ def _of_change(change: Change, facts: TableFacts) -> Iterator[str]:
         yield f"A new row of `{facts.table}` may be given the number that a deleted one had in {listed(numbered)}."
     if not gone and set(facts.primary_key) & set(change.after or ()):
         yield f"Another row of `{facts.table}` may take its {listed(facts.primary_key)}."
+
+
+def shared_values(changes: Sequence[Change], catalogue: Catalogue) -> tuple[str, ...]:
+    """Why the database may refuse to put back values that several rows share and foreign keys refer to."""
+    said = set()
+    for reference in catalogue.references:
+        facts = catalogue.tables.get(reference.to_table)
+        keys = () if facts is None else (facts.primary_key, *facts.uniques)
+        if reference.soft or any(set(key) == set(reference.to_columns) for key in keys):
+            continue
+        set_ = [one.after for one in changes if one.row.table == reference.to_table and one.after]
+        if any(set(after) & set(reference.to_columns) for after in set_):
+            said.add(
+                f"Rows of `{reference.table}` refer to {listed(reference.to_columns)} of `{reference.to_table}`, which "
+                "is not unique: the database may refuse to put a value back."
+            )
+    return tuple(sorted(said))
 
 
 def touched_tables(

@@ -18,7 +18,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile.findings.identity import binding_of
 from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
 from reconcile.store.finding_memory import insert_for
@@ -44,7 +43,7 @@ WHERE = "where"
 
 @dataclass(frozen=True)
 class Shape:
-    """What a rule saw of its dataset in one run. `rule` is a digest of what it matches and does.
+    """What a rule saw of its dataset in one run. `rule` is its binding.
 
     `types` are of all columns of the dataset, `used` names those the rule matches, keeps or cleans by. `empty` is, by
     column, the share of scanned records that took no part because they lack it; of `where`, of all records, because it
@@ -77,7 +76,7 @@ class Past:
     groups: Sequence[int]
 
 
-def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str, cleaned: int = 0) -> Shape:
+def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str, binding: str, cleaned: int = 0) -> Shape:
     """The shape of a dataset in a detection. Raises RuleError where the rule does not fit."""
     members = list(islice(_members(found), LOOKED_AT))
     missing = Counter(name for one in members for name, value in one.values.items() if value is None)
@@ -87,7 +86,7 @@ def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str, cle
         empty[left_out.column] = empty.get(left_out.column, 0.0) + left_out.records / (of_all or 1)
     return Shape(
         run=run,
-        rule=binding_of(rule, relation.where, relation.derived),
+        rule=binding,
         types={one.name: one.type.value for one in relation.schema},
         used=_used(rule, relation),
         read=found.read,
@@ -99,12 +98,15 @@ def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str, cle
     )
 
 
-def refuse(tx: Transaction, rule: DuplicatesRule, relation: Relation, found: Detection, run: str) -> str | None:
+def refuse(
+    tx: Transaction, rule: DuplicatesRule, relation: Relation, found: Detection, run: str, binding: str
+) -> str | None:
     """Why nothing may be cleaned by this rule, for `budgets.stop`; None: it may, and the next run compares with this.
 
-    The shape that was refused waits for `allow`. A run that is taken up again is compared with the runs before it.
+    `binding` is the rule's: shapes are compared only while it stays the same. The shape that was refused waits for
+    `allow`. A run that is taken up again is compared with the runs before it.
     """
-    now = of(rule, relation, found, run, _cleaned(tx, rule.name))
+    now = of(rule, relation, found, run, binding, _cleaned(tx, rule.name))
     known = _known(tx, rule)
     why = None if known is None else compare(rule, known.before(run), now)
     if known is None or why is None:

@@ -112,7 +112,10 @@ def lines(bundle: Bundle, pii: Sequence[str] = ()) -> Iterator[Line]:
 
 def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
     """A plan as public JSON: ids are lists, cells texts as the database writes them. It only ever gains names."""
-    return {
+    uncounted = [
+        {"record": _record(name, bundle, pii), "lacks": what} for name, what in sorted(bundle.uncounted.items())
+    ]
+    return ({"uncounted": uncounted} if uncounted else {}) | {
         "finding": bundle.finding,
         "plan": bundle.plan_hash,
         "rule": bundle.rule,

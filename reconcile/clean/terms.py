@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from reconcile import pauses, retry
+from reconcile.clean.binding import binding_of
 from reconcile.config.settings import Project
 from reconcile.findings.bundle import Bundle
-from reconcile.findings.identity import binding_of
 from reconcile.store import Transaction
 from reconcile.store import runs as stored_runs
 from rules.cleaning import Caps, Policy, stricter
@@ -33,9 +33,7 @@ class Terms:
         """What stands for all that a plan of the rule depends on; None where it does not clean."""
         if name not in self._bindings:
             rule = self.rule(name)
-            dataset = None if rule is None else self.project.datasets[rule.dataset]
-            binding = None if rule is None or dataset is None else binding_of(rule, dataset.where, dataset.derived)
-            self._bindings[name] = binding
+            self._bindings[name] = None if rule is None else binding_of(self.project, rule)
         return self._bindings[name]
 
     def void(self, bundle: Bundle, target: str, policy: str) -> str | None:
@@ -51,12 +49,20 @@ class Terms:
         if binding is None:
             return f"rule {bundle.rule!r} does not clean any more"
         if binding != bundle.binding:
-            return f"rule {bundle.rule!r} was edited since it was planned"
+            return f"rule {bundle.rule!r}, its dataset or its source was edited since it was planned"
         if stricter(_policy(policy), self.asks(bundle)) != policy:
             return f"rule {bundle.rule!r} asks more people now than when it was planned"
         if policy == "none" and self._is_too_large(bundle):
             return f"its group is larger than rule {bundle.rule!r} allows now"
+        if policy == "none" and self.cannot_count(bundle):
+            return "money is limited now, and a part of its money cannot be counted"
         return None
+
+    def cannot_count(self, bundle: Bundle) -> bool:
+        """Return True if money is limited and a part of what the plan takes of it cannot be counted."""
+        rule = self.rule(bundle.rule)
+        limited = rule is not None and (rule.limits.money or self.project.caps_of(bundle.source).money)
+        return bool(limited and bundle.uncounted)
 
     def _is_too_large(self, bundle: Bundle) -> bool:
         rule = self.rule(bundle.rule)
@@ -69,7 +75,8 @@ class Terms:
         if rule is None:
             return "required"
         surplus = len(bundle.surplus)
-        money = {currency: Decimal(amount) for currency, amount in bundle.money.items()}
+        counted = {} if bundle.uncounted else bundle.money  # a part of it may be anything
+        money = {currency: Decimal(amount) for currency, amount in counted.items()}
         return rule.approval.asks(surplus=surplus, records=surplus + 1, money=money)
 
     def caps(self, tx: Transaction, rule: str) -> Caps:

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from connectors.target import Cells, Reference, RowName, Target
-from reconcile import audit, effects, points, releases
+from connectors.target import Cells, Receipt, Reference, RowName, Target
+from reconcile import audit, effects, facts, points, releases
 from reconcile.clean import carrier, images
 from reconcile.clean.carried import Tally
 from reconcile.clean.chunks import in_chunks
@@ -22,7 +22,8 @@ from reconcile.clean.leaving import DatasetMissing, Leaving
 from reconcile.config.settings import DatasetConfig
 from reconcile.findings.bundle import Bundle, ReferenceGuard
 from reconcile.findings.operations import WITHDRAWABLE, BundleState
-from reconcile.store import Transaction
+from reconcile.findings.states import Event
+from reconcile.store import Store, Transaction
 from reconcile.store import bundles as stored
 from reconcile.store.bundles import Stored
 
@@ -83,6 +84,28 @@ class NotKnown(UndoRefused):
         )
 
 
+class Forged(UndoRefused):
+    """What is stored of a cleaning is not what was stored when it was done."""
+
+    def __init__(self, one: Stored, against: str) -> None:
+        super().__init__(
+            f"What the state holds of the rows of {one.finding} before they were cleaned is not what {against} commits "
+            f"to: bundle {one.id} was changed outside Reconcile. Nothing was changed. Run `reconcile audit verify`, "
+            "and compare the state with a backup"
+        )
+
+
+class Unproven(UndoRefused):
+    """Nothing commits to what is stored of a cleaning."""
+
+    def __init__(self, one: Stored) -> None:
+        super().__init__(
+            f"Nothing proves what the state holds of the rows of {one.finding} before they were cleaned: an earlier "
+            f"version stored bundle {one.id}, and its receipts are not in the database. Nothing was changed; compare "
+            "the rows with `reconcile plan` of that plan and set them back by hand"
+        )
+
+
 class Conflicts(UndoRefused):
     """Rows changed since; `later` are plans of ours that changed them."""
 
@@ -109,15 +132,29 @@ class Undone:
 
 
 def chosen(tx: Transaction, wanted: stored.Filter, *, only: str | None = None, with_later: bool = False) -> list[str]:
-    """The plans that were carried out and not taken back, newest first; with those that built on them since."""
+    """The plans that were carried out and not taken back, newest first; with those that built on them since.
+
+    Plans of a run are those it planned and those it carried out.
+    """
     done = stored.find(tx, replace(wanted, states=(BundleState.SUCCEEDED,)))
-    found = _order(tx, [one.id for one in done if one.undoes is None and only in (None, one.id)])
+    names = {one.id for one in done if one.undoes is None and only in (None, one.id)}
+    if wanted.run is not None:
+        names |= _carried_out(tx, wanted.run)
+    found = _order(tx, names)
     waiting = list(found) if with_later else []
     while waiting:
         fresh = {name: at for name, at in _later(tx, waiting.pop()).items() if name not in found}
         found |= fresh
         waiting += fresh
     return sorted(found, key=lambda name: (found[name], name), reverse=True)
+
+
+def _carried_out(tx: Transaction, run: str) -> set[str]:
+    """The plans that the run carried out, whoever planned them, and that were not taken back."""
+    logged = audit.entries(tx, run=run, event=Event.CLEANED.value)
+    names = [entry.body["plan"] for entry in logged if entry.body and "plan" in entry.body]
+    standing = (stored.in_state(tx, some, BundleState.SUCCEEDED) for some in in_chunks(names, CHUNK))
+    return set().union(*standing)
 
 
 def _later(tx: Transaction, name: str) -> dict[str, int]:
@@ -137,6 +174,7 @@ def _order(tx: Transaction, names: Collection[str]) -> dict[str, int]:
 class _Planning:
     """`now` is how rows will be once what was planned so far is taken back, where that is not how they are."""
 
+    store: Store
     target: Target
     datasets: Mapping[str, DatasetConfig]
     now: dict[RowName, Cells | None] = field(default_factory=dict)
@@ -157,6 +195,7 @@ class _Planning:
     def add(self, some: Sequence[Stored]) -> None:
         """Plan to take these back, in this order."""
         opened = [(one, one.bundle, _images(one)) for one in some]
+        self._prove(opened)
         rows = self._read(name for _, _, seen in opened for name in rows_of(seen))
         for one, bundle, seen in opened:
             now = rows | {k: v for k, v in self.now.items() if v is not None}
@@ -167,6 +206,23 @@ class _Planning:
                 self.unchanged += not made.conflicts
                 continue
             self._stand(replace(made.bundle, catalogue=self._catalogue(one, made.bundle)))
+
+    def _prove(self, opened: Sequence[tuple[Stored, Bundle, images.Images]]) -> None:
+        """The images are those that the audit log and the target's receipts commit to; raises Forged, Unproven."""
+        keys = {one.id: effects.keys_of(self.store, one.target, bundle) for one, bundle, _ in opened}
+        receipts: dict[str, Receipt] = {}
+        for one, bundle, _ in opened:
+            receipts |= self.target.receipts(keys[one.id], bundle.table)
+        with self.store.read() as tx:
+            recorded = facts.as_recorded(tx, facts.PLAN, list(keys))
+        for one, _, seen in opened:
+            if not recorded.get(one.id, True):
+                raise Forged(one, "the audit log")
+            received = {receipts[key].after for key in keys[one.id] if key in receipts}
+            if received - {images.digest(seen)}:
+                raise Forged(one, "the receipt in the database")
+            if one.id not in recorded and not received:
+                raise Unproven(one)
 
     def _catalogue(self, one: Stored, bundle: Bundle) -> str:
         try:
@@ -223,7 +279,7 @@ def take_back(
     for some in in_chunks(names, CHUNK):
         for one in _opened(tools, some):
             if one.source not in plannings:
-                plannings[one.source] = _Planning(tools.target(one.source), tools.terms.project.datasets)
+                plannings[one.source] = _Planning(tools.store, tools.target(one.source), tools.terms.project.datasets)
             planning = plannings[one.source]
             if one.target != planning.identity:
                 raise AnotherDatabase(one)

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import NoReturn
 
+from reconcile import visible
 from reconcile.cli import exits, signals
 
 
@@ -14,10 +15,19 @@ def command() -> NoReturn:
     """`main` as a process of its own, which it ends at once."""
     gc.disable()  # until the project is loaded (see opening): modules are no garbage
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it looks for them in every installed package
+    _keep_libraries_off_the_terminal()
     try:
         main()
     except SystemExit as ended:
         exits.leave(ended.code if isinstance(ended.code, int) else exits.DEFECT)
+
+
+def _keep_libraries_off_the_terminal() -> None:
+    """What libraries warn of and log is for the log of `serve`, and for nobody else: it may quote SQL and values."""
+    import logging
+
+    logging.getLogger().addHandler(logging.NullHandler())
+    logging.captureWarnings(capture=True)
 
 
 def main() -> NoReturn:
@@ -26,7 +36,9 @@ def main() -> NoReturn:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as long as the process
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - as long as the process
-    sys.exit(exits.after_the_last_word(_answer()))
+    with visible.standard_streams():
+        code = exits.after_the_last_word(_answer())
+    sys.exit(code)
 
 
 def _answer() -> int:
@@ -42,15 +54,21 @@ def _answer() -> int:
 
 def _done(told: signals.Signals) -> int:
     try:
+        exits.refuse_an_unsafe_python()
         exits.refuse_foreign_packages()
         exits.refuse_what_is_no_text((*sys.argv[1:], os.environ.get("RECONCILE_ACTOR", "")))
+        import typer
+
         from reconcile.cli.commands import program
 
-        program(prog_name="reconcile")
+        try:
+            code = program(prog_name="reconcile", standalone_mode=False)
+        except typer.TyperException as error:
+            return exits.misused(error)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else exits.WRONG if ended.code else exits.DONE
     except (KeyboardInterrupt, signals.Terminated):
         return exits.DONE  # the signal gives the code
     except Exception as error:  # noqa: BLE001 - the last door: everything becomes one sentence and a code
         return exits.DONE if told.code else exits.tell(error)
-    return exits.DONE
+    return code if isinstance(code, int) else exits.DONE

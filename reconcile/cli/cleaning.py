@@ -36,6 +36,7 @@ def approve(
     plan: Plan = None,
     later: Annotated[bool, typer.Option("--later", help="Leave it to the next run or to serve.")] = False,
     over_limit: Annotated[bool, typer.Option("--over-limit", help="Even beyond what the limits allow.")] = False,
+    overrule: Annotated[bool, typer.Option("--overrule", help="Even if somebody rejected the same plan.")] = False,
     note: Note = None,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -46,7 +47,7 @@ def approve(
     out = Output(json, quiet, no_color)
     with load(config) as application:
         desk = _desk(application)
-        answer = desk.approve(finding, plan=plan, note=note, later=later, over_limit=over_limit)
+        answer = desk.approve(finding, plan=plan, note=note, later=later, over_limit=over_limit, overrule=overrule)
         application.anchor()
     _say(out, answer)
 
@@ -60,9 +61,9 @@ def reject(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
-    with load(config) as application:
+    with load_for_state(config) as application:
         answer = _desk(application).reject(finding, plan=plan, note=note)
     _say(Output(json, quiet, no_color), answer)
 
@@ -89,9 +90,9 @@ def allow(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
-    with load(config) as application:
+    with load_for_state(config) as application:
         application.require("rule", rule, tuple(application.project.rules))
         answer = _desk(application).allow(rule)
     _say(Output(json, quiet, no_color), answer, always=True)
@@ -103,7 +104,7 @@ def undo(
     ] = None,
     config: Config = FILE,
     run: Annotated[
-        str | None, typer.Option("--run", help="All that was cleaned as this run planned it.", metavar="RUN")
+        str | None, typer.Option("--run", help="All that this run planned or carried out.", metavar="RUN")
     ] = None,
     bundle: Annotated[
         str | None, typer.Option("--bundle", help="What was done at once, by its id.", metavar="BUNDLE")
@@ -117,12 +118,12 @@ def undo(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
     if sum(one is not None for one in (finding, run, bundle)) != 1:
         raise typer.BadParameter("say one of: a finding, --run RUN, --bundle BUNDLE", param_hint="ID")
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         done = _desk(application).undo(
             finding, run=run, bundle=bundle, partial=partial, with_later=with_later, note=note
         )
@@ -175,18 +176,18 @@ def quarantine(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load, load_for_state
 
     out = Output(json, quiet, no_color)
     choices: tuple[tuple[Verdict, bool], ...] = (("done", done), ("not_done", not_done), ("abandon", abandon))
     said = [how for how, is_said in choices if is_said]
     if asked is None and not said:
-        with load(config) as application:
+        with load_for_state(config) as application:
             _list(out, _desk(application))
         return
     if asked is None or len(said) != 1:
         raise typer.BadParameter("say which, and one of --done, --not-done, --abandon", param_hint="ID")
-    with load(config) as application:
+    with (load if not_done else load_for_state)(config) as application:
         answer = _desk(application).judge(asked, said[0], note=note)
         application.anchor()
     _say(out, answer)
@@ -206,7 +207,7 @@ def _list(out: Output, desk: Desk) -> None:
 
 
 def _desk(application: Application) -> Desk:
-    return application.desk(people.person())
+    return application.desk(people.person(), people.system_user())
 
 
 def _say(out: Output, answer: Answer, *, always: bool = False) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from reconcile import visible
 from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
@@ -91,8 +93,16 @@ def explain(
         return
     out.say(f"{rule} runs {_ENGINES.get(choice.engine, choice.engine)}: {choice.reason}.")
     for statement in choice.statements:
-        out.say(f"\n{statement.rstrip().rstrip(';')};")
+        text = statement.rstrip().rstrip(";")
+        out.block(f"\n{_QUOTED.sub(_on_one_line, text)};")
 
+
+def _on_one_line(part: re.Match[str]) -> str:
+    return part[0] if part[0].startswith("--") else visible.line(part[0])
+
+
+_QUOTED = re.compile(r"""--[^\n]*|'[^']*'|"[^"]*"|`[^`]*`""")
+"""Where SQL holds names and texts: an end of a line in them is data's, any other is ours. Comments hold neither."""
 
 _ENGINES: dict[str, str] = {"embedded": "embedded (DuckDB, here)", "pushdown": "pushed down (inside the source)"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
 Finding_ = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
 _NEXT = {
-    "awaiting_approval": "reconcile plan --finding {0}, then reconcile approve {0} or reconcile reject {0}",
+    "awaiting_approval": "reconcile plan --finding {0}, then reconcile approve {0}{1} or reconcile reject {0}{1}",
     "quarantined": "look at the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
     "failed": "reconcile plan --finding {0}, then reconcile retry {0}",
 }
 """What answers a finding whose cleaning waits for a person."""
+_BEGINNING = 12
+"""So much of a plan's hash tells it from any other."""
+_USUAL = 50
+"""Findings that are listed unless somebody says how many."""
 _NEXT_OF_UNDO = {
     "approved": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
     "retry_wait": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
@@ -52,29 +56,36 @@ def findings(
         typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated."),
     ] = None,
     severity: Annotated[str | None, typer.Option("--severity", help="This severe or worse.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="At most so many.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="At most so many; 50 unless said.", min=1)] = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     show: Show = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
     from reconcile.findings.shown import to_json
-    from reconcile.store.findings import Filter, foremost
+    from reconcile.store.findings import Filter, count, foremost
     from rules.models import parse_severity
 
     out = Output(json, quiet, no_color)
+    if every and limit is not None:
+        raise typer.BadParameter("it stands without --all", param_hint="--limit")
+    most = None if every else limit or _USUAL
     try:
         least = None if severity is None else parse_severity(severity)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--severity") from error
-    with load(config) as application:
+    with load_for_state(config) as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
-        wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=least, limit=limit)
+        wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=least, limit=most)
         with application.memory.read() as tx:
+            in_all = count(tx, wanted)
             listed = foremost(tx, wanted, members=json)
             found = [(one, hidden(application, one, show=show)) for one in listed]
+    if in_all > len(found):
+        out.note(f"{len(found):,} of {in_all:,} findings; --all lists every one, --limit N so many")
     if json:
         out.emit([veil.finding(to_json(one)) for one, veil in found])
         return
@@ -137,22 +148,25 @@ def show(
     from notifications import words
     from reconcile import audit
     from reconcile.cli.events import in_words
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
     from reconcile.findings.shown import to_json
-    from reconcile.store.bundles import undo_of
+    from reconcile.personal import names
+    from reconcile.store.bundles import undo_of, waiting_plans
     from reconcile.store.findings import get
 
     out = Output(json, quiet, no_color)
-    with load(config) as application, application.memory.read() as tx:
+    with load_for_state(config) as application, application.memory.read() as tx:
         one = get(tx, finding)
         history = list(audit.entries(tx, finding=one.id))
         undo = undo_of(tx, one.id)
+        plan = waiting_plans(tx, [one.id]).get(one.id)
     veil = hidden(application, one, show=show)
     shown = veil.finding(to_json(one))
     if json:
         events = [
             {"seq": e.seq, "at": e.at.isoformat(), "actor": e.actor, "event": e.event}
             | ({"note": note} if (note := _note_of(e)) else {})
+            | ({"system": system} if (system := (e.body or {}).get("system")) else {})
             for e in history
         ]
         asked = {} if undo is None else {"undo": {"bundle": undo.id, "state": undo.state.value, "why": undo.reason}}
@@ -163,21 +177,24 @@ def show(
     out.say(f"key  {', '.join(f'{name} = {value}' for name, value in shown['key'].items())}")
     columns = list(dict.fromkeys(name for member in one.members for name in member.values))
     roles = ("keeper" if place == 0 else "surplus" for place in range(len(one.members)))
-    rows = [_member(member, columns, role, veil) for member, role in zip(one.members, roles, strict=True)]
+    each = zip(roles, names(shown), one.members, strict=True)
+    rows = [(role, name, *_cells(member, columns, veil)) for role, name, member in each]
     out.table(("", "record", *columns), rows)
-    for text in (one.reason, one.note and f"note: {one.note}", one.merged_into and f"part of {one.merged_into}"):
-        if text:
-            out.say(text)
+    of = (one.reason, one.note and f"note: {one.note}", one.merged_into and f"part of {one.merged_into}")
+    for text in filter(None, (_near(shown), *of)):
+        out.say(text)
     for event in history:
         said = _note_of(event)
         out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {in_words(event.event)}{f': {said}' if said else ''}")
+        if system := (event.body or {}).get("system"):
+            out.say(f"                  from {system}")
     if one.not_undone:
         out.say(f"An undo of it was not done: {one.not_undone}")
     if undo is not None:
         out.say(f"An undo of it is {words.state(undo.state.value)}{f': {undo.reason}' if undo.reason else ''}")
     if any(map(veil.hides, (*one.key, *columns, *veil.id, *_of_amount(one, veil)))):
         out.note(HIDDEN)
-    if then := _next(one, undo):
+    if then := _next(one, undo, plan):
         out.note(f"Next: {then}")
 
 
@@ -186,23 +203,34 @@ def _note_of(entry: Entry) -> str | None:
     return (entry.body or {}).get("note")
 
 
-def _next(one: Finding, undo: Stored | None) -> str | None:
-    """What a person can do about a finding, its undo first."""
+def _next(one: Finding, undo: Stored | None, plan: str | None) -> str | None:
+    """What a person can do about a finding, its undo first; `plan` is the hash of the plan that waits."""
     if undo is not None:
         then = _NEXT_OF_UNDO.get(undo.state.value)
         return then and then.format(one.id, undo.id)
     if one.not_undone and one.state.value == "cleaned":
         return f"reconcile undo {one.id}"
     then = _NEXT.get(one.state.value)
-    return then and then.format(one.id)
+    return then and then.format(one.id, f" --plan {plan[:_BEGINNING]}" if plan else "")
 
 
-def _member(member: FindingMember, columns: list[str], role: str, veil: Hidden) -> tuple[str, ...]:
+def _near(shown: Mapping[str, Any]) -> str | None:
+    """The records that a window left out, as one line, where there are any."""
+    from reconcile.personal import names
+
+    if "nearby" not in shown:
+        return None
+    nearby = shown["nearby"]
+    near = [f"{name} ({at})" for name, at in zip(names(nearby), nearby["at"], strict=True)]
+    rest = nearby["records"] - len(near)
+    return f"nearby, not in the group  {', '.join([*near, *([f'{rest:,} more'] if rest else [])])}"
+
+
+def _cells(member: FindingMember, columns: list[str], veil: Hidden) -> Iterator[str]:
     from reconcile.findings.identity import public
 
     cells = (veil.value(name, public(member.values.get(name))) for name in columns)
-    name = " / ".join(map(str, veil.record([public(part) for part in member.id])))
-    return (role, name, *("" if cell is None else str(cell) for cell in cells))
+    return ("" if cell is None else str(cell) for cell in cells)
 
 
 def dismiss(
@@ -218,7 +246,7 @@ def dismiss(
     _decide(
         config,
         Output(json, quiet, no_color),
-        lambda store, actor: decide.dismiss(store, finding, actor=actor, note=note),
+        lambda application, actor: decide.dismiss(application.memory, finding, actor=actor, note=note),
     )
 
 
@@ -234,17 +262,12 @@ def snooze(
     no_color: NoColor = False,
 ) -> None:
     from reconcile import decide
-    from reconcile.cli.opening import load
 
-    end = None
-    if until is not None:
-        with load(config) as application:
-            end = people.moment(until, application.project.timezone, "--until")
-    _decide(
-        config,
-        Output(json, quiet, no_color),
-        lambda store, actor: decide.snooze(store, finding, actor=actor, until=end, note=note),
-    )
+    def decision(application: Application, actor: str) -> Decision:
+        end = None if until is None else people.moment(until, application.project.timezone, "--until")
+        return decide.snooze(application.memory, finding, actor=actor, until=end, note=note)
+
+    _decide(config, Output(json, quiet, no_color), decision)
 
 
 def reopen(
@@ -260,7 +283,7 @@ def reopen(
     _decide(
         config,
         Output(json, quiet, no_color),
-        lambda store, actor: decide.reopen(store, finding, actor=actor, note=note),
+        lambda application, actor: decide.reopen(application.memory, finding, actor=actor, note=note),
     )
 
 
@@ -278,16 +301,16 @@ def assign(
     _decide(
         config,
         Output(json, quiet, no_color),
-        lambda store, actor: decide.assign(store, finding, actor=actor, to=to or None, note=note),
+        lambda application, actor: decide.assign(application.memory, finding, actor=actor, to=to or None, note=note),
     )
 
 
-def _decide(config: str, out: Output, decision: Callable[[Any, str], Decision]) -> None:
-    from reconcile.cli.opening import load
+def _decide(config: str, out: Output, decision: Callable[[Application, str], Decision]) -> None:
+    from reconcile.cli.opening import load_for_state
     from reconcile.findings.shown import to_json
 
-    with load(config) as application:
-        made = decision(application.memory, people.person())
+    with load_for_state(config) as application:
+        made = decision(application, people.person())
         shown = hidden(application, made.finding, show=False).finding(to_json(made.finding))
     if out.json:
         out.emit({"changed": made.changed, "sentence": made.sentence, "finding": shown})

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reconcile import visible
 from reconcile.cli.output import Output
 
 if TYPE_CHECKING:
@@ -38,17 +39,17 @@ def play(folder: Path | None, out: Output) -> None:
         tell(application.run("nightly", slot=now - dt.timedelta(hours=2)), silent)
         _largest(application, application.job("nightly").rules, out)
         _heading(out, "What the team would read in Slack")
-        out.say(_slack(application))
+        out.block(_slack(application))
         _heading(out, "The same job again, an hour later: nothing is counted twice, nobody is told twice")
         tell(application.run("nightly", slot=now - dt.timedelta(hours=1)), silent)
         order = shop.charge_again(place, now)
         _heading(out, f"Then a client times out once more and charges order {order} twice: only that is news")
         tell(application.run("nightly", slot=now), silent)
-        out.say(_last_message(place / "messages.txt"))
+        out.block(_last_message(place / "messages.txt"))
         _clean(application, out)
     _heading(out, "Try next")
-    out.say(
-        f"cd {place}\n{_path()}"
+    out.block(
+        f"cd {visible.line(str(place))}\n{_path()}"
         "reconcile findings --rule double-charge     what is open\n"
         "reconcile show ID                           one finding, its records, its history\n"
         "reconcile dismiss ID --note 'two parcels'   not a duplicate: remembered\n"
@@ -72,7 +73,8 @@ def _clean(application: Application, out: Output) -> None:
     planning.tell(application, out, "twin-customer", [twin.id])
     desk = application.desk(person())
     _heading(out, "Somebody approves exactly that plan; it is done once, whoever crashes")
-    out.say(f"$ reconcile approve {twin.id}\n{desk.approve(twin.id).sentence}")
+    out.say(f"$ reconcile approve {twin.id}")
+    out.say(desk.approve(twin.id).sentence)
     _heading(out, "And taken back: every field nobody touched since is as it was")
     out.say(f"$ reconcile undo {twin.id}")
     cleaning.tell(out, desk.undo(twin.id))
@@ -89,11 +91,12 @@ def _path() -> str:
     """What to type first where `reconcile` alone would not be found, as after `make demo`."""
     program = Path(sys.argv[0]).absolute()
     known = shutil.which("reconcile") is not None or program.name != "reconcile"
-    return "" if known else f"export PATH={program.parent}:$PATH\n"
+    return "" if known else f"export PATH={visible.line(str(program.parent))}:$PATH\n"
 
 
 def _heading(out: Output, text: str) -> None:
-    out.heading(f"\n── {text}")
+    out.say("")
+    out.heading(f"── {text}")
 
 
 def _largest(application: Application, rules: Sequence[str], out: Output) -> None:
@@ -102,7 +105,8 @@ def _largest(application: Application, rules: Sequence[str], out: Output) -> Non
     with application.store.read() as tx:
         for name in rules:
             rule, found = application.project.rules[name], find(tx, Filter(rules=(name,)))
-            out.say(f"\n{name}: {_sum(found)}; the largest:")
+            out.say("")
+            out.say(f"{name}: {_sum(found)}; the largest:")
             for one in sorted(found, key=lambda f: (-max(f.money.values(), default=0), f.id))[:LARGEST]:
                 out.say(f"  {_line(one, getattr(rule, 'span', None))}")
 

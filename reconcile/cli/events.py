@@ -32,6 +32,7 @@ IN_WORDS: Mapping[str, str] = {
     "finding.not_undone": "undo not done",
     "approval.approved": "approved",
     "approval.rejected": "rejected",
+    "rejection.overruled": "approved although it was rejected",
     "limits.exceeded": "approved beyond a limit",
     "bundle.proposed": "proposed",
     "bundle.approved": "plan approved",

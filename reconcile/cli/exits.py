@@ -12,7 +12,9 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Iterable, Iterator
-from typing import NoReturn
+from typing import Any, NoReturn
+
+from reconcile import visible
 
 DONE = 0
 FOUND = 1
@@ -45,7 +47,7 @@ def stopped(code: int) -> int:
 def remark(sentence: str) -> None:
     """A line on standard error; where that takes nothing, the exit code has to say it."""
     with contextlib.suppress(OSError):
-        print(sentence, file=sys.stderr)
+        print(visible.line(sentence), file=sys.stderr)
 
 
 def refuse_foreign_packages() -> None:
@@ -65,6 +67,13 @@ def refuse_foreign_packages() -> None:
             raise SystemExit(WRONG)
 
 
+def refuse_an_unsafe_python() -> None:
+    """With -E Python ignores the variable by which the processes we start keep clear of the working directory."""
+    if sys.flags.ignore_environment and not sys.flags.safe_path:
+        remark("Python runs with -E, and its children would load modules from the working directory; add -P, or use -I")
+        raise SystemExit(WRONG)
+
+
 def refuse_what_is_no_text(said: Iterable[str]) -> None:
     """What a person says is kept, hashed and shown: bytes of another encoding have no characters for that."""
     for one in said:
@@ -75,9 +84,20 @@ def refuse_what_is_no_text(said: Iterable[str]) -> None:
 
 
 def tell(error: Exception) -> int:
-    """Print the sentence of an error to standard error and return its exit code."""
-    remark(sentence(error))
+    """Print the sentence of an error, or each of its `problems`, to standard error and return its exit code."""
+    for text in getattr(error, "problems", ()) or (sentence(error),):
+        remark(str(text))
     return _code(error)
+
+
+def misused(error: Any) -> int:
+    """Print how the command is called, and what is wrong with the words it was called with: what they say is data."""
+    said = error.format_message()
+    if error.ctx is None or said != error.ctx.get_help():
+        error.format_message = lambda: visible.line(said)
+    with contextlib.suppress(OSError):
+        error.show()
+    return int(error.exit_code)
 
 
 def sentence(error: Exception) -> str:
@@ -101,6 +121,7 @@ _CODES = {
         "reconcile.clean.desk:RuleDoesNotClean",
         "reconcile.clean.desk:AnotherWentBeyond",
         "reconcile.clean.desk:BeyondLimits",
+        "reconcile.clean.desk:PlanRejected",
         "reconcile.clean.desk:NothingToRetry",
         "reconcile.clean.actions.base:NotPlannable",
         "reconcile.decide:PlanChanged",
@@ -113,10 +134,12 @@ _CODES = {
         "reconcile.decide:FindingChanged",
         "reconcile.decide:WrongState",
         "reconcile.erasure:ErasureWaits",
+        "reconcile.outbox:MessageDecided",
         "reconcile.pauses:Paused",
         "reconcile.releases:ReleaseRefused",
         "reconcile.restore:OtherStore",
         "reconcile.restore:StateIsNewer",
+        "reconcile.scheduler:DueTimesMissed",
     ),
     WRONG: (
         "reconcile.store.bundles:BundleError",
@@ -125,11 +148,13 @@ _CODES = {
         "reconcile.backup:BackupExists",
         "reconcile.backup:BackupUnusable",
         "reconcile.cli.planning:NothingToPlan",
+        "reconcile.cli.targets:NothingCleaned",
         "reconcile.config:ConfigProblems",
         "reconcile.config.scaffold:ProjectNotWritten",
         "reconcile.detect:RuleDoesNotFit",
         "reconcile.exporting:ExportExists",
         "reconcile.listener:ListenRefused",
+        "reconcile.outbox:MessageMissing",
         "reconcile.pauses:PauseInThePast",
         "reconcile.plugins:PluginBroken",
         "reconcile.releases:ReleaseNotNamed",
@@ -137,6 +162,7 @@ _CODES = {
         "reconcile.store.errors:StoreMisnamed",
         "reconcile.store.findings:FindingError",
         "reconcile.triggers:KeyRefused",
+        "reconcile.unsealed:NoSealKey",
     ),
     FAILED: (
         "connectors.errors:ConnectorError",

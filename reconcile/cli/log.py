@@ -44,11 +44,11 @@ def listing(
     if context.invoked_subcommand is not None:
         return
     from reconcile import audit
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
     from reconcile.store.findings import name_of
 
     out = Output(json, quiet, no_color)
-    with load(config) as application, application.memory.read() as tx:
+    with load_for_state(config) as application, application.memory.read() as tx:
         about = None if finding is None else name_of(tx, finding)
         found = audit.entries(tx, finding=about, run=run, event=event)
         if json:
@@ -70,10 +70,10 @@ def _to_json(one: Entry) -> dict[str, Any]:
 
 def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
     from reconcile import proof
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         found = proof.prove(application.memory, application.anchors)
     if json:
         out.emit(_proof_to_json(found))
@@ -84,6 +84,8 @@ def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
 
 
 def _proof_to_json(found: Proof) -> dict[str, Any]:
+    from reconcile import facts
+
     wrong = found.problem
     problem = {"seq": wrong and wrong.seq, "until": wrong and wrong.until, "problem": wrong and wrong.sentence}
     anchors = [
@@ -91,10 +93,12 @@ def _proof_to_json(found: Proof) -> dict[str, Any]:
     ]
     known = {"intact": found.intact, "entries": found.entries, "head": found.head, "public_key": found.public_key}
     covered = {"signed": found.signed, "anchored": found.anchored, "anchors": anchors}
-    return known | problem | covered | {"remarks": list(found.remarks)}
+    return known | problem | covered | {"remarks": list(found.remarks), "not_compared": facts.left_out()}
 
 
 def _say(out: Output, found: Proof) -> None:
+    from reconcile import facts
+
     if found.problem is not None:
         where = found.problem.seq
         last = found.problem.until
@@ -107,6 +111,8 @@ def _say(out: Output, found: Proof) -> None:
         out.say(one.problem or f"anchor {one.name}: {one.heads:,} heads, up to entry {one.last:,}")
     for remark in found.remarks:
         out.say(remark)
+    if found.intact:
+        out.note(f"Not compared with the log: {', '.join(facts.left_out())}")
     if found.intact and found.entries > found.anchored:
         if found.anchors:
             out.note(f"What follows entry {found.anchored:,} is in no anchor: it could be cut unseen")
@@ -122,10 +128,11 @@ def export(
     no_color: NoColor = False,
 ) -> None:
     from reconcile import exporting
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
+        application.anchor()  # so that anchors that are due cover what is exported
         done = exporting.export(application.memory, place, application.anchors)
     if json:
         known = {"place": str(done.place), "entries": done.entries, "head": done.head}
@@ -134,15 +141,15 @@ def export(
     out.say(f"{done.place}: {done.entries:,} entries, up to head {done.head}")
     for sentence in done.unread.values():
         out.note(sentence)
-    out.note("To verify it: python verify.py in it; its README says what else to bring")
+    out.note("To verify it: python -I verify.py in it, with the key and anchors that its README names")
 
 
 def key(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
     from reconcile import checkpoints
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         store = application.memory
         public = checkpoints.public_key(store)
     if json:
@@ -165,13 +172,13 @@ def erase(
     no_color: NoColor = False,
 ) -> None:
     from reconcile import erasure
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
     from reconcile.cli.people import person
 
     if (record is None) == (column is None) or (column is None) != (value is None):
         raise typer.BadParameter("name a record by --id, or by --column and --value")
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         wanted, texts = _wanted(application, dataset, record, column, value)
         if column is not None and not erasure.erase(application.memory, wanted, texts=texts, dry_run=True).anything:
             _known_there(application, dataset, column)

@@ -32,21 +32,22 @@ def preview(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
-        application.require("channel", channel, tuple(application.project.channels))
+    with load_for_state(config) as application:
+        application.require("channel", channel, tuple(application.channels))
+        shown_by = application.channels[channel]
         notice = about_open_findings(application, channel, job)
         if notice is None:
             out.note("This job has not run yet, so there is nothing to tell; `reconcile run` first.")
             shown = None
         else:
-            shown = application.channels[channel].preview(notice)
+            shown = shown_by.preview(notice)
     if json:
         out.emit({"channel": channel, "message": shown})
     elif shown is not None:
-        out.say(shown)
+        out.block(shown)
 
 
 def about_open_findings(application: Application, channel: str, name: str | None) -> Notice | None:
@@ -54,6 +55,7 @@ def about_open_findings(application: Application, channel: str, name: str | None
     from reconcile import notify
     from reconcile.findings.states import State
     from reconcile.store import runs as stored
+    from reconcile.store.bundles import waiting_plans
     from reconcile.store.findings import ASKING, Filter, each, not_undone
 
     job = application.job(name)
@@ -77,6 +79,7 @@ def about_open_findings(application: Application, channel: str, name: str | None
             since=stored.slot_before(tx, job.name, last.slot),
             created=tx.now,
             show=project.channels[channel].settings.show,
+            plans=waiting_plans(tx, asking.shown),
         )
         outcomes = [one for one in last.summary["rules"] if one["rule"] in project.rules]  # some may be gone since
         return notify.digest(letter, outcomes, opened, news, asking, undos)

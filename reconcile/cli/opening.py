@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reconcile.cli import exits
+
 MANY = 20_000
 """New objects before garbage is looked for, instead of 700: what a command loads as it works is no garbage either."""
 
@@ -18,14 +20,31 @@ if TYPE_CHECKING:
 
 def load(path: str | Path) -> Application:
     """The project of a configuration file; see reconcile.app.load."""
+    with _ready_to_load():
+        from reconcile import app
+
+        return app.load(path)
+
+
+def load_for_state(path: str | Path) -> Application:
+    """The same for a command that needs no more than the state; a line says so where the kept release is used."""
+    with _ready_to_load():
+        from reconcile import app
+
+        application = app.load_for_state(path)
+    if application.fallback is not None:
+        exits.remark(application.fallback.sentence)
+    return application
+
+
+@contextlib.contextmanager
+def _ready_to_load() -> Iterator[None]:
     from reconcile.pandas_unseen import leave_pandas_alone
 
     leave_pandas_alone()
     gc.set_threshold(MANY)
     with nothing_to_collect():
-        from reconcile.app import load as open_project
-
-        return open_project(path)
+        yield
 
 
 @contextlib.contextmanager

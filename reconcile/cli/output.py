@@ -7,10 +7,11 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from reconcile import visible
 from reconcile.cli import exits
 from rules.packed import Packed
 
@@ -34,14 +35,6 @@ _ENDLESS = 10_000
 _BETWEEN = "  "
 """What stands between two columns."""
 
-_UNSEEN = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {ord("\n"), ord("\t")}
-_AS_ESCAPES = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _UNSEEN}
-
-
-def visible(text: str) -> str:
-    """The text with control and direction characters as escapes: data must not steer the reader's terminal."""
-    return text.translate(_AS_ESCAPES)
-
 
 @dataclass
 class Output:
@@ -60,49 +53,51 @@ class Output:
         """Where bars move: standard error."""
         from rich.console import Console
 
-        return Console(stderr=True, no_color=self._plain, highlight=False)
+        return Console(file=visible.raw(sys.stderr), no_color=self._plain, highlight=False)
 
     def heading(self, text: str) -> None:
         """A line of the result that stands out."""
         from rich.text import Text
 
-        self._render(Text(text, style="bold"))
+        self._render(Text(visible.line(text), style="bold"))
 
     def emit(self, value: Any) -> None:
         """One JSON document; what is packed in it is written as it is unpacked."""
         for text in _pieces(value):
-            self._write(text)
+            self._write(self._json(text))
         self._write("\n")
 
     def stream(self, values: Iterable[Any]) -> None:
         """One JSON list, an element a line, written as it is read."""
         before = "["
         for value in values:
-            self._write(f"{before}\n{json.dumps(value, ensure_ascii=False)}")
+            self._write(f"{before}\n{self._json(json.dumps(value, ensure_ascii=False))}")
             before = ","
         self._write("[]\n" if before == "[" else "\n]\n")
 
     def say(self, text: str) -> None:
-        """A line of the result."""
-        self._write(visible(text) + "\n")
+        """A line of the result; an end of a line in it is data's."""
+        self._write(visible.line(text) + "\n")
+
+    def block(self, text: str) -> None:
+        """Lines of the result that we made: none of their ends is data's."""
+        self._write(visible.block(text) + "\n")
 
     def note(self, text: str) -> None:
         """A remark beside the result."""
         if not self.quiet:
-            exits.remark(visible(text))
+            exits.remark(text)
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
         """Columns that line up; cells are plain text, never markup."""
-        cells = [[visible(cell) for cell in row] for row in rows]
-        if not self._lined_up(headings, cells, right):
-            self._folded(headings, cells, right)
+        names, cells = list(map(visible.line, headings)), [list(map(visible.line, row)) for row in rows]
+        if not self._lined_up(names, cells, right):
+            self._folded(names, cells, right)
 
     def _lined_up(self, headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> bool:
         """Print them a row a line, if that can be: rich would measure each cell several times, which takes seconds."""
         from rich.cells import cell_len
 
-        if any("\n" in cell or "\t" in cell for row in rows for cell in row):
-            return False
         sizes = [[cell_len(cell) for cell in row] for row in (headings, *rows)]
         widths = [max(column) for column in zip(*sizes, strict=True)]
         if sum(widths) + len(_BETWEEN) * (len(widths) - 1) > self._console().width:
@@ -136,7 +131,7 @@ class Output:
         console = self._console()
         with console.capture() as captured:
             console.print(what)
-        self._write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+        self._write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]), visible.raw(sys.stdout))
 
     def _console(self) -> Console:
         from rich.console import Console
@@ -144,9 +139,13 @@ class Output:
         return Console(no_color=self._plain, highlight=False, width=None if sys.stdout.isatty() else _ENDLESS)
 
     @staticmethod
-    def _write(text: str) -> None:
+    def _json(document: str) -> str:
+        return visible.in_json(document, sys.stdout.encoding or "utf-8")
+
+    @staticmethod
+    def _write(text: str, stream: TextIO | None = None) -> None:
         try:
-            sys.stdout.write(text)
+            (stream or sys.stdout).write(text)
         except BrokenPipeError:
             exits.nobody_reads()
         except OSError as error:

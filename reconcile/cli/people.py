@@ -6,7 +6,9 @@ import contextlib
 import datetime as dt
 import getpass
 import os
+import pwd
 import re
+import socket
 
 import typer
 
@@ -19,6 +21,15 @@ def person() -> str:
         return os.environ.get("RECONCILE_ACTOR") or getpass.getuser()
     except (KeyError, OSError):  # in a container a user may be a number and nothing else
         return f"uid {os.getuid()}"
+
+
+def system_user() -> str:
+    """The operating system's user and host, whatever name RECONCILE_ACTOR gives: `ada@till-3`."""
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # in a container a user may be a number and nothing else
+        name = f"uid {os.getuid()}"
+    return f"{name}@{socket.gethostname()}"
 
 
 def moment(text: str, timezone: str, option: str) -> dt.datetime:

@@ -167,7 +167,8 @@ class _Planning:
 
         with application.memory.read() as tx:
             now = tx.now
-        return Tools.of(source, subject.dataset, subject.relation, rule, now, lives)
+        binding = self.terms.binding(rule.name) or ""
+        return Tools.of(source, subject.dataset, subject.relation, rule, now, lives, binding)
 
     def _stands(self, made: Sequence[Bundle]) -> Mapping[str, tuple[Bundle, str]]:
         """What is known, by finding, of plans for these: the one that stands, which may differ in what may drift, and
@@ -221,14 +222,16 @@ class _Telling:
     planning: _Planning
     rule: DuplicatesRule
     plans: int = 0
-    rows: int = 0
     counted: int = 0
+    """Rows that change, as limits count them: all but those of keepers."""
+    keepers: int = 0
     largest: int = 0
     records: int = 0
     money: dict[str, Decimal] = field(default_factory=dict)
     limited: dict[str, Decimal] = field(default_factory=dict)
     """The money as limits count it."""
     not_planned: Counter[str] = field(default_factory=Counter)
+    uncounted: bool = False
 
     def all(self, names: list[str] | None) -> None:
         from reconcile.findings.bundle import Bundle
@@ -246,10 +249,11 @@ class _Telling:
         from rules import sums
 
         self.plans += 1
-        self.rows += bundle.rows
         use = budgets.Use.of("", bundle)
+        self.keepers += bundle.rows - use.records
         self.counted += use.records
         sums.add(self.limited, use.money)
+        self.uncounted = self.uncounted or self.planning.terms.cannot_count(bundle)
         self.records += len(bundle.surplus)
         self.largest = max(self.largest, one.finding.records)
         amounts = {currency: Decimal(amount) for currency, amount in bundle.money.items()}
@@ -263,6 +267,8 @@ class _Telling:
 
         told = [row for line in shown.for_people(bundle, hidden) for row in _rows(line, whose)]
         self.out.table(("", "table", "row", "field", "before", "after"), told)
+        for record, lacks in sorted(bundle.uncounted.items()):
+            self.out.say(f"The amount of record {whose([record])} cannot be counted in limits: it has {lacks}.")
         for sentence in _beside(one, bundle):
             self.out.say(sentence)
         self.out.say("")
@@ -273,7 +279,9 @@ class _Telling:
         if self.plans:
             veil = self.planning.veil(self.rule)
             at_risk = f", {veil.at_risk(self.money, self.plans)} at risk" if self.money else ""
-            plans, rows = plural(self.plans, "plan", "plans"), plural(self.rows, "row changes", "rows change")
+            plans, rows = plural(self.plans, "plan", "plans"), plural(self.counted, "row changes", "rows change")
+            if self.keepers:
+                rows += f", and {plural(self.keepers, 'keeper takes', 'keepers take')} values in"
             self.out.heading(f"{self.rule.name}: {plans}, {self.records:,} surplus, {rows}{at_risk}")
             for sentence in (*self._limits(), *self.planning.told):
                 self.out.say(sentence)
@@ -294,9 +302,12 @@ class _Telling:
         _, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.limited)
         amounts = self.planning.veil(self.rule).risk(self.limited, self.plans)
         said, _ = limits_said(caps, rows=self.counted, group=self.largest, money=amounts)
-        yield f"limits: {said}"
+        beside = " (the keeper's own row is not counted)" if self.keepers else ""
+        yield f"limits{beside}: {said}"
         if over:
             yield f"over the limit in {over}: nothing of it is done by itself; beyond it, approving takes --over-limit."
+        if self.uncounted:
+            yield "Money is limited, and some of it cannot be counted: approving such a plan takes --over-limit."
 
 
 def _rows(line: Line, whose: Callable[[Sequence[str]], str]) -> Iterator[tuple[str, ...]]:
@@ -351,6 +362,8 @@ def _next_step(one: Planned, bundle: Bundle) -> str:
         case "awaiting_approval":
             people = "two people" if one.asks == "two_person" else "somebody"
             return f"it waits until {people} approved it: {approve}"
+        case None if one.finding.state.value == "failed":
+            return f"its cleaning failed, and no run tries it again: reconcile retry {bundle.finding}"
         case None | "another":
             waits = "a plan made earlier waits and is replaced; " if one.stands else ""
             asks = {"none": "does it without asking", "two_person": "asks two people"}.get(

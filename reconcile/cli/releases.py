@@ -42,11 +42,11 @@ def releases(
 ) -> None:
     if context.invoked_subcommand is not None:
         return
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
     from reconcile.store import releases as stored
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         with application.memory.read() as tx:
             now, found = stored.current(tx), stored.listed(tx, limit)
         listed = [_listed(one, now, application.project.release) for one in found]
@@ -91,11 +91,11 @@ def show(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
     from reconcile.releases import text_of
 
     out = Output(json, quiet, no_color)
-    with load(config) as application, application.memory.read() as tx:
+    with load_for_state(config) as application, application.memory.read() as tx:
         one = _kept(application, tx, release)
     if json:
         files = None if one.files is None else dict(one.files)
@@ -103,7 +103,7 @@ def show(
         return
     if one.files is None:
         out.note("Its texts were not kept; this is what it said, with secrets left out:")
-    out.say(text_of(one).rstrip("\n"))
+    out.block(text_of(one).rstrip("\n"))
 
 
 def diff(
@@ -116,11 +116,11 @@ def diff(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load, load_for_state
     from reconcile.releases import difference, shortened
 
     out = Output(json, quiet, no_color)
-    with load(config) as application, application.memory.read() as tx:
+    with (load if other is None else load_for_state)(config) as application, application.memory.read() as tx:
         before = _kept(application, tx, release)
         after, named = application.project.release, f"{application.project.path.name}"
         says = json_text.loads(application.project.canonical)
@@ -158,12 +158,12 @@ def hold(
     no_color: NoColor = False,
 ) -> None:
     from reconcile import releases as held
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
     if off and release is not None:
         raise typer.BadParameter("it stands without a release", param_hint="--off")
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         store = application.memory if off else application.store
         with store.begin() as tx:
             before = held.current(tx)
@@ -186,10 +186,10 @@ def promote(
     no_color: NoColor = False,
 ) -> None:
     from reconcile import releases as promoted
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load, load_for_state
 
     out = Output(json, quiet, no_color)
-    with load(config) as application, application.store.begin() as tx:
+    with (load if release is None else load_for_state)(config) as application, application.store.begin() as tx:
         before = promoted.current(tx)
         now = promoted.promote(tx, application.project, release, by=people.person(), note=note)
         kept = promoted.is_kept(tx, now.release)

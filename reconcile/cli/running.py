@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reconcile import visible
 from reconcile.cli import exits, signals
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet, Show
 
@@ -119,7 +120,7 @@ def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         TextColumn("{task.fields[read]}"),
         TimeElapsedColumn(),
     )
@@ -127,7 +128,7 @@ def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
         task = bar.add_task("starting", total=None, read="")
 
         def tell(rule: str, read: int) -> None:
-            bar.update(task, description=f"checking {rule}", read=f"{read:,} records" if read else "")
+            bar.update(task, description=visible.line(f"checking {rule}"), read=f"{read:,} records" if read else "")
 
         yield tell
 
@@ -183,7 +184,7 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
         out.say(f"not told yet: {sentence}")
     if report.watchdog is not None:
         out.note(report.watchdog)
-    if any(rule.get("groups") for rule in report.rules) and report.status != "dry_run":
+    if report.run is not None and any(rule.get("groups") for rule in report.rules):
         out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
 
 
@@ -207,12 +208,12 @@ def _largest(report: RunReport, hiding: Application | None) -> Mapping[str, list
 
 
 def _line(one: Mapping[str, Any], hiding: Application | None) -> str:
-    from reconcile.personal import Hidden
+    from reconcile.personal import Hidden, names
 
     veil = Hidden() if hiding is None else Hidden.of(hiding.project, one["dataset"], one["rule"])
     shown, amounts = veil.finding(one), _amounts(one)
     key = " · ".join("" if value is None else str(value) for value in shown["key"].values())
-    keeper, *surplus = _names(shown)
+    keeper, *surplus = names(shown)
     more = f" and {len(surplus) - _SHOWN:,} more" if len(surplus) > _SHOWN else ""
     risk = f", {veil.at_risk(amounts)} at risk" if amounts else ""
     return f"{one['change']}  {key}: keep {keeper}, surplus {'; '.join(surplus[:_SHOWN])}{more}{risk}"
@@ -220,13 +221,6 @@ def _line(one: Mapping[str, Any], hiding: Application | None) -> str:
 
 def _amounts(one: Mapping[str, Any]) -> dict[str, Decimal]:
     return {currency: Decimal(amount) for currency, amount in one["money"].items()}
-
-
-def _names(one: Mapping[str, Any]) -> list[str]:
-    """Its records as people find them, the keeper first: by file and row, else by id."""
-    if "places" in one:
-        return [f"{file}, row {row}" for file, row in one["places"]]
-    return [" / ".join(map(str, name)) for name in (one["keeper"], *one["surplus"])]
 
 
 def _details(rule: Mapping[str, Any], report: RunReport, out: Output) -> None:
@@ -252,10 +246,12 @@ def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
     for run, done in said.get("of_killed", {}).items():
         yield f"{rule['rule']}: {done:,} cleaned by {run}, which was killed; take it back: reconcile undo --run {run}"
     if done := said.get("of_before"):
-        yield f"{rule['rule']}: {done:,} cleaned as planned by earlier runs; take one back: reconcile undo ID"
+        undo = f"take it back: reconcile undo --run {report.run}"
+        yield f"{rule['rule']}: {done:,} cleaned as planned by earlier runs; {undo}"
     for why, number in said.get("not_planned", {}).items():
         yield f"{rule['rule']}: {number:,} not planned: {why}"
-    for why in (*([said["stopped"]] if said.get("stopped") else []), *said.get("reasons", ())):
+    alone = [said[name] for name in ("stopped", "uncounted", "next_run") if said.get(name)]
+    for why in (*alone, *said.get("reasons", ())):
         yield f"{rule['rule']}: {why}"
 
 
@@ -302,12 +298,12 @@ def runs(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
     from reconcile.slots import slot_text
     from reconcile.store import runs as stored
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         if job is not None:
             application.job(job)
         with application.memory.read() as tx:

@@ -72,10 +72,10 @@ def serve(
 
 
 def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         if application.has_state:
             with application.store.read() as tx:
                 found = [_standing(job, tx) for job in application.project.jobs.values()]
@@ -96,12 +96,14 @@ def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
 
 def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
     """How a job stands, as the JSON shows it. `state`: paused, running, due, waiting, idle."""
-    from reconcile import pauses
+    from reconcile import pauses, scheduler
     from reconcile.slots import slot_text
     from reconcile.store import slots, successes
 
-    now = tx.now if tx else dt.datetime.now(dt.UTC)
-    nearest = job.schedule.following(now) if job.schedule else None
+    if tx is None:
+        nearest = job.schedule.following(dt.datetime.now(dt.UTC)) if job.schedule else None
+    else:
+        nearest = scheduler.next_due(tx, job)
     paused = pauses.active(tx) if tx else {}
     pause_ = paused.get(pauses.EVERYTHING) or paused.get(pauses.of_job(job.name))
     open_slots = slots.listed(tx, job=job.name, statuses=("running", "due")) if tx else []
@@ -140,10 +142,10 @@ def pause(
     no_color: NoColor = False,
 ) -> None:
     from reconcile import pauses
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         subject = _subject(application, job, everything, rule, source)
         end = None if until is None else people.moment(until, application.project.timezone, "--until")
         with application.store.begin() as tx:
@@ -160,26 +162,30 @@ def resume(
     rule: OfRule = None,
     source: OfSource = None,
     clock: Annotated[bool, typer.Option("--clock", help="The clock is right: catch up what it jumped over.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --clock: also if due times become missed.")] = False,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
     from reconcile import pauses, scheduler
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load, load_for_state
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with (load if clock else load_for_state)(config) as application:
         if clock and (job or everything or rule or source):
             raise typer.BadParameter("it stands alone, without a job and --all", param_hint="--clock")
+        if yes and not clock:
+            raise typer.BadParameter("only --clock asks for it", param_hint="--yes")
         subject = "clock" if clock else _subject(application, job, everything, rule, source)
         with application.memory.begin() as tx:
             if clock:
-                done = scheduler.confirm_clock(tx, application.project, people.person()) is not None
+                confirmed = scheduler.confirm_clock(tx, application.project, people.person(), lose=yes)
+                done, missed = confirmed is not None, dict(confirmed.missed) if confirmed else {}
             else:
-                done = pauses.resume(tx, subject, people.person())
+                done, missed = pauses.resume(tx, subject, people.person()), {}
     if json:
-        out.emit({"subject": subject, "resumed": done})
+        out.emit({"subject": subject, "resumed": done} | ({"missed": missed} if clock else {}))
     elif done:
         out.say(f"{_called(subject)} goes on")
     else:
@@ -202,6 +208,6 @@ def _subject(application: Application, job: str | None, everything: bool, rule: 
         application.require("rule", rule, tuple(application.project.rules))
         return pauses.of_rule(rule)
     if source is not None:
-        application.require("source", source, tuple(application.project.sources))
+        application.require("source", source, tuple(application.sources))
         return pauses.of_source(source)
     return pauses.EVERYTHING if job is None else pauses.of_job(application.job(job).name)

@@ -1,4 +1,4 @@
-"""`backup`, `restore`, `migrate`, `compact`: care for the state."""
+"""`backup`, `restore`, `migrate`, `compact`, `seal`: care for the state."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
     app.command(help="Put a backup in the place of the state; also while runs go on, which then stop.")(restore)
     app.command(help="Bring the state to the schema of this version, and say from which.")(migrate)
     app.command(help="Let go of what `retention` says is old.")(compact)
+    app.command(help="Seal rows of plans that were stored before `encryption_key` was set.")(seal)
 
 
 def backup(
@@ -36,10 +37,10 @@ def backup(
     no_color: NoColor = False,
 ) -> None:
     from reconcile import backup as backups
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         place = file or Path(backups.name_for(dt.datetime.now(dt.UTC)))
         made = backups.make(application.memory, place, replace=replace)
     if json:
@@ -110,11 +111,11 @@ def restore(
     from reconcile import backup as backups
     from reconcile import ownership
     from reconcile import restore as restoring
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
     from reconcile.cli.people import person
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         backups.refuse_unfit(file)
         done = restoring.restore(application.store, file, other_store=other_store, yes=yes, actor=person())
         cleaned = ownership.cleaned(application.project)
@@ -145,12 +146,12 @@ def migrate(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
     from reconcile.store import Store
     from reconcile.store.tables import REVISION
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         project = application.project
         _, found = Store.found_at(project.state.get_secret_value(), project.directory)
         due = found is not None and found < REVISION
@@ -203,3 +204,23 @@ def compact(
         return
     for what, count in done.counts.items():
         out.say(f"{what}: {count:,}")
+
+
+def seal(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
+    from notifications.words import plural
+    from reconcile import unsealed
+    from reconcile.cli.opening import load
+    from reconcile.cli.people import person
+
+    out = Output(json, quiet, no_color)
+    with load(config) as application:
+        done = unsealed.seal(application.memory, actor=person())
+        application.anchor()
+    if json:
+        out.emit({"sealed": done.plans, "refused": list(done.refused)})
+    else:
+        out.say(f"{plural(done.plans, 'plan', 'plans')} sealed")
+    if done.refused:
+        shown = ", ".join(done.refused[:3]) + (f" and {len(done.refused) - 3} more" if len(done.refused) > 3 else "")
+        out.note(f"Not sealed, and not opened: {shown}. The audit log does not say that Reconcile stored these rows")
+        raise typer.Exit(exits.FOUND)

@@ -12,6 +12,13 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 Source = Annotated[str, typer.Argument(help="The source.", metavar="SOURCE")]
 
 
+class NothingCleaned(Exception):
+    """No rule cleans in the source, so nothing of it can be taken over."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"No rule cleans in source {source!r}, so there is nothing to take over. Nothing was changed")
+
+
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
         help="The databases that are cleaned: whose they are, and taking one over.", rich_markup_mode=None
@@ -24,21 +31,25 @@ def register(app: typer.Typer) -> None:
 def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
     from connectors.errors import ConnectorError
     from reconcile import ownership
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
-    found = []
-    with load(config) as application:
-        for name in ownership.cleaned(application.project):
-            said: dict[str, str | None] = {"source": name, "target": None, "owner": None, "problem": None}
-            found.append(said)
+    found: list[dict[str, str | None]] = []
+    with load_for_state(config) as application:
+        for name, datasets in ownership.cleaned(application.project).items():
             try:
-                seen = ownership.look(application.target(name))
-                said |= {"target": seen.identity, "owner": seen.owner and seen.owner[0]}
-                with application.memory.read() as tx:
-                    ownership.check(tx, seen)
-            except (ConnectorError, ownership.OwnershipRefused) as error:
-                said["problem"] = str(error)
+                target = application.target(name)
+                seen = ownership.look_at(target, datasets)
+            except ConnectorError as error:
+                found.append({"source": name, "target": None, "owner": None, "problem": str(error)})
+                continue
+            for one in seen:
+                said = {"source": name, "target": one.place, "owner": one.owner and one.owner[0], "problem": None}
+                found.append(said)
+                try:
+                    ownership.must_be_ours(application.memory, target, one.table)
+                except (ConnectorError, ownership.OwnershipRefused) as error:
+                    said["problem"] = str(error)
     if json:
         out.emit(found)
         return
@@ -52,17 +63,26 @@ def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
 def adopt(
     source: Source, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
 ) -> None:
+    from notifications.words import plural
     from reconcile import ownership
+    from reconcile.clean import taken_back
     from reconcile.cli.opening import load
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
         application.require("source", source, tuple(application.project.sources))
-        before = ownership.adopt(application.memory, application.target(source), by=people.person())
-        mine = application.memory.id
-    was = before[0] if before is not None and before[0] != mine else None
+        store, target = application.memory, application.target(source)
+        seen = ownership.look_at(target, ownership.cleaned(application.project).get(source, ()))
+        if not seen:
+            raise NothingCleaned(source)
+        owners = [ownership.adopt(store, target, one.table, by=people.person()) for one in seen]
+        undone = taken_back.adopt(store, target, by=people.person())
+        mine = store.id
+    was = next((owner[0] for owner in owners if owner is not None and owner[0] != mine), None)
     if json:
-        out.emit({"source": source, "owner": mine, "before": was})
+        out.emit({"source": source, "owner": mine, "before": was, "undone": undone})
         return
     instead = f", and no more from {was}" if was else ""
     out.say(f"Source {source!r} is cleaned from here{instead}. `reconcile plan` shows what would be done.")
+    if undone:
+        out.say(f"{plural(len(undone), 'finding', 'findings')} undone since the backup: {', '.join(undone[:5])}")

@@ -28,13 +28,13 @@ def trigger(
     no_color: NoColor = False,
 ) -> None:
     from reconcile import triggers
-    from reconcile.cli.opening import load
+    from reconcile.cli.opening import load_for_state
     from reconcile.cli.people import person
     from reconcile.lease import holder
     from reconcile.slots import slot_text
 
     out = Output(json, quiet, no_color)
-    with load(config) as application:
+    with load_for_state(config) as application:
         application.job(job)
         with application.store.begin() as tx:
             asked = triggers.request(tx, application.project, job, key, by=person())

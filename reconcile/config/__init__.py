@@ -17,6 +17,7 @@ from reconcile.config.release import canonical
 from reconcile.config.secrets import hide_in_addresses
 from reconcile.config.sections import Sections, gather, gather_kept
 from reconcile.config.settings import (
+    DEFAULT_MEMORY,
     ChannelConfig,
     DatasetConfig,
     DatasetEntry,
@@ -30,6 +31,8 @@ from reconcile.config.written import texts
 from reconcile.plugins import Kinds, PluginBroken
 from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
 from rules.expressions import ExpressionError, parse
+from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.duplicates.barren import Named, reasons
 from rules.loader import expression_problems, load_rule
 from rules.mistakes import Position, Problem, short, suggestion
 from rules.reading import Reader, known_keys, name_problem, wants_secret, without
@@ -64,24 +67,45 @@ def load(path: str | os.PathLike[str] = FILE_NAME, environ: Mapping[str, str] | 
     return _Loading(gather(Path(path), os.environ if environ is None else environ)).project()
 
 
-def load_kept(kept: Mapping[str, str], path: Path, environ: Mapping[str, str], called: str) -> Project:
+def load_kept(
+    kept: Mapping[str, str], path: Path, environ: Mapping[str, str], called: str, *, sets_aside: bool = False
+) -> Project:
     """Read texts that were kept (Project.files) as the configuration at `path`; see `load`.
 
-    `called` is how sentences name them.
+    `called` is how sentences name them. `sets_aside`: what only lacks a secret is no mistake (Project.unusable).
     """
-    return _Loading(gather_kept(kept, path, environ, called)).project()
+    sections = gather_kept(kept, path, environ, called)
+    if sets_aside:
+        sections.set_aside()
+    return _Loading(sections, is_kept=True).project()
+
+
+def state_alone(path: Path, address: str) -> Project:
+    """A project that checks nothing and knows only where its state is."""
+    state = SecretStr(absolute_state(address, path.parent))
+    return Project(path.absolute(), state, TopSettings().timezone, DEFAULT_MEMORY, {}, {}, {}, {}, {}, "{}", "")
+
+
+def absolute_state(address: str, folder: Path) -> str:
+    """The address of a state; a relative path of an SQLite file begins in the folder of the configuration."""
+    scheme, separator, path = address.partition(":///")
+    if not scheme.startswith("sqlite") or not separator or path.startswith("/"):
+        return address
+    return f"{scheme}:///{folder.absolute() / path}"
 
 
 @dataclass
 class _Loading:
     """The steps of one `load` after its files were read. Whatever is wrong is told to `sections`.
 
-    `connectors` are the classes of the sources whose type is known, whatever else is wrong with them.
+    `connectors` are the classes of the sources whose type is known, whatever else is wrong with them. `is_kept`: it ran
+    before, so it is read though this version would refuse a rule that cannot find anything.
     """
 
     sections: Sections
     warnings: list[Problem] = field(default_factory=list)
     connectors: dict[str, Any] = field(default_factory=dict)
+    is_kept: bool = False
 
     def project(self) -> Project:
         in_files = len(self.sections.problems)
@@ -98,6 +122,8 @@ class _Loading:
             self._check_watched(jobs, datasets)
         self._check_something_is_checked()
         self._check_former_names(rules)
+        if not self.is_kept:
+            self._check_findable(datasets, rules)
         cleanable = Cleanable(self.sections, top, sources, datasets, rules, self.connectors)
         self.sections.problems += cleanable.problems()
         if self.sections.problems:
@@ -109,7 +135,7 @@ class _Loading:
         text = canonical(self.sections)
         return Project(
             path=self.sections.path.absolute(),
-            state=self._absolute_state(top.state),
+            state=SecretStr(absolute_state(top.state.get_secret_value(), self.sections.path.parent)),
             timezone=top.timezone,
             memory=top.memory,
             sources=sources,
@@ -126,6 +152,7 @@ class _Loading:
             alerts=tuple(dict.fromkeys(top.alerts)),
             retention=top.retention,
             listen=None if top.listen == "none" else top.listen,
+            listen_hosts=top.listen_hosts,
             traces=top.traces,
             files=texts(self.sections),
             retries=top.retry,
@@ -134,6 +161,7 @@ class _Loading:
             undo_window=top.undo_window,
             encryption_key=top.encryption_key,
             audit=top.audit,
+            unusable=self.sections.unusable,
         )
 
     def _all(self, section: str, make: Callable[[str, Entry], Any]) -> dict[str, Any]:
@@ -182,10 +210,14 @@ class _Loading:
         typed = self._typed("sources", "connectors", what, entry)
         if typed is not None:
             self.connectors[name] = typed
+        if ("sources", name) in self.sections.unusable:
+            return None
         settings = self._settings("sources", what, entry, typed)
         return SourceConfig(name, settings.type, settings) if settings else None
 
     def _channel(self, name: str, entry: Entry) -> ChannelConfig | None:
+        if ("channels", name) in self.sections.unusable:
+            return None
         what = f"channel `{short(name)}`"
         settings = self._settings("channels", what, entry, self._typed("channels", "channels", what, entry))
         return ChannelConfig(name, settings.type, settings) if settings else None
@@ -354,6 +386,17 @@ class _Loading:
                 )
             taken.setdefault(rule.was, name)
 
+    def _check_findable(self, datasets: Mapping[str, DatasetConfig], rules: Mapping[str, Rule]) -> None:
+        """A rule that cannot find anything passes every day."""
+        for name, rule in rules.items():
+            dataset = datasets.get(rule.dataset)
+            if dataset is None or not isinstance(rule, DuplicatesRule):
+                continue
+            entry = self.sections["rules"][name]
+            for path, sentence in reasons(rule, Named(dataset.id, dataset.where, dataset.derived)):
+                at = locate(entry.node, path, entry.key_at).node.at
+                self.sections.tell(at, f"`{path[0]}`: {sentence}; rule `{short(name)}` would never find anything")
+
     def _warn_of_unused(
         self, datasets: Mapping[str, DatasetConfig], rules: Mapping[str, Rule], jobs: Mapping[str, JobConfig]
     ) -> None:
@@ -378,13 +421,6 @@ class _Loading:
     def _is_news(self, problem: Problem) -> bool:
         """A value that could not be read or filled in is told once, not again for what it is not."""
         return Position(problem.file, problem.line, problem.column) not in self.sections.doubtful
-
-    def _absolute_state(self, state: SecretStr) -> SecretStr:
-        address = state.get_secret_value()
-        scheme, separator, path = address.partition(":///")
-        if not scheme.startswith("sqlite") or not separator or path.startswith("/"):
-            return state
-        return SecretStr(f"{scheme}:///{self.sections.path.parent.absolute() / path}")
 
 
 def _with_what_is_made_of_them(pii: tuple[str, ...], derived: Mapping[str, str]) -> tuple[str, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +14,8 @@ from reconcile.config.cleaning import OWN_RETRIES
 from reconcile.config.sections import Sections
 from reconcile.config.settings import DatasetConfig, SourceConfig, TopSettings
 from rules.document import Entry, Node, locate
+from rules.expressions import ExpressionError, parse
+from rules.kinds.duplicates.model import DuplicatesRule
 from rules.mistakes import Position, Problem, short, suggestion
 from rules.rule import Rule
 
@@ -68,6 +73,7 @@ class Cleanable:
         if dataset.money is None and rule.approval.needs_money:
             said = "asks for an amount, and its dataset says nothing of `money`; say which column holds it"
             yield Problem.at(locate(node, ("approval", "when")).node.at, f"`when` {said}")
+        yield from _drifting(rule, dataset, node)
 
     def _obstacle(self, dataset: DatasetConfig) -> str | None:
         """Why nothing can be changed in the dataset's source; None, too, where the source is not known."""
@@ -103,6 +109,27 @@ def _named(top: TopSettings, key: str, entry: Entry) -> Iterable[tuple[Position,
     return [(locate(entry.node, (index, "source")).node.at, one.source) for index, one in many]
 
 
+def _drifting(rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Problem]:
+    """What decides which record stays may not change unseen: the surplus would go though it is the one to keep now."""
+    ignored = rule.clean.ignore_drift if rule.clean is not None else ()
+    kept = (line.column for line in rule.keep) if isinstance(rule, DuplicatesRule) and ignored else ()
+    behind = {name for column in kept if column is not None for name in _behind(column, dataset.derived)}
+    for index, name in enumerate(ignored):
+        if name in behind:
+            said = f"`ignore_drift` names `{name}`, by which `keep` chooses the record that stays; leave it out"
+            yield Problem.at(locate(node, ("clean", "ignore_drift", index)).node.at, said)
+
+
+def _behind(column: str, derived: Mapping[str, str]) -> Iterator[str]:
+    """The column itself or, of a derived one, those that it is computed from; each of these may use those before it."""
+    yield column
+    if column in derived:
+        earlier = dict(itertools.takewhile(lambda one: one[0] != column, derived.items()))
+        with contextlib.suppress(ExpressionError):  # told with the dataset
+            for name in parse(derived[column]).columns:
+                yield from _behind(name, earlier)
+
+
 def _links(dataset: DatasetConfig, entry: Entry) -> Iterator[Problem]:
     for index, link in enumerate(dataset.references):
         to = link.to or dataset.id
@@ -119,7 +146,9 @@ def _file_of(top: TopSettings, folder: Path) -> Path | None:
     return folder / path.split("?")[0] if scheme.startswith("sqlite") else None
 
 
-def _same(one: Path, other: Path | None) -> bool:
-    if other is None:
+def _same(source: Path, state: Path | None) -> bool:
+    """Return True if both are one file; a name that is too long for a file is none."""
+    if state is None:
         return False
-    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+    exist = os.path.exists(source) and os.path.exists(state)  # noqa: PTH110 - Path.exists raises for a long name
+    return source.resolve() == state.resolve() or (exist and source.samefile(state))

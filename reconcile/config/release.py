@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from reconcile.config.secrets import hide_in_addresses
-from reconcile.config.sections import Sections
+from reconcile.config.sections import HIDDEN, Sections
 from reconcile.config.settings import JobEntry, TopSettings
 from reconcile.plugins import Kinds
 from rules.document import Data, Entry, ListNode, MapNode, Node, ScalarNode, locate
@@ -48,7 +48,7 @@ def _shown(node: Node, model: type[BaseModel] | None, path: tuple[str | int, ...
     if text is None:
         return None
     if node.sealed_as is None and model is not None and wants_secret(model, path) and not names_a_database(text):
-        return "***"
+        return HIDDEN
     return hide_in_addresses(text)
 
 

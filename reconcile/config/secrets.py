@@ -61,7 +61,7 @@ def _refuse_empty(value: str, found: re.Match[str], *, secret: bool) -> None:
 
 @dataclass
 class Resolver:
-    """Fills a tree in and remembers what went wrong, and in which values.
+    """Fills a tree in and remembers what went wrong, and in which values (`unresolved`, by their place).
 
     `directory` is what relative `${file:…}` paths begin at.
     """
@@ -69,7 +69,7 @@ class Resolver:
     environ: Mapping[str, str]
     directory: Path
     problems: list[Problem] = field(default_factory=list)
-    unresolved: set[Position] = field(default_factory=set)
+    unresolved: dict[Position, list[Problem]] = field(default_factory=dict)
     secrets: set[str] = field(default_factory=set, repr=False)
 
     def resolve(self, node: Node, *, secrets_allowed: bool = True) -> Node:
@@ -101,8 +101,9 @@ class Resolver:
                 value, secret = self._value(found, secrets_allowed=secrets_allowed)
                 _refuse_empty(value, found, secret=secret)
             except _Unresolved as why:
-                self.problems.append(Problem.at(node.position(found.start()), str(why)))
-                self.unresolved.add(node.at)
+                problem = Problem.at(node.position(found.start()), str(why))
+                self.problems.append(problem)
+                self.unresolved.setdefault(node.at, []).append(problem)
                 failed += 1
                 value, secret = found[0], False
             filled += [before, value]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from reconcile.config.secrets import Resolver, hide_in_addresses
 from reconcile.config.settings import TopSettings
-from rules.document import Document, Entry, ListNode, MapNode, Node, ScalarNode, parse, read
+from rules.document import Document, Entry, ListNode, MapNode, Node, ScalarNode, parse, read, walk
 from rules.mistakes import Position, Problem, short
 from rules.reading import known_keys, not_yet, unknown_key
 
@@ -17,6 +18,9 @@ SECTIONS = ("sources", "datasets", "rules", "jobs", "channels")
 _TOP_KEYS = (*known_keys(TopSettings), "include", *SECTIONS)
 MAX_KEPT = 50_000_000  # bytes: a text that was written anew can be longer than the one that was read
 LONG = 8  # a shorter secret is hidden where it stands; hidden everywhere it would tear words apart
+HIDDEN = "***"
+"""Stands for a secret where a configuration is kept without it."""
+NOT_KEPT = "the state does not keep its secret"
 _LATER = ("users", "console")
 _SECRETS_IN = ("sources", "jobs", "channels", "state", "encryption_key")
 
@@ -29,6 +33,8 @@ class Sections:
     `secrets` are the texts no sentence may hold, whoever writes it.
     `whole` is false when a file could not be read: a name that is not here may stand in it.
     `written` is what each file says before variables are filled in, by its path from the folder, the main file first.
+    `unresolved` are the mistakes in references that could not be filled in, by the place of their value.
+    `unusable` are sources and channels that were set aside, each with the reason; see `set_aside`.
     """
 
     path: Path
@@ -39,12 +45,42 @@ class Sections:
     secrets: set[str] = field(default_factory=set)
     named: dict[str, dict[str, Entry]] = field(default_factory=lambda: {name: {} for name in SECTIONS})
     written: dict[str, MapNode] = field(default_factory=dict)
+    unresolved: dict[Position, list[Problem]] = field(default_factory=dict)
+    unusable: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def __getitem__(self, section: str) -> dict[str, Entry]:
         return self.named[section]
 
     def tell(self, at: Position, sentence: str) -> None:
         self.problems.append(Problem.at(at, hide_in_addresses(sentence)))
+
+    def set_aside(self) -> None:
+        """Set aside what only lacks a secret or a variable: sources, channels, `heartbeat` and `encryption_key`.
+
+        Their missing references are no mistakes any more: whoever needs one of them is told.
+        """
+        for section in ("sources", "channels"):
+            for name, entry in self[section].items():
+                if reason := self._forgive(entry.node):
+                    self.unusable[section, name] = reason
+        for name, entry in self["jobs"].items():
+            self["jobs"][name] = replace(entry, node=self._without_unresolved(entry.node, "heartbeat"))
+        self.top = self._without_unresolved(self.top, "encryption_key")
+
+    def _without_unresolved(self, node: Any, key: str) -> Any:
+        """The mapping without that key, where its value could not be filled in."""
+        if not isinstance(node, MapNode) or key not in node.entries or not self._forgive(node.entries[key].node):
+            return node
+        return MapNode(node.at, {name: entry for name, entry in node.entries.items() if name != key})
+
+    def _forgive(self, node: Node) -> str | None:
+        """The first reason why something in the tree could not be filled in, which is no problem from now on."""
+        scalars = [one for _, one in walk(node) if isinstance(one, ScalarNode)]
+        problems = [problem for one in scalars for problem in self.unresolved.get(one.at, ())]
+        self.problems = [problem for problem in self.problems if problem not in problems]
+        if problems:
+            return problems[0].sentence
+        return NOT_KEPT if any(HIDDEN in (one.text or "") for one in scalars) else None
 
 
 def gather(path: Path, environ: Mapping[str, str]) -> Sections:
@@ -78,7 +114,8 @@ def gather_kept(kept: Mapping[str, str], path: Path, environ: Mapping[str, str],
 
 def _filled_in(gathered: Sections, resolver: Resolver) -> Sections:
     gathered.problems += resolver.problems
-    gathered.doubtful |= resolver.unresolved
+    gathered.doubtful.update(resolver.unresolved)
+    gathered.unresolved = resolver.unresolved
     gathered.secrets = {secret for secret in resolver.secrets if len(secret) >= LONG}
     return gathered
 

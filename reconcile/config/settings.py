@@ -26,6 +26,7 @@ from reconcile.config.values import (
     listed,
     parse_grace,
     parse_heartbeat,
+    parse_host,
     parse_kept,
     parse_key,
     parse_limit,
@@ -101,6 +102,9 @@ class TopSettings(Strict):
     listen: Annotated[str, BeforeValidator(parse_listen)] = Field(
         default=DEFAULT_LISTEN, description="Where `serve` answers /healthz, /readyz and /metrics; none: nowhere."
     )
+    listen_hosts: Annotated[
+        tuple[Annotated[str, AfterValidator(parse_host)], ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA)
+    ] = Field(default=(), description="Host names under which others reach `listen`, beside IP addresses.")
     traces: Annotated[str, BeforeValidator(parse_traces)] | None = Field(
         default=None,
         description="Where OpenTelemetry traces go (OTLP over HTTP), e.g. http://localhost:4318/v1/traces.",
@@ -335,7 +339,8 @@ class Project:
     host:port or None. `files` say the same as what was read, variables not filled in and comments left out, by path
     from the folder of `path`, the main one first; None where a secret stands in them in clear and must not be kept.
     `retries` are the templates that are written: a rule's `retry` names one of them or of cleaning.OWN_RETRIES.
-    `limits` are by source; see `caps_of`.
+    `limits` are by source; see `caps_of`. `unusable` are sources and channels of a kept release, by section and name,
+    that lack a secret here, each with the reason; they are in no other field.
     """
 
     path: Path
@@ -356,6 +361,7 @@ class Project:
     alerts: tuple[str, ...] = ()
     retention: Retention = field(default_factory=Retention)
     listen: str | None = None
+    listen_hosts: tuple[str, ...] = ()
     traces: str | None = None
     files: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
     retries: Mapping[str, RetryTemplate] = field(default_factory=dict)
@@ -364,6 +370,7 @@ class Project:
     undo_window: dt.timedelta = dt.timedelta(days=30)
     encryption_key: tuple[SecretStr, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)
+    unusable: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def encryption_keys(self) -> tuple[bytes, ...]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, SecretStr, WithJsonSchema
 
-from reconcile.schedule import zone_meant
+from reconcile.schedule import zone_meant, zone_named
 from rules.mistakes import short
 
 MIN_MEMORY = 64_000_000
@@ -51,7 +51,7 @@ def parse_memory(value: Any) -> Any:
 def parse_timezone(value: Any) -> Any:
     """The name of an IANA time zone; raises ValueError naming the nearest."""
     try:
-        zoneinfo.ZoneInfo(str(value))
+        zone_named(str(value))
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(f"`{short(str(value))}` is not a time zone; {zone_meant(str(value))}") from None
     return value
@@ -111,6 +111,13 @@ def parse_listen(value: Any) -> Any:
         host, separator, port = str(value).rpartition(":")
         if not separator or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
             raise ValueError(f"`{short(str(value))}` is not an address; write it like {DEFAULT_LISTEN}, or none")
+    return value
+
+
+def parse_host(value: str) -> str:
+    """A host name without a port; raises ValueError."""
+    if not re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})", value):
+        raise ValueError(f"`{short(value)}` is not a host name; write it like reconcile.example.com, without a port")
     return value
 
 

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from connectors.errors import ConnectorError
-from reconcile import checking, config, ownership
-from reconcile.app import Application
+from reconcile import checking, ownership
+from reconcile.app import Application, load_for_state
+from reconcile.config.settings import DatasetConfig
 from reconcile.doctor import host, keeping, plans, work
 from reconcile.doctor.diagnosis import Check, Diagnosis, StateCheck
 from reconcile.plugins import PluginBroken
@@ -28,7 +29,7 @@ def sources(application: Application) -> Iterator[Diagnosis]:
 EVERYWHERE: Sequence[Check] = (
     host.packages,
     host.time_zones,
-    plans.warnings,
+    plans.configuration,
     plans.expectations,
     plans.jitters,
     plans.time_outs,
@@ -53,8 +54,8 @@ IN_THE_STATE: Sequence[StateCheck] = (
 
 
 def examine(path: Path, environ: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """Look at everything; changes nothing, also not the schema of the state. Raises ConfigProblems."""
-    with Application(config.load(path, environ), environ=environ) as application:
+    """Look at everything; changes nothing, also not the schema of the state. Raises ConfigProblems without a state."""
+    with load_for_state(path, environ) as application:
         for check in EVERYWHERE:
             yield from _answers(check.__name__, partial(check, application))
         yield from _answers("state", partial(_state, application))
@@ -71,19 +72,19 @@ def _state(application: Application) -> Iterator[Diagnosis]:
     else:
         for check in IN_THE_STATE:
             yield from _answers(check.__name__, partial(_in_the_state, application, check))
-        for name in ownership.cleaned(project):
-            yield from _answers(f"cleaning of source {name}", partial(_owner, application, name))
+        for name, datasets in ownership.cleaned(project).items():
+            yield from _answers(f"cleaning of source {name}", partial(_owner, application, name, datasets))
 
 
-def _owner(application: Application, source: str) -> Iterator[Diagnosis]:
+def _owner(application: Application, source: str, datasets: Sequence[DatasetConfig]) -> Iterator[Diagnosis]:
     """Whether it may be cleaned from here. The database is asked while no transaction of the state is open."""
     with contextlib.suppress(ConnectorError):  # told where the source was looked at
-        seen = ownership.look(application.target(source))
-        try:
-            with application.store.read() as tx:
-                ownership.check(tx, seen)
-        except ownership.OwnershipRefused as error:
-            yield Diagnosis(f"cleaning of source {source}", "look", str(error))
+        target = application.target(source)
+        for seen in ownership.look_at(target, datasets):
+            try:
+                ownership.must_be_ours(application.store, target, seen.table)
+            except ownership.OwnershipRefused as error:
+                yield Diagnosis(f"cleaning of source {source}", "look", str(error))
 
 
 def _in_the_state(application: Application, check: StateCheck) -> Iterator[Diagnosis]:

@@ -18,7 +18,12 @@ from rules.models import parse_duration
 _LOOK_AHEAD = 100
 
 
-def warnings(application: Application) -> Iterator[Diagnosis]:
+def configuration(application: Application) -> Iterator[Diagnosis]:
+    if application.fallback is not None:
+        for problem in application.fallback.problems:
+            yield Diagnosis("configuration", "broken", str(problem))
+        yield Diagnosis("configuration", "look", application.fallback.used)
+        return
     for problem in application.project.warnings:
         yield Diagnosis("configuration", "look", str(problem))
     if not application.project.warnings:

@@ -15,7 +15,7 @@ from reconcile.findings.operations import BundleState
 from reconcile.schedule import tzdata_version
 from reconcile.store import Transaction
 from reconcile.store import slots as stored
-from reconcile.store.tables import bundles, outbox, slots, targets
+from reconcile.store.tables import bundles, outbox, slots
 
 WAITS = dt.timedelta(minutes=10)
 """A due time that could not start for so long."""
@@ -68,8 +68,8 @@ def time_zones(_application: Application, tx: Transaction) -> Iterator[Diagnosis
 def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     waits = outbox.c.status.in_(("queued", "sending"))
     kinds = {
-        "failed": (outbox.c.status == "failed", outbox.c.in_doubt.is_(False)),
-        "in doubt": (outbox.c.status == "failed", outbox.c.in_doubt.is_(True)),
+        "failed": (outbox.c.status == "failed",),
+        "with an unknown outcome": (outbox.c.status == "unknown",),
         "not sent so far, tried again": (waits, outbox.c.problem.is_not(None)),
         "waiting for over an hour": (waits, outbox.c.problem.is_(None), outbox.c.queued_at < tx.now - UNSENT),
     }
@@ -80,7 +80,8 @@ def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         for channel, count, problem in tx.connection.execute(by.order_by(outbox.c.channel)):
             found = True
             why = f" ({problem})" if problem else ""
-            sentence = f"{plural(count, 'message', 'messages')} {kind}{why}; `reconcile notify test {channel}` tries it"
+            sentence = f"{plural(count, 'message', 'messages')} {kind}{why}"
+            sentence += f"; `reconcile messages` lists them, `reconcile notify test {channel}` tries the channel"
             yield Diagnosis(f"channel {channel}", "look", sentence)
     if not found:
         yield Diagnosis("messages", "ok", "none failed, none waits for long")
@@ -100,10 +101,9 @@ def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         found = True
         sentence = f"nobody knows the end of {plural(many, 'cleaning', 'cleanings')}; look at `reconcile quarantine`"
         yield Diagnosis("quarantine", "look", sentence)
-    sources = {
-        row.identity: row.source for row in tx.connection.execute(sa.select(targets.c.identity, targets.c.source))
-    }
-    for one in breaker.all_open(tx):
+    broken = breaker.all_open(tx)
+    sources = breaker.sources(tx, broken)
+    for one in broken:
         found = True
         sentence = f"nothing is written to it now: {breaker.reason(tx, one.target) or 'it is tried again'}"
         yield Diagnosis(f"source {sources.get(one.target, one.target)}", "look", sentence)

@@ -14,7 +14,7 @@ from reconcile import audit, lease
 from reconcile.effects.claiming import WAIT_FOR_KEY
 from reconcile.effects.moving import RECONCILE, Claimed, keys_of, locked, move, note
 from reconcile.findings.operations import BundleState
-from reconcile.sealing import SealBroken, SealedUnreadable, SealKeyMissing, SealUnknown
+from reconcile.sealing import NotSealed, SealBroken, SealedUnreadable, SealKeyMissing, SealUnknown
 from reconcile.store import Transaction
 from reconcile.store.bundles import COLUMNS, BundleError, get, stored
 from reconcile.store.tables import bundles
@@ -142,8 +142,8 @@ def set_damaged_aside(tx: Transaction, source: str) -> list[tuple[Claimed, str]]
         one = Claimed.of(stored(tx, row))
         try:
             _ = one.bundle
-        except (SealKeyMissing, SealUnknown):
-            continue  # it opens again once its key is there
+        except (NotSealed, SealKeyMissing, SealUnknown):
+            continue  # it opens again once its key is there, or it is sealed
         except (BundleError, SealBroken) as error:
             if one.owner is None or _is_left(tx, one):
                 damaged += [(done, str(error)) for done in move(tx, [one], BundleState.QUARANTINED, reason=str(error))]

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from connectors.errors import Reaction
 from connectors.target import Receipt
-from reconcile import audit, budgets, holds, keys
+from reconcile import audit, budgets, facts, holds, keys
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.operations import HOLDING, OVER, BundleState, moved
 from reconcile.store import Store, Transaction, bulk
@@ -88,7 +88,7 @@ def keys_of(store: Store, target: str, bundle: Bundle, *, lives_ago: int = 0) ->
 def receipts_of(store: Store, one: Claimed) -> tuple[Receipt, ...]:
     """What is written in the target with the plan's effects, sorted by key; `after` is still empty."""
     made = (
-        Receipt(key, operation.fingerprint, store.id, store.epoch, one.fence, one.id)
+        Receipt(key, operation.fingerprint, store.id, store.epoch, one.fence, one.id, table=one.bundle.table)
         for key, operation in zip(one.keys, one.bundle.operations, strict=True)
     )
     return tuple(sorted(made, key=lambda receipt: receipt.key))
@@ -185,6 +185,8 @@ def _write(
     common: Mapping[str, Any],
     each: Sequence[Mapping[str, Any]] | None,
 ) -> None:
+    if not _VOLATILE.issuperset({*common, *(name for one in each or () for name in one)}):
+        audit.touch(tx, facts.PLAN, [one.id for one in plans])
     stored_values = {name: value.value if isinstance(value, BundleState) else value for name, value in common.items()}
     if each is not None:
         which = [{"id": one.id, "fence": one.fence, "state": one.state.value} for one in plans]
@@ -219,6 +221,8 @@ def _claim(one: Claimed) -> dict[str, Any]:
     return {"fence": one.fence, "owner": one.owner, "lease_until": one.lease_until}
 
 
+_VOLATILE = {*facts.NOT_COVERED["bundles"]}
+"""Columns whose values the audit log does not commit to."""
 _MINE = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))
 
 
@@ -245,6 +249,8 @@ def _follow(tx: Transaction, plans: Sequence[Claimed], to: BundleState, *, prove
     ids = sorted(one.id for one in plans)
     if sent := sorted(one.id for one in plans if one.sent_at is not None):
         values = {"state": to.value, "ended_at": tx.now if to in OVER else None, "doubtful": not proven}
+        if not proven:
+            audit.touch(tx, facts.PLAN, sent)
         for at in range(0, len(sent), CHUNK):
             tx.connection.execute(_FOLLOW, values | {"the_bundles": sent[at : at + CHUNK]})
     if to not in HOLDING:

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from reconcile import retry as retries
-from reconcile.effects.moving import RECONCILE, Claimed, move, note
+from reconcile.effects.moving import RECONCILE, Claimed, locked, move, note
 from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
 from reconcile.store.bundles import sealed
 from reconcile.store.columns import json_text
 
 
-def succeeded(tx: Transaction, done: Sequence[tuple[Claimed, Any]]) -> list[Claimed]:
-    """It was done, once. What the rows were in the end goes with each: plain JSON, kept sealed; None: not known."""
+def succeeded(
+    tx: Transaction, done: Sequence[tuple[Claimed, Any]], *, beside: Sequence[Sequence[str]] = ()
+) -> list[Claimed]:
+    """It was done, once. What the rows were in the end goes with each: plain JSON, kept sealed; None: not known.
+
+    `beside`: what the database did with each beside the plan, in sentences for the log.
+    """
     plans = [one for one, _ in done]
+    said = [{"beside": list(sentences)} if sentences else {} for sentences in beside] or None
     if all(outcome is None for _, outcome in done):
-        return move(tx, plans, BundleState.SUCCEEDED)
+        return move(tx, plans, BundleState.SUCCEEDED, said=said)
     each = [
         {"outcome": None if outcome is None else sealed(tx, "outcome", one.id, json_text(outcome))}
         for one, outcome in done
     ]
-    return move(tx, plans, BundleState.SUCCEEDED, each=each)
+    return move(tx, plans, BundleState.SUCCEEDED, each=each, said=said)
+
+
+def found_undone(tx: Transaction, ids: Collection[str], *, actor: str = RECONCILE) -> list[Claimed]:
+    """Move those of these plans that were done to undone: a restored backup did not know of it, but the target does."""
+    plans = locked(tx, ids, (BundleState.SUCCEEDED,))
+    why = "The database has receipts of its undo, of which a restored backup did not know."
+    return move(tx, plans, BundleState.COMPENSATED, reason=why, actor=actor)
 
 
 def skipped(tx: Transaction, plans: Sequence[tuple[Claimed, str]], *, actor: str = RECONCILE) -> list[Claimed]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import audit
+from reconcile import audit, facts
 from reconcile.effects.moving import CHUNK, RECONCILE, Claimed, keys_of, locked, move
 from reconcile.effects.moving import note as written
 from reconcile.findings.bundle import Bundle
@@ -97,6 +97,7 @@ def propose_many(
             fresh.append((one, row))
             answers.append(name)
     move(tx, superseded, BundleState.SKIPPED, reason="Superseded by a newer plan.", event="bundle.skipped", actor=by)
+    audit.touch(tx, facts.PLAN, [row["id"] for _, row in fresh])
     plans.insert(tx, [row for _, row in fresh])
     for one, row in fresh:
         _log(tx, one, row, by)
@@ -134,6 +135,16 @@ def lock_standing(tx: Transaction, rule: str) -> None:
     findings in the order of locks, also for whoever carries them out."""
     query = sa.select(bundles.c.id).where(bundles.c.rule == rule, bundles.c.state.in_(_values(plans.LIVE)))
     tx.connection.execute(query.order_by(bundles.c.id).with_for_update()).all()
+
+
+def lock_findings(tx: Transaction, ids: Collection[str]) -> None:
+    """Keep these findings, and their plans that are not over, as they are until this transaction ends."""
+    if tx.store.is_shared:
+        wanted = sorted(set(ids))
+        for at in range(0, len(wanted), CHUNK):
+            some = {"the_findings": wanted[at : at + CHUNK]}
+            tx.connection.execute(_STANDING.with_for_update(), some).all()
+            tx.connection.execute(_FINDINGS, some).all()
 
 
 def lock_plans(tx: Transaction, ids: Collection[str]) -> None:
@@ -202,13 +213,11 @@ def _lock(tx: Transaction, names: Sequence[str]) -> tuple[dict[str, list[Claimed
 
     Plans are locked before findings, as everywhere, and looked at again behind that.
     """
+    lock_findings(tx, names)
     live: dict[str, list[Claimed]] = {}
     numbers: dict[str, int] = {}
     for at in range(0, len(names), CHUNK):
         some = {"the_findings": list(names[at : at + CHUNK])}
-        if tx.store.is_shared:
-            tx.connection.execute(_STANDING.with_for_update(), some).all()
-            tx.connection.execute(_FINDINGS, some).all()
         mine: dict[str, int] = dict(tx.connection.execute(_NUMBERS, some).all())
         if mine:
             for row in tx.connection.execute(_STANDING, some):

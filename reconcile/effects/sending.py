@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile import keys
+from reconcile import audit, facts, keys
 from reconcile.effects.moving import CHUNK, Claimed, move
 from reconcile.effects.outcomes import released
 from reconcile.findings.operations import BundleState
@@ -39,6 +39,7 @@ class Sent:
 def send(tx: Transaction, claimed: Sequence[Claimed]) -> Sent:
     """Bind the keys of these plans and mark them sent. To be called after `hold`, as the last thing before COMMIT."""
     rows = sorted((row for one in claimed for row in _rows(tx, one)), key=lambda row: row["key"])
+    audit.touch(tx, facts.PLAN, [one.id for one in claimed])
     bound = _insert(tx, rows)
     answers: dict[str, tuple[str, str]] = {}
     if bound < len(rows):
@@ -110,6 +111,7 @@ def _bind_standing(tx: Transaction, rows: list[dict[str, Any]]) -> dict[str, tup
         there = found[row["key"]]
         if row["bundle"] in answers or (there.bundle == row["bundle"] and there.state == BundleState.SENT.value):
             continue
+        audit.touch(tx, facts.PLAN, [there.bundle])
         rebound.append({f"the_{name}": row[name] for name in ("key", "bundle", "fingerprint", "sent_at")})
     if rebound:
         tx.connection.execute(_REBIND, rebound if len(rebound) > 1 else rebound[0])

@@ -43,7 +43,8 @@ class Bundle:
 
     `origins` names, of a merge, the record that each surviving value of the keeper comes from. `undoes` is the bundle
     that this one takes back. `binding` stands for what the rule matched, kept and did when it was planned: after an
-    edit the plan is void.
+    edit the plan is void. `uncounted` says of surplus whose amount is not in `money` what it lacks, like "no currency".
+    `filled` are columns of `ignore_drift` of which only the values may change, and not whether there is one.
     """
 
     finding: str
@@ -66,6 +67,8 @@ class Bundle:
     origins: Mapping[str, str] = field(default_factory=dict)
     undoes: str | None = None
     binding: str = ""
+    uncounted: Mapping[str, str] = field(default_factory=dict)
+    filled: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -92,6 +95,10 @@ def to_json(bundle: Bundle) -> dict[str, Any]:
         for one in bundle.references
     ]
     said["money"], said["origins"] = dict(bundle.money), dict(bundle.origins)
+    said["uncounted"] = dict(bundle.uncounted)
+    for name in ("uncounted", "filled"):
+        if not said[name]:
+            del said[name]  # so that plans of earlier versions keep their hash
     return said
 
 
@@ -112,10 +119,15 @@ def is_alike(one: Bundle, other: Bundle) -> bool:
 
 
 def _without_drift(bundle: Bundle) -> Bundle:
+    def without(cells: Cells | None) -> Cells:
+        return {name: cell for name, cell in (cells or {}).items() if name not in bundle.ignore_drift}
+
     def kept(change: Change) -> Change:
+        if change.is_arrival:
+            return replace(change, after=without(change.after))
         if change.before is None or change.row.table != bundle.table:
             return change
-        return replace(change, before={k: v for k, v in change.before.items() if k not in bundle.ignore_drift})
+        return replace(change, before=without(change.before))
 
     return replace(bundle, changes=tuple(map(kept, bundle.changes))) if bundle.ignore_drift else bundle
 
@@ -135,6 +147,7 @@ def from_json(said: Mapping[str, Any]) -> Bundle:
         "changes": tuple(map(change_from_json, said["changes"])),
         "references": tuple(guards),
         "ignore_drift": tuple(said["ignore_drift"]),
+        "filled": tuple(said.get("filled", ())),
         "why": tuple(said["why"]),
         "triggers": tuple(said["triggers"]),
     }
@@ -143,11 +156,13 @@ def from_json(said: Mapping[str, Any]) -> Bundle:
 
 def change_to_json(change: Change) -> dict[str, Any]:
     before, after = (None if cells is None else dict(cells) for cells in (change.before, change.after))
-    return {"row": _name_to_json(change.row), "before": before, "after": after, "role": change.role}
+    unsure = {"unsure": change.unsure} if change.unsure else {}
+    return {"row": _name_to_json(change.row), "before": before, "after": after, "role": change.role, **unsure}
 
 
 def change_from_json(said: Mapping[str, Any]) -> Change:
-    return Change(_name(said["row"]), _cells(said["before"]), _cells(said["after"]), said["role"])
+    unsure = tuple(said.get("unsure", ()))
+    return Change(_name(said["row"]), _cells(said["before"]), _cells(said["after"]), said["role"], unsure)
 
 
 def _name_to_json(row: RowName) -> dict[str, Any]:

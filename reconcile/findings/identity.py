@@ -16,11 +16,14 @@ from typing import Any
 from rules.engines.base import Group
 from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Severity
+from rules.normalise import NORMALISERS
 from rules.rule import Rule
 from rules.values import RecordId, Value, canonical, canonical_instant, canonical_json
 
-_NOT_BINDING = {"severity", "owner", "runbook", "was", "engine", "approval", "approval_expires", "limits", "retry"}
-_NOT_MATCHING = {*_NOT_BINDING, "keep", "clean"}
+_NOT_MATCHING = {
+    *("severity", "owner", "runbook", "was", "engine", "approval", "approval_expires", "limits", "retry"),
+    *("keep", "clean"),
+}
 _DOMAIN = "reconcile/finding/1"
 _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 _MISREAD = str.maketrans("OIL", "011")
@@ -42,8 +45,9 @@ class RuleIdentity:
     """What findings need to know of a rule.
 
     `definition` is the hash of what the rule matches: other settings may change without making it another rule.
-    `cleaning` is that of what it does to which of them (None: nothing); after an edit of either, people are asked.
-    `by_records`: one key can hold several groups (`gap`, `window`), so a finding is followed by its records.
+    `unversioned` is that hash without the versions of the normalisers: where only it is the same, another release
+    wrote the keys. `by_records`: one key can hold several groups (`gap`, `window`), so a finding is followed by its
+    records.
     """
 
     name: str
@@ -54,44 +58,38 @@ class RuleIdentity:
     by_records: bool = False
     was: str | None = None
     existing: Existing = Existing.SUMMARY
-    cleaning: str | None = None
+    unversioned: str = ""
 
     @classmethod
     def of(cls, rule: Rule, *, existing: Existing = Existing.SUMMARY, dataset_definition: str = "") -> RuleIdentity:
         """The identity of a rule as it is written; `dataset_definition` is text for what its dataset matches."""
         said = rule.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=_NOT_MATCHING)
-        text = json.dumps([rule.kind, said, dataset_definition], sort_keys=True, separators=(",", ":"))
+        matching = [rule.kind, said, dataset_definition]
+        versions = _versions(rule)
         return cls(
             name=rule.name,
             kind=rule.kind,
             dataset=rule.dataset,
-            definition=hashlib.sha256(text.encode()).hexdigest(),
+            definition=_definition([*matching, versions] if versions else matching),
             severity=rule.severity,
             by_records=isinstance(rule, DuplicatesRule) and rule.span is not None,
             was=rule.was,
             existing=existing,
-            cleaning=_cleaning_of(rule),
+            unversioned=_definition(matching),
         )
 
 
-def _cleaning_of(rule: Rule) -> str | None:
-    if rule.clean is None:
-        return None
-    said = rule.model_dump(mode="json", by_alias=True, exclude_defaults=True, include={"clean", "keep"})
-    text = json.dumps([rule.clean.action, rule.clean.version, said], sort_keys=True, separators=(",", ":"))
+def _definition(matching: Sequence[Any]) -> str:
+    text = json.dumps(matching, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def binding_of(rule: Rule, where: str | None = None, derived: Mapping[str, str] | None = None) -> str:
-    """A digest of all that a plan of this rule depends on: what it matches, which record it keeps, and what it does.
-
-    `where` and `derived` are the dataset's. Who is asked, how much may be done and how it is tried again can change
-    without another plan.
-    """
-    said = rule.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=_NOT_BINDING)
-    does = None if rule.clean is None else (rule.clean.action, rule.clean.version)
-    text = json.dumps([rule.kind, said, does, where, dict(derived or {})], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+def _versions(rule: Rule) -> dict[str, int]:
+    """Normalisers of the rule's key that wrote values in another way in an earlier release."""
+    if not isinstance(rule, DuplicatesRule) or rule.key == "all":
+        return {}
+    names = {step.name for part in rule.key for step in part.steps}
+    return {name: NORMALISERS[name].version for name in names if NORMALISERS[name].version > 1}
 
 
 def record_of(record_id: RecordId) -> str:

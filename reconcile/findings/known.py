@@ -200,7 +200,8 @@ def _absorbed(matches: Iterable[Match], left: Iterable[Known]) -> dict[str, str]
         if one.finding is not None:
             age[one.finding.id] = (one.finding.first_seen, one.finding.id)
             for candidate in one.candidates:
-                into[candidate.id][one.finding.id] = len(candidate.followed.intersection(one.records))
+                if shared := len(candidate.followed.intersection(one.records)):
+                    into[candidate.id][one.finding.id] = shared
     movable = (k.id for k in left if k.state in (*LIVE, State.DISMISSED, State.UNDONE) and k.id in into)
     return {gone: min(into[gone], key=lambda to: (-into[gone][to], age[to])) for gone in movable}
 

@@ -6,13 +6,14 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
-from reconcile.findings.identity import public
+from reconcile.findings.identity import is_of_content, public
 from reconcile.findings.judgement import Change
 from reconcile.findings.states import State
+from rules.engines.base import Nearby
 from rules.models import Severity
-from rules.values import RecordId, Value
+from rules.values import PLACE, RecordId, Value
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class Finding:
     """One finding as it is now, keeper first, surplus in the order they would be handled.
 
     `change` is what there was to tell last, in `version`; `summary`: it belongs to the one summary of a rule's first
-    run. `settled_pairs` are the pairs judged to be different that still hold. `money` is per currency, over the
-    surplus. `not_undone`: why the undo that was asked for last was not done.
+    run. `settled_pairs` are the pairs judged to be different that still hold. `money` is what the surplus adds up to
+    per currency, without its sign. `nearby` are the nearest of the `nearby_records` that a window left out.
+    `not_undone`: why the undo that was asked for last was not done.
     """
 
     id: str
@@ -63,6 +65,8 @@ class Finding:
     note: str | None = None
     merged_into: str | None = None
     not_undone: str | None = None
+    nearby: tuple[Nearby, ...] = ()
+    nearby_records: int = 0
 
     @property
     def members(self) -> tuple[FindingMember, ...]:
@@ -103,8 +107,38 @@ def to_json(finding: Finding) -> dict[str, Any]:
         "not_undone": finding.not_undone,
         "settled": [_id(one.id) for one in finding.members if one.settled_at] or None,
         "settled_pairs": [[_id(a), _id(b)] for a, b in finding.settled_pairs] or None,
+        **places(finding.members),
+        **nearby(finding.nearby, finding.nearby_records),
     }
     return shown | {name: value for name, value in optional.items() if value is not None}
+
+
+def nearby(nearest: Sequence[Nearby], records: int) -> dict[str, Any]:
+    """The records near a group that its window left out, the nearest first; empty where there are none."""
+    if not nearest:
+        return {}
+    named = {"nearest": [_id(one.id) for one in nearest], "at": [public(one.at) for one in nearest]}
+    return {"nearby": {"records": records, **named, **places(nearest)}}
+
+
+class Named(Protocol):
+    """A record of a finding or of a group."""
+
+    @property
+    def id(self) -> RecordId: ...
+
+    @property
+    def values(self) -> Mapping[str, Value]: ...
+
+
+def places(members: Sequence[Named]) -> dict[str, Any]:
+    """Where records without an id are, the keeper first: file and row, else their values; empty where ids name them."""
+    if not members or not all(is_of_content(one.id) for one in members):
+        return {}
+    at = [[public(one.values.get(name)) for name in PLACE] for one in members]
+    if all(None not in one for one in at):
+        return {"places": at}
+    return {"values": [{name: public(value) for name, value in one.values.items()} for one in members]}
 
 
 def _id(record: Sequence[Value]) -> list[str | int | float | bool | None]:

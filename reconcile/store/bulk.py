@@ -34,12 +34,12 @@ class Words(TypeDecorator[Sequence[str]]):
         return json_text(list(value or ()))
 
 
-class _IsOneOf(sa.sql.functions.GenericFunction[bool]):
+class _IsOneOf(sa.sql.functions.GenericFunction[Any]):
     """Whether a column holds one of a list."""
 
     inherit_cache = True
     name = "reconcile_is_one_of"
-    type = sa.Boolean()
+    type = sa.types.NULLTYPE  # behind a Boolean SQLAlchemy writes `= 1` on SQLite, which then reads every row
 
 
 @compiles(_IsOneOf, "postgresql")

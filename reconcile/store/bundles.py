@@ -311,6 +311,13 @@ def due_of(tx: Transaction, source: str) -> list[tuple[str, str, str]]:
     return list(tx.connection.execute(query.distinct().order_by(bundles.c.rule)))
 
 
+def tables_in_hand(tx: Transaction, source: str) -> set[str]:
+    """The tables of a source that plans are about which may be claimed, or are claimed, sent or in doubt."""
+    states = [state.value for state in LIVE if state is not BundleState.AWAITING]
+    query = sa.select(bundles.c.summary).where(bundles.c.source == source, bundles.c.state.in_(states)).distinct()
+    return {summary["table"] for summary in tx.connection.execute(query).scalars() if "table" in summary}
+
+
 def sources_due(tx: Transaction) -> list[str]:
     """The sources that have plans which may be claimed now."""
     query = sa.select(bundles.c.source).where(*_is_due(tx)).distinct().order_by(bundles.c.source)
@@ -344,6 +351,14 @@ def undo_of(tx: Transaction, finding: str) -> Stored | None:
     query = query.where(bundles.c.state.in_([state.value for state in LIVE])).limit(1)
     row = tx.connection.execute(query.order_by(bundles.c.created_at.desc(), bundles.c.id)).one_or_none()
     return None if row is None else stored(tx, row)
+
+
+def waiting_plans(tx: Transaction, names: Collection[str]) -> dict[str, str]:
+    """The hash of the plan that waits for approval, by finding, of those that have one."""
+    query = sa.select(bundles.c.finding, bundles.c.plan_hash).where(
+        bundles.c.finding.in_(list(names)), bundles.c.state == BundleState.AWAITING.value
+    )
+    return dict(tx.connection.execute(query).all())
 
 
 def standing(tx: Transaction, finding: str, *, lock: bool = False) -> Stored | None:

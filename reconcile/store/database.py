@@ -51,6 +51,8 @@ class Transaction:
         self.connection = connection
         self.now = now
         self._finishers: dict[type[Finisher], Finisher] = {}
+        self.after_commit: list[Callable[[], None]] = []
+        """Called once everything is kept; what they do is not part of it."""
 
     def finisher(self, kind: type[F]) -> F:
         """This transaction's one finisher of that kind, made when first asked for; they run in that order."""
@@ -149,6 +151,11 @@ class Store:
         """Where the key stands, or will stand."""
         return self._place.key_file
 
+    @property
+    def signed_file(self) -> Path:
+        """Where the newest signed head of the audit log stands, beside the key."""
+        return key.signed_of(self._place.key_file)
+
     def heir(self, store_id: str, secret: bytes, epoch: int) -> Store:
         """The store as it will be once a transaction that gives it this identity is kept; it shares our connections."""
         one = Store(self._place, self._patience, self._clock, self.seals)
@@ -181,6 +188,8 @@ class Store:
                 tx.finish()
                 committing = True
                 work.commit()
+            for then in tx.after_commit:
+                then()
         except sa.exc.DBAPIError as error:
             self._tell(error, committing=committing)
             raise

@@ -48,16 +48,17 @@ back."""
 class Entered:
     """A rule at the start of a run: whether it never ran before, and whether what it matches changed since.
 
-    `reworked`: what is done about its findings changed, or no run told yet that it would be. `overtaken`: another run
-    brought the rule's findings up to date after this one began to read, so it may know of records that this one did not
-    see.
+    `rewritten`: it changed only because this release writes normalised values in another way.
+
+    `overtaken`: another run brought the rule's findings up to date after this one began to read, so it may know of
+    records that this one did not see.
     """
 
     first: bool
     edited: bool
     renamed: int = 0
     overtaken: bool = False
-    reworked: bool = False
+    rewritten: bool = False
 
 
 def insert_for(tx: Transaction, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
@@ -84,6 +85,18 @@ def former_name(tx: Transaction, rule: RuleIdentity) -> str | None:
     return None if renamed_from == rule.was else rule.was
 
 
+def renamed_with(tx: Transaction, rule: RuleIdentity) -> list[str]:
+    """The findings that `enter` changes because the rule has a new name: its own, and those its judgements are of."""
+    was = former_name(tx, rule)
+    if was is None:
+        return []
+    queries = (
+        sa.select(findings.c.id).where(findings.c.rule == was),
+        sa.select(not_same.c.finding).distinct().where(not_same.c.rule == was),
+    )
+    return [name for query in queries for name in tx.connection.execute(query).scalars()]
+
+
 def standing(tx: Transaction, rule: RuleIdentity) -> Entered:
     """What `enter` would say, without writing."""
     was = former_name(tx, rule)
@@ -91,7 +104,9 @@ def standing(tx: Transaction, rule: RuleIdentity) -> Entered:
     known = rows.get(rule.name, rows.get(was or ""))
     if known is None:
         return Entered(first=True, edited=False)
-    return Entered(first=False, edited=known.definition != rule.definition, reworked=known.cleaning != rule.cleaning)
+    return Entered(
+        first=False, edited=known.definition != rule.definition, rewritten=_is_rewritten(known.definition, rule)
+    )
 
 
 def enter(tx: Transaction, rule: RuleIdentity, run: str, read_at: dt.datetime) -> Entered:
@@ -113,21 +128,36 @@ def enter(tx: Transaction, rule: RuleIdentity, run: str, read_at: dt.datetime) -
         known = tx.connection.execute(locked, {"names": [rule.name]}).one()
     overtaken = known.last_run != run and read_at < known.last_run_at < tx.now + _TURN
     edited = known.definition != rule.definition
-    reworked = known.cleaning != rule.cleaning
     update = {"definition": rule.definition, "last_run": run, "last_run_at": tx.now}
-    update["cleaning"] = None if edited or reworked else known.cleaning
+    update["cleaning"] = None if edited else known.cleaning
     tx.connection.execute(sa.update(rule_state).where(rule_state.c.rule == rule.name).values(update))
-    return Entered(first=False, edited=edited, renamed=renamed, overtaken=overtaken, reworked=reworked)
+    rewritten = _is_rewritten(known.definition, rule)
+    return Entered(first=False, edited=edited, renamed=renamed, overtaken=overtaken, rewritten=rewritten)
 
 
-def ended(tx: Transaction, run: str, rules: Iterable[RuleIdentity]) -> None:
-    """The run told what it found by these rules: from now on what they say may be done about it.
+def _is_rewritten(ran: str, rule: RuleIdentity) -> bool:
+    """Return True if the definition that ran last is the rule's, but for the versions of its normalisers."""
+    return ran == rule.unversioned != rule.definition
 
-    Not of a rule that another run brought up to date since, perhaps as another one: that run tells of it.
+
+def told_binding(tx: Transaction, rule: str, was: str | None = None) -> str | None:
+    """The binding with which a run told to its end what it found by this rule; None: no run did.
+
+    `was` is the rule's former name, where its findings may still stand.
     """
-    for rule in rules:
-        mine = sa.update(rule_state).where(rule_state.c.rule == rule.name, rule_state.c.last_run == run)
-        tx.connection.execute(mine.values(cleaning=rule.cleaning))
+    rows = {row.rule: row.cleaning for row in tx.connection.execute(_DEFINITIONS, {"names": [rule, was or ""]})}
+    return rows.get(rule, rows.get(was or ""))
+
+
+def ended(tx: Transaction, run: str, bindings: Mapping[str, str | None]) -> None:
+    """The run told what it found by these rules, with these bindings: from now on, what they say may be done.
+
+    None for a rule that cleans nothing. Not of a rule that another run brought up to date since, perhaps as another
+    one: that run tells of it.
+    """
+    for rule, binding in bindings.items():
+        mine = sa.update(rule_state).where(rule_state.c.rule == rule, rule_state.c.last_run == run)
+        tx.connection.execute(mine.values(cleaning=binding))
 
 
 def _rename(tx: Transaction, old: str | None, new: str, there: Collection[str]) -> int:
@@ -276,6 +306,17 @@ def settle(tx: Transaction, finding: str, at: dt.datetime | None) -> None:
     tx.connection.execute(members.where(finding_members.c.role == FORMER).values(settled_at=None))
     fresh = members.where(finding_members.c.role != FORMER, finding_members.c.settled_at.is_(None))
     tx.connection.execute(fresh.values(settled_at=at))
+
+
+def judged_before(tx: Transaction, names: Iterable[str]) -> set[str]:
+    """The findings whose judgements `judge_different` of these would take over: they were about the same pairs."""
+    found: set[str] = set()
+    mine, other = sa.alias(finding_members), sa.alias(finding_members)
+    for some in chunks(names):
+        pairs = sa.select(not_same.c.finding).distinct().join(mine, mine.c.record == not_same.c.record_a)
+        pairs = pairs.join(other, (other.c.record == not_same.c.record_b) & (other.c.finding == mine.c.finding))
+        found.update(tx.connection.execute(pairs.where(mine.c.finding.in_(_ids)), {"ids": some}).scalars())
+    return found
 
 
 def judge_different(tx: Transaction, names: Iterable[str], *, by: str, note: str | None = None) -> int:

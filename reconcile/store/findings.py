@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import difflib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -21,7 +22,9 @@ from reconcile.findings.states import State
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for, load_not_same
 from reconcile.store.tables import bundles, finding_aliases, finding_members, findings, told
-from rules.mistakes import listed, nearest
+from rules import sums
+from rules.engines.base import Nearby
+from rules.mistakes import listed
 from rules.models import Severity
 
 _PREFIXES_SHOWN = 5
@@ -36,10 +39,10 @@ class FindingError(Exception):
 class FindingUnknown(FindingError):
     """No finding has that id, that beginning of an id, or that fingerprint."""
 
-    def __init__(self, asked: str, near: Sequence[str]) -> None:
-        hint = f"did you mean {listed(near)}?" if near else "there is none yet;"
-        see = "`reconcile findings` lists them" if near else "`reconcile run` looks for some"
-        super().__init__(f"No finding is called `{asked}`; {hint} {see}.")
+    def __init__(self, asked: str, near: Sequence[str], *, is_any: bool = True) -> None:
+        hint = f"did you mean {listed(near)}? " if near else ""
+        see = "`reconcile findings` lists them" if is_any else "there is none yet: `reconcile run` looks for some"
+        super().__init__(f"No finding is called `{asked}`; {hint}{see}.")
 
 
 class FindingAmbiguous(FindingError):
@@ -75,6 +78,10 @@ def each(tx: Transaction, wanted: Filter | None = None, *, members: bool = True)
     return _shown(tx, _streamed(_wanted(sa.select(findings), wanted or Filter())), members=members)
 
 
+_ONE_SLIP = 0.75
+"""How alike an id and a mistyped one are: of six characters one is another, missing, or two are swapped."""
+
+
 def foremost(tx: Transaction, wanted: Filter, *, members: bool = True) -> Iterator[Finding]:
     """The same as `each`, but of those that are as bad and began on one day (in UTC) the largest amount first.
 
@@ -93,6 +100,12 @@ def foremost(tx: Transaction, wanted: Filter, *, members: bool = True) -> Iterat
             one.id: one for one in _shown(tx, sa.select(findings).where(findings.c.id.in_(names)), members=members)
         }
         yield from (found[name] for name in names)
+
+
+def count(tx: Transaction, wanted: Filter) -> int:
+    """How many findings there are, whatever the limit."""
+    every = _wanted(sa.select(findings.c.id), replace(wanted, limit=None)).order_by(None).subquery()
+    return int(tx.connection.execute(sa.select(sa.func.count()).select_from(every)).scalar_one())
 
 
 def names(tx: Transaction, wanted: Filter | None = None) -> list[str]:
@@ -141,17 +154,15 @@ def name_of(tx: Transaction, asked: str) -> str:
         return name if name in fitting else str(fitting[0])
     if fitting:
         raise FindingAmbiguous(asked, fitting)
-    raise FindingUnknown(asked, _near(tx, name))
+    ids = tx.connection.execute(_RECENT_IDS).scalars().all()
+    raise FindingUnknown(asked, _near(name, ids), is_any=bool(ids))
 
 
-def _near(tx: Transaction, name: str) -> list[str]:
-    """Up to three ids that look like what was asked for."""
-    ids = set(tx.connection.execute(_RECENT_IDS).scalars())
-    near: list[str] = []
-    while len(near) < 3 and (one := nearest(name, ids)) is not None:
-        near.append(one)
-        ids.discard(one)
-    return near or sorted(ids)[:1]
+def _near(name: str, ids: Iterable[str]) -> list[str]:
+    """Up to three ids that differ from what was asked for by a slip of the keys."""
+    ends = (known.removeprefix("F-") for known in ids)
+    near = difflib.get_close_matches(name.removeprefix("F-"), ends, n=3, cutoff=_ONE_SLIP)
+    return [f"F-{end}" for end in near]
 
 
 def lock(tx: Transaction, name: str) -> Finding:
@@ -266,7 +277,7 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
     payload, key = row["payload"], decode_key(row["key"])
     _, not_undone = payload.get("not_undone") or (0, None)
     plain = {name: row[name] for name in _PLAIN}
-    span = payload.get("span")
+    span, near = payload.get("span"), payload.get("nearby") or {}
     records = {one["record"]: _member(one) for one in members}
     return Finding(
         **plain,
@@ -276,12 +287,16 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         key=key,
         keeper=next((_member(one) for one in members if one["role"] == "keeper"), None),
         surplus=tuple(records[one["record"]] for one in members if one["role"] == "surplus"),
-        money={currency: Decimal(amount) for currency, amount in row["money"].items()},
+        money=sums.sizes({currency: Decimal(amount) for currency, amount in row["money"].items()}),
         span=(decode(span[0]), decode(span[1])) if span else None,
         settled_pairs=tuple((records[a].id, records[b].id) for a, b in not_same.within(records, key)),
         summary=payload["summary"],
         reason=payload.get("reason"),
         not_undone=not_undone,
+        nearby=tuple(
+            Nearby(id_of(record), decode_key(values), decode(at)) for record, values, at in near.get("nearest", ())
+        ),
+        nearby_records=near.get("records", 0),
     )
 
 

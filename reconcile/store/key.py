@@ -13,6 +13,7 @@ import os
 import secrets
 from pathlib import Path
 
+from reconcile import private_files
 from reconcile.store.errors import StoreKeyMissing, StoreNotWritable
 
 SIZE = 32
@@ -34,17 +35,28 @@ def make(path: Path, where: str) -> bytes:
 
 def write(path: Path, key: bytes, where: str) -> None:
     """The key file, whole or not at all; raises StoreNotWritable."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    write_text(path, key.hex(), where)
+
+
+def write_text(path: Path, text: str, where: str) -> None:
+    """A line in a file beside the key, or the key itself, whole or not at all; raises StoreNotWritable."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
     try:
-        handle = os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(key.hex() + "\n")
+        with private_files.create(fresh) as file:
+            file.write(f"{text}\n".encode("ascii"))
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)
         sync_folder(path.parent)
     except OSError as error:
         raise StoreNotWritable(where, f"its key file {path}: {error.strerror}") from error
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def signed_of(path: Path) -> Path:
+    """Where the newest signed head of the audit log stands beside the key (see reconcile.checkpoints)."""
+    return path.with_name(f"{path.name}.signed")
 
 
 def next_of(path: Path) -> Path:

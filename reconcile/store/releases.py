@@ -62,6 +62,12 @@ def get(tx: Transaction, release: str) -> ReleaseRow:
     return _row(tx.connection.execute(_with_last_run().where(releases.c.hash == release)).mappings().one())
 
 
+def of_latest_run(tx: Transaction) -> str | None:
+    """The release of the run that began last."""
+    newest = sa.select(runs.c.release).order_by(runs.c.started.desc(), runs.c.id).limit(1)
+    return tx.connection.execute(newest).scalar_one_or_none()
+
+
 def listed(tx: Transaction, limit: int) -> list[ReleaseRow]:
     """The latest releases, newest first."""
     newest = _with_last_run().order_by(releases.c.first_seen.desc(), releases.c.hash).limit(limit)

@@ -136,6 +136,21 @@ def listed(
     return [_row(row) for row in tx.connection.execute(query)]
 
 
+def kept(tx: Transaction, job: str, since: dt.datetime) -> set[dt.datetime | str]:
+    """What names the job's slots from this time on: their times and their causes."""
+    return _names(tx, slots.c.job == job, slots.c.slot >= since)
+
+
+def decided(tx: Transaction, job: str, since: dt.datetime) -> set[dt.datetime | str]:
+    """The times and the causes of the job's slots from this time on that run no more."""
+    return _names(tx, slots.c.job == job, slots.c.slot >= since, slots.c.status != "due")
+
+
+def _names(tx: Transaction, *which: sa.ColumnElement[bool]) -> set[dt.datetime | str]:
+    rows = tx.connection.execute(sa.select(slots.c.slot, slots.c.cause).where(*which))
+    return {name for row in rows for name in row}
+
+
 def waiting(tx: Transaction, job: str) -> list[SlotRow]:
     """The due slots of a job, oldest first."""
     mine = sa.select(*_COLUMNS).where(slots.c.job == job, slots.c.status == "due").order_by(slots.c.slot)

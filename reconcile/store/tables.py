@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from reconcile.store.columns import Document, Instant, Json, Word
 
-REVISION = "0003"
+REVISION = "0004"
 """The schema this program reads and writes. Revisions are counted, so that newer and older compare as text."""
 
 metadata = sa.MetaData(
@@ -228,7 +228,7 @@ rule_state = sa.Table(
     sa.Column("last_run", Word, sa.ForeignKey("runs.id"), nullable=False),
     sa.Column("last_run_at", Instant, nullable=False),
     sa.Column("renamed_from", Word),
-    sa.Column("cleaning", Word),  # hash of what it does about what it finds, once a run told of it; null: nothing
+    sa.Column("cleaning", Word),  # its binding in its target, once a run told of it to its end; null: none did
 )
 """What is known of a rule beyond its findings."""
 
@@ -317,7 +317,7 @@ not_same = sa.Table(
     sa.Column("record_b", Word, primary_key=True),
     sa.Column("values_a", Json, nullable=False),
     sa.Column("values_b", Json, nullable=False),
-    sa.Column("finding", Word, sa.ForeignKey("findings.id"), nullable=False),
+    sa.Column("finding", Word, sa.ForeignKey("findings.id"), nullable=False, index=True),
     sa.Column("decided_by", Word, nullable=False),
     sa.Column("decided_at", Instant, nullable=False),
     sa.Column("note", sa.Text),
@@ -531,7 +531,7 @@ outbox = sa.Table(
     sa.Column("run", Word, sa.ForeignKey("runs.id"), index=True),
     sa.Column("notice", Document, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("status", Word, nullable=False),  # queued | sending | sent | failed
+    sa.Column("status", Word, nullable=False),  # queued | sending | sent | failed | unknown | dropped
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("queued_at", Instant, nullable=False),
     sa.Column("next_at", Instant, nullable=False),
@@ -545,7 +545,10 @@ outbox = sa.Table(
     sa.Column("sent_at", Instant),
     sa.Index(None, "status", "next_at"),
 )
-"""Messages to people, written with the facts they tell. `in_doubt`: a send began whose end is not known."""
+"""Messages to people, written with the facts they tell. `in_doubt`: a send began whose end is not known.
+
+`receipt` before a message is sent: that of its first part, which arrived.
+"""
 
 told = sa.Table(
     "told",
@@ -592,3 +595,12 @@ audit_head = sa.Table(
     sa.Column("head", Word, nullable=False),
 )
 """One row: where the chain ends. Locking it is what puts writers in a row."""
+
+facts = sa.Table(
+    "facts",
+    metadata,
+    sa.Column("kind", Word, primary_key=True),  # finding | plan | limits | rule
+    sa.Column("name", Word, primary_key=True),
+    sa.Column("digest", Word, nullable=False),
+)
+"""The digest of each thing that the audit log commits to; see reconcile.facts."""

@@ -28,6 +28,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from connectors.isolated import search_path
 from reconcile.testing.points import Fault, arm
 
 PRELOAD = (
@@ -126,9 +127,9 @@ class Warm:
     def __init__(self, more: Sequence[str] = (), path: Sequence[str] = ()) -> None:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         code = f"from reconcile.testing import fork; fork.serve({theirs.fileno()}, {[*PRELOAD, *more]!r})"
-        paths = [*path, *sys.path]
+        paths = [*path, *search_path()]
         self._process = subprocess.Popen(  # noqa: S603 - ourselves
-            [sys.executable, "-c", f"import sys; sys.path[:] = {paths!r}; {code}"],
+            [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {paths!r}; {code}"],
             pass_fds=[theirs.fileno()],
             env=os.environ | {"PYDANTIC_DISABLE_PLUGINS": "__all__"},
         )

@@ -10,7 +10,6 @@ import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -18,8 +17,6 @@ from typing import Literal, cast, get_args
 from reconcile import points
 
 How = Literal["kill", "stop", "raise"]
-LOG = "RECONCILE_CRASH_LOG"
-"""An environment variable: a file to which each place that is reached is written, a line each."""
 
 
 class Crashed(BaseException):
@@ -83,16 +80,3 @@ def arm(*faults: Fault, log: Path | None = None) -> None:
 def disarm() -> None:
     """Nothing happens any more."""
     points.armed = None
-
-
-def arm_from_environment() -> None:
-    """What `points.ENVIRONMENT` says, faults with commas between them; called when a process starts with it."""
-    said = os.environ[points.ENVIRONMENT]
-    log = os.environ.get(LOG)
-    arm(*map(Fault.parse, filter(None, said.split(","))), log=None if log is None else Path(log))
-
-
-def environment(faults: Iterable[Fault], log: Path | None = None) -> dict[str, str]:
-    """Environment variables that arm these in a process that is started with them."""
-    told = {} if log is None else {LOG: str(log)}
-    return {points.ENVIRONMENT: ",".join(map(str, faults)), **told}

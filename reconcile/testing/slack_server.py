@@ -35,7 +35,7 @@ WEBHOOK = "incoming webhook"
 class SlackServer:
     """Start with `with`; everything that was posted is in `messages`, newest last, in Slack's own shape."""
 
-    def __init__(self, token: str = "xoxb-for-tests", channels: Mapping[str, str] | None = None) -> None:  # noqa: S107
+    def __init__(self, token: str = "xoxb-for-tests", channels: Mapping[str, str] | None = None) -> None:  # noqa: S107 - no real token
         self.token = token
         self.channels = dict(channels or {"C0FINANCE1": "finance-ops"})
         self.messages: list[Json] = []

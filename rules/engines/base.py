@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
+from rules import sums
 from rules.values import RecordId, Schema, Value
 
 Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -105,11 +106,19 @@ class Member:
 
 
 @dataclass(frozen=True)
+class Nearby(Member):
+    """A record that a window leaves out though it is near one inside; `at` is its value in the window's column."""
+
+    at: Value
+
+
+@dataclass(frozen=True)
 class Group:
     """The records a rule found together, keeper first, surplus in the order they would be handled.
 
     `key` maps key column to normalised value. `span` is the first and last instant (or number) of the rule's
-    `gap`/`window` column. `money` is the sum over the surplus per currency.
+    `gap`/`window` column. `money` is the sum over the surplus per currency. `nearby` are the nearest of the
+    `nearby_records` with the same key that are in another window and yet near a record of the group.
     """
 
     key: Mapping[str, Value]
@@ -117,10 +126,17 @@ class Group:
     surplus: tuple[Member, ...]
     money: Mapping[str, Decimal] = field(default_factory=dict)
     span: tuple[Value, Value] | None = None
+    nearby: tuple[Nearby, ...] = ()
+    nearby_records: int = 0
 
     @property
     def members(self) -> tuple[Member, ...]:
         return (self.keeper, *self.surplus)
+
+    @property
+    def at_risk(self) -> dict[str, Decimal]:
+        """The size of `money`, as people are told of it and findings are ranked by it."""
+        return sums.sizes(self.money)
 
 
 @dataclass(frozen=True)

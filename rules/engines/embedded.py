@@ -247,7 +247,7 @@ def statements(question: Repeats, table: sa.FromClause) -> tuple[str, ...]:
     """The SQL for people to read."""
     texts = {
         "marks": "create temp table marks as\n" + _text(hashed.marks(question)),
-        "repeated, where hashes are those of the marks' key hashes that repeat, found by sorting": (
+        "repeated, where hashes are the key hashes that repeat among the marks, found by sorting": (
             "create temp table repeated as\n" + _text(hashed.repeated(question))
         ),
     }

@@ -15,6 +15,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from rules.engines.base import Repeats
+from rules.functions import filled
 
 Hashes = np.ndarray[tuple[int], np.dtype[np.uint64]]
 Halves = np.ndarray[tuple[int], np.dtype[np.uint32]]
@@ -158,10 +159,11 @@ def _key_hash(question: Repeats) -> sa.ColumnElement[Any]:
 
 
 def _handle(question: Repeats, table: sa.FromClause, *also: sa.ColumnElement[bool]) -> sa.ColumnElement[Any]:
-    """The hash of the handle's columns; null where a part of an id is null."""
+    """The hash of the handle's columns; null where a part of an id is empty."""
     columns = [table.c[name] for name in question.handle]
     hashed: sa.ColumnElement[Any] = sa.func.hash(*columns)
-    return sa.case((sa.and_(*also, *(c.is_not(None) for c in columns)), hashed)) if question.id else hashed
+    present = ((filled(c) if isinstance(c.type, sa.Text) else c).is_not(None) for c in columns)
+    return sa.case((sa.and_(*also, *present), hashed)) if question.id else hashed
 
 
 def _inside(question: Repeats) -> sa.ColumnElement[bool]:

@@ -46,9 +46,13 @@ class Pushdown:
         return Found(found.states, self._whole(members), found.others)
 
     def identity(self, question: Repeats) -> IdentityProblem:
-        """How many ids are null or repeat; not looked for where the database itself keeps them from it."""
-        if question.ids is None or self._records.unique(question.id):
+        """How many ids are empty or repeat; not looked for where the database itself keeps them from it."""
+        if question.ids is None:
             return IdentityProblem()
+        if self._records.unique(question.id):
+            texts = any(isinstance(column.type, sa.Text) for column in question.ids.selected_columns)
+            # An index lets a text of white space pass, which names nothing.
+            return IdentityProblem(self._row(windowed.unnamed(question.ids))["records"] if texts else 0)
         row = self._row(windowed.identity(question.ids))
         return IdentityProblem(row["records"] - row["named"], row["named"] - row["different"])
 

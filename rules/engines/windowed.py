@@ -53,6 +53,12 @@ def identity(ids: sa.Select[Any]) -> sa.Select[Any]:
     ).select_from(every)
 
 
+def unnamed(ids: sa.Select[Any]) -> sa.Select[Any]:
+    """How many records have an empty part in their id."""
+    every = ids.subquery("every_id")
+    return sa.select(sa.func.count().label("records")).select_from(every).where(sa.not_(_whole(every)))
+
+
 def _whole(ids: sa.Subquery) -> sa.ColumnElement[bool]:
     return sa.and_(*(column.is_not(None) for column in ids.c))
 

@@ -17,7 +17,7 @@ from rules.expressions.typed import EVERYWHERE, Target, Typed, computed
 from rules.functions import DIALECTS
 from rules.mistakes import suggestion
 from rules.normalise import Exactness
-from rules.values import Column, Schema, Type, Value
+from rules.values import Column, Schema, Type, Value, filled
 
 FUNCTIONS = ("abs", "coalesce", "lower", "round", "slot", "trim")
 _TIMES = (Type.DATE, Type.INSTANT)
@@ -38,7 +38,7 @@ class Binder:
         """The typed node; raises ExpressionError where something does not fit."""
         match node:
             case Constant():
-                return _constant(node)
+                return self.constant(node)
             case Name():
                 return self.name(node)
             case Binary():
@@ -59,10 +59,19 @@ class Binder:
                 operand = self.bind(node.operand)
                 return comparing.among([self.alike(node, operand, self.bind(i)) for i in node.items])
             case Like():
+                self.must_not_be_empty(node, node.pattern)
                 return comparing.like(self.text_value(node.operand, "like"), node.pattern)
             case IsNull():
                 return comparing.is_null(self.bind(node.operand))
         raise self.wrong(node, "A duration stands alone", "add it to a time or take it from one, like slot() - 90d")
+
+    def constant(self, node: Constant) -> Typed:
+        self.must_not_be_empty(node, node.value)
+        return _constant(node)
+
+    def must_not_be_empty(self, node: Node, value: Value) -> None:
+        if value != filled(value):
+            raise self.wrong(node, "Nothing equals an empty text", "write x is null, or x is not null")
 
     def name(self, node: Name) -> Typed:
         if node.name not in self.schema:

@@ -150,7 +150,8 @@ def negation(operand: Typed) -> Typed:
         value = operand.run(row, slot)
         return None if value is None else not value
 
-    return derived(Type.BOOLEAN, (operand,), run, lambda target: sa.not_(operand.sql(target)))
+    # In parentheses: SQLAlchemy writes none around a negated column, and NOT binds less tightly than IS NULL.
+    return derived(Type.BOOLEAN, (operand,), run, lambda target: sa.Grouping(sa.not_(operand.sql(target))))
 
 
 def like(operand: Typed, pattern: str) -> Typed:

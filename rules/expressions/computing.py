@@ -166,7 +166,7 @@ def lowered(operand: Typed) -> Typed:
 
 
 def trimmed(operand: Typed) -> Typed:
-    """Without white space at the ends, as the normaliser `trim`; what is empty stays an empty text."""
+    """Without white space at the ends, as the normaliser `trim`."""
     return _of_text(operand, str.strip, strip, EVERYWHERE)
 
 

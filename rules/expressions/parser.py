@@ -206,8 +206,8 @@ class _Parser:
     def duration(self, token: Token) -> dt.timedelta:
         try:
             by: dt.timedelta = parse_duration(token.text)
-        except OverflowError as error:
-            raise self.wrong("A duration longer than the calendar", at=token.at) from error
+        except ValueError as error:
+            raise self.wrong("A duration longer than a hundred years", at=token.at) from error
         return by
 
 

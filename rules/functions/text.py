@@ -86,6 +86,13 @@ class zeros_stripped(_TextFunction):  # noqa: N801
     inherit_cache = True
 
 
+class digits_apart(_TextFunction):  # noqa: N801
+    """ASCII letters and digits only; one hyphen stays in place of what was between two digits. Not on SQLite."""
+
+    name = "digits_apart"
+    inherit_cache = True
+
+
 class find(FunctionElement[int]):  # noqa: N801
     """`find(text, part)`: where the part begins, in characters counted from 1; 0 when it is not there."""
 
@@ -102,11 +109,14 @@ class characters(FunctionElement[int]):  # noqa: N801
     inherit_cache = True
 
 
-class present(_TextFunction):  # noqa: N801
-    """The text, or null when nothing is left of it."""
+def filled(text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """The text, or null where it is empty or white space only.
 
-    name = "present"
-    inherit_cache = True
+    The first comparison spares nearly all texts the costly second one.
+    """
+    first = exact(text)
+    visible = sa.and_(first >= exact(sa.literal("!")), first < exact(sa.literal("\x7f")))
+    return sa.case((visible, text), (characters(strip(plain(text))) > 0, text), else_=sa.null())
 
 
 def _white(compiler: SQLCompiler, **kw: Any) -> str:
@@ -186,19 +196,6 @@ def _mysql_trim_sp(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     return f"TRIM(BOTH ' ' FROM {arguments(element, compiler, **kw)[0]})"
 
 
-@compiles(present)
-def _present(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
-    [x] = arguments(element, compiler, **kw)
-    [text] = element.clauses
-    return f"CASE WHEN ({compiler.process(characters(text), **kw)} > 0) THEN {x} END"
-
-
-@compiles(present, "duckdb")
-@compiles(present, "postgresql")
-def _nullif_present(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"nullif({arguments(element, compiler, **kw)[0]}, '')"
-
-
 @compiles(strip, "duckdb")
 def _duck_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     # DuckDB trims a set of characters ten times slower than it looks at both ends, and most texts need no trimming.
@@ -270,6 +267,24 @@ def _mysql_zeros_stripped(element: Any, compiler: SQLCompiler, **kw: Any) -> str
     # Looking around instead of \1: MariaDB and MySQL write groups differently.
     [x] = arguments(element, compiler, **kw)
     return f"REGEXP_REPLACE({x}, '(?<![0-9])0+(?=[0-9])', '')"
+
+
+@compiles(digits_apart, "duckdb")
+@compiles(digits_apart, "postgresql")
+def _digits_apart(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = arguments(element, compiler, **kw)
+    after_letters = rf"regexp_replace({x}, '(^|[A-Za-z])[^A-Za-z0-9]+', '\1', 'g')"
+    before_letters = rf"regexp_replace({after_letters}, '[^A-Za-z0-9]+($|[A-Za-z])', '\1', 'g')"
+    return f"regexp_replace({before_letters}, '[^A-Za-z0-9]+', '-', 'g')"
+
+
+@compiles(digits_apart, "mysql", "mariadb")
+def _mysql_digits_apart(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
+    [x] = arguments(element, compiler, **kw)
+    signs = "[^A-Za-z0-9]+"
+    pattern = rf"(?<=[A-Za-z]){signs}|\A{signs}|{signs}(?=[A-Za-z]|\z)"
+    dropped = f"REGEXP_REPLACE({x}, {_bound(compiler, pattern, **kw)}, '')"
+    return f"REGEXP_REPLACE({dropped}, '{signs}', '-')"
 
 
 @compiles(find, "duckdb")

@@ -3,7 +3,7 @@
 `NORMALISERS` holds all of them by name; third parties add theirs to the same dict, through `register`.
 """
 
-from rules.normalise.chain import chain_function, chain_sql, chain_type, never_blank, normalise
+from rules.normalise.chain import chain_function, chain_sql, chain_type, emptying_step, never_blank, normalise
 from rules.normalise.contact import CONTACT
 from rules.normalise.normaliser import NORMALISERS, Exactness, Normaliser, register, weakest
 from rules.normalise.numbers import NUMBERS
@@ -20,6 +20,7 @@ __all__ = [
     "chain_function",
     "chain_sql",
     "chain_type",
+    "emptying_step",
     "never_blank",
     "normalise",
     "register",

@@ -73,14 +73,17 @@ def _check_region(argument: Any) -> None:
 def phone(value: str, region: str | None) -> str | None:
     """The number as E.164, read as from that region unless it says another; None for what cannot be one.
 
-    An extension is dropped. Without a region only numbers with a country code can be read.
+    Letters are never read as digits, and a number with an extension is not the one without: neither can be read.
+    Without a region only numbers with a country code can be.
     """
     numbers = library()
+    if any(unicodedata.category(character)[0] == "L" for character in value):
+        return None
     try:
         number = numbers.parse(value, region)
     except numbers.NumberParseException:
         return None
-    if not numbers.is_possible_number(number):
+    if number.extension or not numbers.is_possible_number(number):
         return None
     return str(numbers.format_number(number, numbers.PhoneNumberFormat.E164))
 
@@ -88,5 +91,5 @@ def phone(value: str, region: str | None) -> str | None:
 CONTACT = (
     Normaliser("email", lambda value, _argument, _timezone: email(value), _TEXT, no_argument),
     Normaliser("mailbox", lambda value, _argument, _timezone: mailbox(value), _TEXT, no_argument),
-    Normaliser("phone", lambda value, argument, _timezone: phone(value, argument), _TEXT, _check_region),
+    Normaliser("phone", lambda value, argument, _timezone: phone(value, argument), _TEXT, _check_region, version=2),
 )

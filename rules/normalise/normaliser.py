@@ -39,14 +39,16 @@ def everywhere(argument: Any, kind: Type, timezone: str) -> bool:  # noqa: ARG00
 class Normaliser:
     """One normaliser.
 
-    `python(value, argument, timezone)` is the reference meaning, for a value that is not null: an empty text it
-    returns becomes null, None means it could not be parsed. `types` maps each type it takes to the type it gives.
-    `check(argument)` raises ValueError with the end of a sentence that begins with the normaliser's name.
+    `python(value, argument, timezone)` is the reference meaning, for a value that is not empty: a text it returns that
+    is empty or white space becomes null, None means it could not be parsed. `types` maps each type it takes to the type
+    it gives. `check(argument)` raises ValueError with the end of a sentence that begins with the normaliser's name.
 
     `sql` is the same on the dialects in `exactness`: for every value (`always`) or while the text is ASCII
-    (`ascii`); a dialect that is not there is `never`. It maps the empty text to itself. `pushes(argument, type,
-    timezone)` takes the SQL form away where an argument or a type makes it differ; `stays_ascii(argument)` says
-    that ASCII in gives ASCII out, so that a later step may rely on it.
+    (`ascii`); a dialect that is not there is `never`. It maps an empty text and white space to such a text; `fills`
+    says that it may not, and so is given null instead of them. `pushes(argument, type, timezone)` takes the SQL form
+    away where an argument or a type makes it differ; `stays_ascii(argument)` says that ASCII in gives ASCII out, so
+    that a later step may rely on it. `version` rises with a release that writes some value in another way: findings of
+    rules that use it are then followed by their records.
     """
 
     name: str
@@ -57,6 +59,8 @@ class Normaliser:
     exactness: Mapping[str, Exactness] = field(default_factory=dict)
     pushes: Callable[[Any, Type, str], bool] = everywhere
     stays_ascii: Callable[[Any], bool] = lambda _: True
+    version: int = 1
+    fills: bool = False
 
     def exact_on(self, dialect: str, argument: Any, kind: Type, timezone: str) -> Exactness:
         """How far the SQL form on that dialect is the Python one."""

@@ -7,7 +7,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules.functions import exact, plain, replaced, squeezed, strip, utc_day, utc_hour, utc_month, zeros_stripped
+from rules.functions import (
+    digits_apart,
+    exact,
+    plain,
+    replaced,
+    squeezed,
+    strip,
+    utc_day,
+    utc_hour,
+    utc_month,
+    zeros_stripped,
+)
 from rules.normalise.normaliser import Sql
 
 
@@ -16,7 +27,7 @@ def _keep(pattern: str) -> Sql:
 
 
 def _docno(x: sa.ColumnElement[Any], _argument: Any, _timezone: str) -> sa.ColumnElement[Any]:
-    return zeros_stripped(sa.func.upper(replaced(plain(x), sa.literal("[^A-Za-z0-9]+"), sa.literal(""))))
+    return zeros_stripped(sa.func.upper(digits_apart(plain(x))))
 
 
 def _map(x: sa.ColumnElement[Any], argument: Mapping[str, str | None], _timezone: str) -> sa.ColumnElement[Any]:

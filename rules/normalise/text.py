@@ -76,8 +76,26 @@ def strip_zeros(text: str) -> str:
 
 
 def docno(text: str) -> str:
-    """A document number as people mean it: upper case, letters and numbers only, no leading zeros."""
-    return strip_zeros(alnum(text.upper()))
+    """A document number as people mean it: upper case, letters and numbers only, no leading zeros.
+
+    One hyphen stays where two numbers were apart: 12-3 is not 1-23.
+    """
+    return strip_zeros(_numbers_apart(text.upper()))
+
+
+def _numbers_apart(text: str) -> str:
+    kept, last, is_apart = [], "", False
+    for character in text:
+        category = unicodedata.category(character)[0]
+        if category not in "LMN":
+            is_apart = True
+            continue
+        if category != "M":
+            if is_apart and category == last == "N":
+                kept.append("-")
+            last, is_apart = category, False
+        kept.append(character)
+    return "".join(kept)
 
 
 def _check_prefix(argument: Any) -> None:
@@ -88,8 +106,8 @@ def _check_prefix(argument: Any) -> None:
 def _check_map(argument: Any) -> None:
     if not isinstance(argument, Mapping) or not argument:
         raise ValueError("takes a mapping of texts, like `map: {EUR: euro}`")
-    if not all(isinstance(k, str) and k for k in argument):
-        raise ValueError("maps texts: put the text on the left in quotes, for NO, 1 and empty are not texts in YAML")
+    if not all(isinstance(k, str) and k.strip() for k in argument):
+        raise ValueError("maps texts that are not empty: put the text on the left in quotes, as YAML reads NO and 1")
     if not all(v is None or isinstance(v, str) for v in argument.values()):
         raise ValueError("maps to texts or to null: put the text on the right in quotes")
 
@@ -125,9 +143,17 @@ def _regex(value: str, argument: tuple[str, str], _timezone: str) -> Value:
     return str(replaced_text.as_py())
 
 
-def _text(name: str, python: Callable[[str], str], exactness: Mapping[str, Exactness]) -> Normaliser:
+def _text(
+    name: str, python: Callable[[str], str], exactness: Mapping[str, Exactness], *, version: int = 1
+) -> Normaliser:
     return Normaliser(
-        name, lambda value, _argument, _timezone: python(value), _TEXT, no_argument, built_in(name), exactness
+        name,
+        lambda value, _argument, _timezone: python(value),
+        _TEXT,
+        no_argument,
+        built_in(name),
+        exactness,
+        version=version,
     )
 
 
@@ -142,7 +168,7 @@ TEXT = (
     _text("digits", digits, _REGEX_ASCII),
     _text("letters", letters, _REGEX_ASCII),
     _text("strip_zeros", strip_zeros, _REGEX_ALWAYS),
-    _text("docno", docno, _REGEX_ASCII),
+    _text("docno", docno, _REGEX_ASCII, version=2),
     Normaliser(
         "prefix",
         lambda value, argument, _timezone: value[:argument],
@@ -160,5 +186,6 @@ TEXT = (
         built_in("regex"),
         {"duckdb": "always"},
         stays_ascii=lambda a: a[1].isascii(),
+        fills=True,
     ),
 )

@@ -188,7 +188,13 @@ MUTANTS = (
     Mutant(
         "two stores, one target",
         "whose target it is is not looked at",
-        (("reconcile/ownership.py", "        raise AnotherOwner(seen.source, store)", "        return"),),
+        (
+            (
+                "reconcile/ownership.py",
+                "    if seen.owner is not None and seen.owner[0] != store.id:\n        raise AnotherOwner",
+                "    if False:\n        raise AnotherOwner",
+            ),
+        ),
         (_at("test_naive", "test_a_second_store_cleans_nothing_in_a_target_that_has_an_owner"),),
     ),
     Mutant(

@@ -101,12 +101,15 @@ class ActionPlan:
 
     `changes` come in any order. `leaving`: names of the records that no reference may go on pointing at. `origins`
     says, for each surviving value of the keeper, which record it is of; several, one a line, where it is put together.
+    `reads` names the columns of the group that values were computed from: `ignore_drift` does not cover them. None, for
+    an action that does not say it: all of them.
     """
 
     changes: tuple[Change, ...]
     effects: tuple[Effect, ...]
     leaving: frozenset[str] = frozenset()
     origins: Mapping[str, str] = field(default_factory=dict)
+    reads: frozenset[str] | None = None
 
 
 class Action(Protocol):

@@ -29,4 +29,5 @@ class Delete:
             changes=tuple(Change(one.row.name, one.row.cells, None, "surplus") for one in group.surplus),
             effects=tuple(Effect(one.name, self.name) for one in group.surplus),
             leaving=frozenset(one.name for one in group.surplus),
+            reads=frozenset(),
         )

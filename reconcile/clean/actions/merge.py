@@ -12,7 +12,7 @@ from reconcile.clean.actions import values
 from reconcile.clean.actions.base import ActionPlan, Effect, Members, Place, Record
 from reconcile.clean.actions.values import Values
 from rules.cleaning import Clean
-from rules.fields import STRATEGY_SCHEMA, Chosen, Strategy, check_fields, choose, parse_strategy
+from rules.fields import KEEP, STRATEGY_SCHEMA, Chosen, Strategy, check_fields, choose, parse_strategy
 from rules.mistakes import listed
 from rules.models import Strict
 from rules.values import Type
@@ -80,6 +80,15 @@ class MergeSettings(Clean):
         """The fields that may change, each once."""
         return tuple(dict.fromkeys((*self.fields, *(column for group in self.linked for column in group))))
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns whose values decide what is written."""
+        by = {way.column for way in self.fields.values() if way.column is not None}
+        kept = {name for name, way in self.fields.items() if way == KEEP}
+        linked = {column for group in self.linked for column in group}
+        marks = values.columns_of(self.surplus.set) if isinstance(self.surplus, Marked) else ()
+        return frozenset((*({*self.touched} - (kept - linked)), *by, *marks))
+
 
 class Merge:
     """The keeper takes in what the surplus knows better; references follow it."""
@@ -115,8 +124,9 @@ class Merge:
         effects = []
         for n, one in enumerate(group.surplus, start=1):
             change, payload = _becomes(one, group.keeper, settings, place)
-            changes += [change] if change else []
             idle = change is None and n not in sources
+            gives = Change(one.row.name, one.row.cells, {}, "surplus")  # nothing of it changes, and it has to stay so
+            changes += [] if idle else [change or gives]
             effects.append(Effect(one.name, self.name, [group.keeper.name, payload], idle=idle))
         return ActionPlan(
             changes=tuple(changes),
@@ -128,6 +138,7 @@ class Merge:
                 for c in one.columns
                 if one.origins
             },
+            reads=settings.reads,
         )
 
 

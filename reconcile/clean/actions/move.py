@@ -23,7 +23,10 @@ class MoveSettings(Clean):
 
 
 class Move:
-    """Inserts the surplus into the quarantine table and deletes it from its own."""
+    """Inserts the surplus into the quarantine table and deletes it from its own.
+
+    Columns that may drift arrive as they are when it is done; see `images.as_locked`.
+    """
 
     name: ClassVar[str] = "move"
     Settings: ClassVar[type[Clean]] = MoveSettings
@@ -52,6 +55,7 @@ class Move:
             changes=tuple(changes),
             effects=tuple(Effect(one.name, self.name, [to.table]) for one in group.surplus),
             leaving=frozenset(one.name for one in group.surplus),
+            reads=frozenset(to.primary_key),
         )
 
 

@@ -42,4 +42,9 @@ class Set:
             if news:
                 changes.append(Change(one.row.name, one.row.cells, news, "surplus"))
         leaving = group.surplus if settings.references == "repoint" else ()
-        return ActionPlan(tuple(changes), tuple(effects), frozenset(one.name for one in leaving))
+        return ActionPlan(
+            tuple(changes),
+            tuple(effects),
+            frozenset(one.name for one in leaving),
+            reads=frozenset(values.columns_of(settings.values)),
+        )

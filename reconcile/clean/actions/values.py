@@ -86,6 +86,12 @@ def mistakes(values: Mapping[str, str | None], place: Place, setting: str) -> It
             yield f"`{setting}` sets `{column}` to null, which the table does not allow"
 
 
+def columns_of(values: Mapping[str, str | None]) -> Iterator[str]:
+    """The columns of either record that these values hold."""
+    for text in values.values():
+        yield from (part.column for part in parts(text or "") if isinstance(part, Field))
+
+
 def unwritable(columns: Iterable[str], place: Place, setting: str) -> Iterator[str]:
     """Columns that are not there, that name the record, or that the database computes."""
     known = [one.name for one in place.table.columns]

@@ -8,15 +8,16 @@ from functools import cached_property
 
 import sqlalchemy as sa
 
-from rules import fitting, grouping, survivorship
+from rules import fitting, survivorship
 from rules.compile import Columns, Uses, column_type, part_exactness
 from rules.engines.base import Relation
 from rules.errors import RuleError
 from rules.expressions import Bound, BoundGroup, parse, parse_group
+from rules.kinds.duplicates import barren
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import Keep, KeyPart
 from rules.normalise import chain_type
-from rules.values import Type
+from rules.values import PLACE, Type
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Fitted:
         """The key. `all` is every column but those that only say which record it is, or where it was."""
         if self.rule.key != "all":
             return self.rule.key
-        aside = {*self.relation.id, *grouping.PLACE}
+        aside = {*self.relation.id, *PLACE}
         return tuple(KeyPart(column=name) for name in self.relation.schema.names if name not in aside)
 
     def matches_null(self, part: KeyPart) -> bool:
@@ -64,7 +65,7 @@ class Fitted:
         names = [part.column for part in self.parts]
         names += [self.span_column or "", self.rule.distinct or "", *(line.column or "" for line in self.rule.keep)]
         names += [money.amount, money.currency_column or ""] if money else []
-        names += [name for name in grouping.PLACE if name in self.relation.schema and not self.relation.id]
+        names += [name for name in PLACE if name in self.relation.schema and not self.relation.id]
         return tuple(name for name in dict.fromkeys(names) if name)
 
     @cached_property
@@ -85,7 +86,7 @@ class Fitted:
     def content(self) -> tuple[str, ...]:
         """What a record without id is known by: all it says, and where it was only if the rule asks where."""
         asked = set(self.columns.sources(self.judged))
-        return tuple(name for name in self.needed if name not in grouping.PLACE or name in asked)
+        return tuple(name for name in self.needed if name not in PLACE or name in asked)
 
     @cached_property
     def uses(self) -> Uses:
@@ -182,6 +183,10 @@ def _misfits(fitted: Fitted) -> Iterator[str]:
     if rule.span:
         yield from fitting.span(schema, "gap" if rule.gap else "window", rule.span.column, rule.span.by)
     yield from fitting.money(schema, relation)
+    if rule.key == "all" and not fitted.parts:
+        yield f"`key: all` compares nothing: every column of dataset `{relation.dataset}` is in its id."
+    named = barren.Named(relation.id, relation.where, relation.derived)
+    yield from (f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(rule, named))
     tests: tuple[tuple[str, Callable[[], object]], ...] = (
         ("The dataset's where", lambda: relation.where and fitted.bound(relation.where)),
         ("where", lambda: rule.where and fitted.bound(rule.where)),

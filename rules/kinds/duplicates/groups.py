@@ -6,7 +6,7 @@ import datetime as dt
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from rules import grouping, survivorship
-from rules.engines.base import Group, Positions
+from rules.engines.base import Group, Nearby, Positions
 from rules.kinds.duplicates.fitted import Fitted
 from rules.normalise import chain_function
 from rules.packed import Packed
@@ -23,6 +23,7 @@ from rules.values import Value, order_key
 _AT_ONCE = 5_000
 """Records that are objects at the same time, and those with a key that one of them has."""
 _NO_PART = -1
+_NEAREST = 10  # records near a group that it names
 _Key = tuple[Value, ...]
 
 
@@ -69,8 +70,24 @@ class Grouping:
 
     def _together(self, keyed: Iterable[grouping.Keyed]) -> tuple[Group, ...]:
         records = grouping.identified(keyed, self.fitted.relation, self.fitted.content)
-        found = (self._group(one) for alike in grouping.by_key(records) for one in self._apart(alike))
-        return grouping.in_order(group for group in found if group is not None)
+        return grouping.in_order(group for alike in grouping.by_key(records) for group in self._of_key(alike))
+
+    def _of_key(self, alike: list[grouping.Record]) -> Iterator[Group]:
+        window = self.fitted.rule.window
+        apart = self._apart(alike)
+        for number, together in enumerate(apart):
+            for part in grouping.connected(grouping.once(together), self._excepted):
+                group = self._group(part)
+                if group is not None and window is not None:
+                    reach = grouping.Reach(window.column, window.by, self._excepted)
+                    yield self._with_nearby(group, grouping.nearby(part, apart, number, reach), window.column)
+                elif group is not None:
+                    yield group
+
+    def _with_nearby(self, group: Group, near: list[grouping.Record], column: str) -> Group:
+        members = ((grouping.member(one, self.fitted.shown), one.values[column]) for one in near[:_NEAREST])
+        nearest = tuple(Nearby(one.id, one.values, at) for one, at in members)
+        return replace(group, nearby=nearest, nearby_records=len(near))
 
     def _keyed(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[grouping.Keyed]:
         return ((key, whole) for key, whole in self._with_keys(rows) if key is not None)
@@ -79,11 +96,9 @@ class Grouping:
         """The key of each, None for one that takes no part, and the record with its derived columns."""
         parts = self.fitted.parts
         functions = [chain_function(part.steps, self.fitted.relation.timezone) for part in parts]
-        blank = self.fitted.rule.key != "all"
         for row in rows:
             whole = self.fitted.columns.complete(row, self.slot)
             key = tuple(f(whole[p.column]) for f, p in zip(functions, parts, strict=True))
-            key = tuple(map(_filled, key)) if blank else key
             takes_part = None not in key or all(
                 v is not None or self.fitted.matches_null(p) for v, p in zip(key, parts, strict=True)
             )
@@ -95,14 +110,15 @@ class Grouping:
             return grouping.chains(alike, rule.gap.column, rule.gap.by)
         if rule.window:
             return grouping.windows(alike, rule.window.column, rule.window.by)
-        return [alike]
+        return [sorted(alike, key=lambda one: one.place)]
 
     def _group(self, records: list[grouping.Record]) -> Group | None:
         rule, relation = self.fitted.rule, self.fitted.relation
-        records = grouping.without_excepted(sorted(records, key=lambda one: one.place), self._excepted)
         if len(records) < rule.minimum or not self._wanted(records):
             return None
-        keeper, *surplus = survivorship.in_order(records, self.fitted.keep, self.fitted.considered)
+        keeper, *surplus = survivorship.in_order(
+            records, self.fitted.keep, self.fitted.considered, lambda record: record.place
+        )
         at = (
             sorted((r.values[self.fitted.span_column] for r in records), key=order_key)
             if self.fitted.span_column
@@ -167,8 +183,3 @@ def _no_collections() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
-
-
-def _filled(value: Value) -> Value:
-    """Nothing for a blank text: it names nothing, so two of them are no duplicates."""
-    return None if isinstance(value, str) and not value.strip() else value

@@ -67,8 +67,9 @@ def marked(
     # No step in between, as `_keyed` is one: PostgreSQL would keep to one processor, or compute what it names twice.
     c = _computed(fitted, compiler)
     for n, part in enumerate(fitted.parts):
-        c.setdefault(f"given_{n}", table.c.get(part.column, c[f"key_{n}"]))
-        c[f"key_{n}"] = compiler.comparable(part, c[f"key_{n}"], blank_is_null=fitted.rule.key != "all")
+        if part.column in table.c:
+            c[f"given_{n}"] = compiler.given(part.column, table.c[part.column])
+        c[f"key_{n}"] = compiler.comparable(part, c[f"key_{n}"])
     takes_part = sa.and_(sa.true(), *(c[name] for name in ("in_dataset", "in_rule") if name in c))
     if "place" in c:
         takes_part = sa.and_(takes_part, c["place"].is_not(None))
@@ -81,7 +82,7 @@ def marked(
 def _hash(fitted: Fitted, compiler: Compiler, n: int) -> sa.ColumnElement[int] | None:
     """A hash of one part of the key, null where that keeps a record out; seeded, so that like parts do not cancel."""
     part = fitted.parts[n]
-    hashed = compiler.hashed(part, n + 1, blank_is_null=fitted.rule.key != "all")
+    hashed = compiler.hashed(part, n + 1)
     return hashed if hashed is None or not fitted.matches_null(part) else sa.func.coalesce(hashed, _number(n))
 
 
@@ -109,12 +110,13 @@ def _keyed(
         column: sa.ColumnElement[Any] = computed.c[label]
         if name.startswith("key_"):
             part = fitted.parts[int(name.removeprefix("key_"))]
-            column = compiler.comparable(part, column, blank_is_null=fitted.rule.key != "all")
+            column = compiler.comparable(part, column)
         columns.append(column.label(label))
     keyed = sa.select(*columns).subquery("keyed")
     c: dict[str, sa.ColumnElement[Any]] = {name: keyed.c[label] for name, label in names.items()}
     for n, part in enumerate(fitted.parts):
-        c.setdefault(f"given_{n}", keyed.c.get(part.column, c[f"key_{n}"]))
+        if part.column in fitted.needed:
+            c[f"given_{n}"] = compiler.given(part.column, keyed.c[part.column])
     return keyed, c
 
 

@@ -1,0 +1,101 @@
+"""`messages`: those that are not sent, and what a person decides about one that may have arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reconcile.cli import exits, people
+from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+
+if TYPE_CHECKING:
+    from reconcile.outbox import Message
+
+Named = Annotated[str, typer.Argument(help="A message's id, as `reconcile messages` shows it.", metavar="ID")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        help="Messages that are not sent: list, send again, drop.", invoke_without_command=True, rich_markup_mode=None
+    )
+    group.callback()(messages)
+    group.command(help="Send a message that may not have arrived.")(requeue)
+    group.command(help="Do not send a message that may have arrived, or was given up.")(drop)
+    app.add_typer(group, name="messages")
+
+
+def messages(
+    context: typer.Context,
+    config: Config = FILE,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    from reconcile import outbox
+    from reconcile.cli.opening import load_for_state
+
+    out = Output(json, quiet, no_color)
+    with load_for_state(config) as application, application.memory.read() as tx:
+        unsent = list(outbox.messages(tx, "queued", "sending", "failed", "unknown"))
+    if json:
+        out.emit([_to_json(message) for message in unsent])
+    elif not unsent:
+        out.note("Every message was sent.")
+    else:
+        rows = [(one.message, one.channel, one.job, one.status, one.problem or "") for one in unsent]
+        out.table(("message", "channel", "job", "status", "why"), rows)
+
+
+def requeue(
+    message: Named, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
+) -> None:
+    from reconcile import outbox
+
+    _decide(config, message, outbox.requeue, Output(json, quiet, no_color))
+
+
+def drop(
+    message: Named, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
+) -> None:
+    from reconcile import outbox
+
+    _decide(config, message, outbox.drop, Output(json, quiet, no_color))
+
+
+def _decide(config: str, name: str, decision: Callable[..., bool], out: Output) -> None:
+    """Write the decision down, deliver what waits, and say how the message stands; 3 where it is not sent yet."""
+    from reconcile import outbox
+    from reconcile.cli.opening import load
+
+    with load(config) as application:
+        store = application.memory
+        with store.begin() as tx:
+            changed = decision(tx, name, actor=people.person())
+        if changed:
+            application.deliver()
+            application.anchor()
+        with store.read() as tx:
+            message = outbox.one(tx, name)
+    if out.json:
+        out.emit({"changed": changed} | _to_json(message))
+    else:
+        out.say(f"{message.message}  {_standing(message)}{'' if changed else '; nothing was changed'}")
+    waits = changed and message.status not in ("sent", "dropped")
+    raise typer.Exit(exits.FAILED if waits else exits.DONE)
+
+
+def _standing(message: Message) -> str:
+    if message.status == "sent" and message.receipt is not None:
+        return f"was sent to {message.receipt.where}"
+    if message.status == "dropped":
+        return "is dropped"
+    return f"is {message.status}{f': {message.problem}' if message.problem else ''}"
+
+
+def _to_json(message: Message) -> dict[str, Any]:
+    names = ("message", "channel", "job", "run", "status", "attempts", "in_doubt", "problem")
+    return {name: getattr(message, name) for name in names} | {"next_at": message.next_at.isoformat()}

@@ -1,0 +1,126 @@
+"""Text that holds data, as a terminal, a log and JSON may show it: every character in it can be seen.
+
+A terminal obeys control characters, and bidirectional marks and joiners change what a reader believes to read. So each
+character that is not drawn is written as its escape: `\\x1b`, `\\u202e`, `\\U000e0041`, and `\\n` for the end of a line
+where a line of ours goes on. Umlauts, Chinese and emoji stay as they are. A backslash stays too, so a text can look
+like an escape without being one: only JSON is exact.
+
+Unicode calls these characters controls, surrogates, separators and "default ignorable". Two kinds of the last stay:
+variation selectors, which choose how the character before is drawn, and a joiner between two emoji, which makes one
+character of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from typing import TextIO, cast
+
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
+)
+_JOINED = re.compile("[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]\u200d[\u2190-\u2bff\U0001f000-\U0001faff]")
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def line(text: str) -> str:
+    """The text on one line: what is not drawn, and each end of a line, is written as an escape."""
+    return _HIDDEN.sub(_escape, text)
+
+
+def block(text: str) -> str:
+    """The same of a text whose lines are ours: they stay."""
+    return _HIDDEN.sub(_escape_in_block, text)
+
+
+def in_json(document: str, encoding: str = "utf-8") -> str:
+    """A JSON document that says the same with escapes for what is not drawn, and what the encoding does not have."""
+    shown = _HIDDEN.sub(_escape_in_json, document)
+    if encoding.lower().replace("_", "-") != "utf-8":
+        shown = "".join(c if _fits(c, encoding) else json.dumps(c)[1:-1] for c in shown)
+    return shown
+
+
+def _escape(hidden: re.Match[str]) -> str:
+    if _joins_emoji(hidden):
+        return hidden[0]
+    code = ord(hidden[0])
+    numbered = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return _SHORT.get(hidden[0], numbered)
+
+
+def _escape_in_block(hidden: re.Match[str]) -> str:
+    return "\n" if hidden[0] == "\n" else _escape(hidden)
+
+
+def _escape_in_json(hidden: re.Match[str]) -> str:
+    """Between its texts JSON has no hidden character but the end of a line, and in them no end of a line."""
+    return hidden[0] if hidden[0] == "\n" or _joins_emoji(hidden) else json.dumps(hidden[0])[1:-1]
+
+
+def _joins_emoji(hidden: re.Match[str]) -> bool:
+    return hidden[0] == "\u200d" and _JOINED.match(hidden.string, max(hidden.start() - 1, 0)) is not None
+
+
+def _fits(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class VisibleStream(io.TextIOBase):
+    """A terminal or log that only gets what can be seen, whoever writes: `print`, a library, a warning, a traceback.
+
+    It has no `buffer`, so nobody writes around it unaware; `raw` is for who draws colours and moving lines.
+    """
+
+    def __init__(self, raw: TextIO) -> None:
+        self.raw = raw
+
+    def write(self, text: str) -> int:
+        shown = block(text)
+        try:
+            self.raw.write(shown)
+        except UnicodeEncodeError:  # a locale without these characters
+            self.raw.write(shown.encode(self.encoding, "backslashreplace").decode(self.encoding))
+        return len(text)
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # typeshed has it as an attribute
+        return getattr(self.raw, "encoding", None) or "utf-8"  # a StringIO has none
+
+    def flush(self) -> None:
+        self.raw.flush()
+
+    def fileno(self) -> int:
+        return self.raw.fileno()
+
+    def isatty(self) -> bool:
+        return self.raw.isatty()
+
+    def writable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """The stream behind stays open: it is the process's."""
+
+
+def raw(stream: TextIO) -> TextIO:
+    """The stream behind, for what was made visible before and is coloured."""
+    return stream.raw if isinstance(stream, VisibleStream) else stream
+
+
+@contextlib.contextmanager
+def standard_streams() -> Iterator[None]:
+    """While it is entered, standard output and standard error only get what can be seen."""
+    out, err = cast(TextIO, VisibleStream(raw(sys.stdout))), cast(TextIO, VisibleStream(raw(sys.stderr)))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        yield

@@ -1,0 +1,252 @@
+"""An oracle: the answer of one rule over one small table, in plain Python, written from docs/rules.md alone.
+
+It imports nothing of the product. Where the docs were silent they were completed, not the oracle.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import Any
+
+from oracle_case_support import Answer, Case, Cell, Column, Group, Rule, named_columns, read_columns
+from oracle_expressions_support import EXACT, Expression
+from oracle_values_support import Unreadable, Value, in_utc, is_blank, normalised, read
+
+Id = tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row as the rule sees it; `row` counts from 1."""
+
+    row: int
+    values: Mapping[str, Value]
+    id: Id
+
+
+def answer(case: Case) -> Answer | None:
+    """What the rule says, by the docs; None where it compares nothing though there are records."""
+    with localcontext(EXACT):
+        return _answer(case)
+
+
+def _answer(case: Case) -> Answer | None:
+    unread: Counter[str] = Counter()
+    skipped: Counter[tuple[str, str]] = Counter()
+    records = [_record(case, number, row, unread) for number, row in enumerate(case.rows, 1)]
+    scanned = _passing(_passing(records, case.where, "dataset", skipped), case.rule.where, "rule", skipped)
+    keys = _by_key(case, scanned, skipped)
+    if records and not keys:
+        return None
+    groups = [
+        _shown(case, key, counted, [member for member in members if member not in cut])
+        for key, members in keys.items()
+        for cut in _cut(members, case.rule)
+        for part in _apart(cut, case.rule.excepted)
+        if _counts(case, counted := _once(case, part))
+    ]
+    return Answer(
+        len(records),
+        len(scanned),
+        dict(skipped),
+        {name: number for name, number in unread.items() if name in read_columns(case)},
+        frozenset(groups),
+    )
+
+
+def _record(case: Case, number: int, row: Mapping[str, Cell], unread: Counter[str]) -> Record:
+    values: dict[str, Value] = {}
+    for column in case.columns:
+        try:
+            values[column.name] = _value(case, column, row[column.name])
+        except Unreadable:
+            values[column.name] = None
+            unread[column.name] += 1
+    for name, expression in case.derived.items():
+        values[name] = expression.value(values)
+    return Record(number, values, tuple(values[name] for name in case.id) if case.id else (Decimal(number),))
+
+
+def _value(case: Case, column: Column, cell: Cell) -> Value:
+    if isinstance(cell, str):
+        empty = is_blank(cell) or cell in case.null_values
+        return None if empty else read(cell, column.kind, column.formats, case.mark, case.zone)
+    if isinstance(cell, dt.datetime):
+        return in_utc(cell, case.zone)
+    return Decimal(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else cell
+
+
+def _passing(
+    records: Sequence[Record], where: Expression | None, of: str, skipped: Counter[tuple[str, str]]
+) -> list[Record]:
+    if where is None:
+        return list(records)
+    answers = [where.value(record.values) for record in records]
+    if unknown := answers.count(None):
+        skipped["where", of] += unknown
+    return [record for record, passes in zip(records, answers, strict=True) if passes is True]
+
+
+def _by_key(
+    case: Case, records: Sequence[Record], skipped: Counter[tuple[str, str]]
+) -> dict[tuple[tuple[str, Value], ...], list[Record]]:
+    rule = case.rule
+    parts = rule.key or tuple((column.name, ()) for column in case.columns if column.name not in case.id)
+    groups: dict[tuple[tuple[str, Value], ...], list[Record]] = {}
+    for record in records:
+        key = [(name, normalised(record.values[name], chain, case.zone)) for name, chain in parts]
+        gaps = [name for name, value in key if value is None and name not in rule.nulls and rule.key]
+        if gaps:
+            reason = "null" if record.values[gaps[0]] is None else "empty after normalising"
+            skipped[gaps[0], reason] += 1
+        elif rule.cut and record.values[rule.cut[1]] is None:
+            skipped[rule.cut[1], "null"] += 1
+        else:
+            groups.setdefault(tuple(key), []).append(record)
+    return groups
+
+
+def _cut(members: list[Record], rule: Rule) -> list[list[Record]]:
+    """A chain of neighbours is a group under `gap`; what is within reach of the first is one under `window`."""
+    if rule.cut is None:
+        return [members]
+    way, name, _, reach = rule.cut
+    groups: list[list[Record]] = []
+    place: Callable[[Record], Any] = _by(name)
+    for record in sorted(members, key=place):
+        before = groups[-1][-1 if way == "gap" else 0] if groups else None
+        if before is not None and place(record) <= place(before) + reach:
+            groups[-1].append(record)
+        else:
+            groups.append([record])
+    return groups
+
+
+def _apart(members: list[Record], excepted: Sequence[tuple[Any, Any]]) -> list[list[Record]]:
+    """The connected parts of a group's pairs that are not excepted."""
+    pairs = {frozenset((_id(left), _id(right))) for left, right in excepted}
+    parts: list[list[Record]] = []
+    for record in members:
+        joined = [part for part in parts if any(frozenset((record.id, member.id)) not in pairs for member in part)]
+        parts = [part for part in parts if part not in joined] + [[*itertools.chain.from_iterable(joined), record]]
+    return parts
+
+
+def _id(written: Any) -> Id:
+    values = written if isinstance(written, list) else [written]
+    return tuple(Decimal(value) if isinstance(value, int) else value for value in values)
+
+
+def _once(case: Case, members: list[Record]) -> list[Record]:
+    """The records, keeper first; of those that share an id the one that counts."""
+    rule = case.rule
+    named = [column.name for column in case.columns if column.name in named_columns(case) | {*(case.money or ())}]
+    first = ([rule.cut[1]] if rule.cut else []) + named
+    members = sorted(members, key=lambda member: [_empty_last(member.values[name]) for name in first])
+    counted: dict[Any, Record] = {}
+    for record in members:
+        counted.setdefault(record.row if None in record.id else record.id, record)
+    return _ordered(case, list(counted.values()))
+
+
+def _empty_last(value: Value) -> tuple[bool, Any]:
+    return value is None, value if value is not None else 0
+
+
+def _counts(case: Case, members: list[Record]) -> bool:
+    rule = case.rule
+    if len(members) < rule.minimum:
+        return False
+    if rule.distinct and len({record.values[rule.distinct] for record in members} - {None}) < 2:
+        return False
+    return rule.having is None or rule.having.value(_figures(case, members)) is True
+
+
+def _figures(case: Case, members: list[Record]) -> dict[str, Value]:
+    figures: dict[str, Value] = {"records": Decimal(len(members))}
+    for name, kind in case.kinds.items():
+        values: list[Any] = [record.values[name] for record in members if record.values[name] is not None]
+        figures[f'count_distinct("{name}")'] = Decimal(len(set(values)))
+        figures[f'min("{name}")'] = min(values, default=None)
+        figures[f'max("{name}")'] = max(values, default=None)
+        if kind in ("integer", "decimal", "float"):
+            figures[f'sum("{name}")'] = sum(values) if values else None
+    return figures
+
+
+def _ordered(case: Case, members: list[Record]) -> list[Record]:
+    """The members in the order that `keep` prefers; ties end at the id, and without one at the place in the file."""
+    rule = case.rule
+    lines = rule.keep or (({"first": rule.cut[1]},) if rule.cut else ())
+    ordered = sorted(members, key=lambda member: [_empty_last(value) for value in member.id])
+    if not (case.id or case.is_file):
+        ordered.sort(key=lambda member: [_empty_last(member.values[column.name]) for column in case.columns])
+    for line in reversed(lines):
+        if line == "most_complete":
+            ordered.sort(key=lambda member: -sum(member.values[c.name] is not None for c in case.columns))
+            continue
+        [(way, argument)] = line.items()
+        if way == "prefer":
+            [(name, listed)] = argument.items()
+            ordered.sort(key=_preference(name, listed))
+        else:
+            filled = [record for record in ordered if record.values[argument] is not None]
+            filled.sort(key=_by(argument), reverse=way in ("last", "max"))
+            ordered = filled + [record for record in ordered if record.values[argument] is None]
+    return ordered
+
+
+def _by(name: str) -> Callable[[Record], Any]:
+    return lambda record: record.values[name]
+
+
+def _preference(name: str, listed: Sequence[str]) -> Callable[[Record], int]:
+    """The place in the list; what is not listed comes after it, and empty values last."""
+
+    def place(record: Record) -> int:
+        value = record.values[name]
+        return listed.index(value) if value in listed else len(listed) + (value is None)
+
+    return place
+
+
+def _shown(case: Case, key: tuple[tuple[str, Value], ...], members: list[Record], others: list[Record]) -> Group:
+    keeper, *surplus = (record.id for record in members)
+    nearby, money = len(_nearby(case.rule, members, others)), _money(case, members[1:])
+    if not (case.id or case.is_file):
+        return Group((), tuple(() for _ in surplus), key, money, nearby)
+    return Group(keeper, tuple(sorted(surplus, key=repr)), key, money, nearby)
+
+
+def _nearby(rule: Rule, members: list[Record], others: list[Record]) -> set[Id]:
+    """The records of other windows that are within reach of a record of the group and may be the same as it."""
+    if rule.cut is None or rule.cut[0] == "gap":
+        return set()
+    _, name, _, reach = rule.cut
+    pairs = {frozenset((_id(left), _id(right))) for left, right in rule.excepted}
+    place: Callable[[Record], Any] = _by(name)
+    return {
+        other.id
+        for other in others
+        for member in members
+        if place(other) <= place(member) + reach and place(member) <= place(other) + reach
+        if frozenset((other.id, member.id)) not in pairs
+    }
+
+
+def _money(case: Case, surplus: Sequence[Record]) -> tuple[tuple[str, Decimal], ...]:
+    if case.money is None:
+        return ()
+    amount, currency = case.money
+    sums: dict[str, Decimal] = {}
+    for record in surplus:
+        code = record.values[currency] if currency in case.kinds else currency
+        value = record.values[amount]
+        if isinstance(value, Decimal) and isinstance(code, str):
+            sums[code] = sums.get(code, Decimal(0)) + value
+    return tuple(sorted((code, abs(amount)) for code, amount in sums.items()))

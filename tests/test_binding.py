@@ -1,0 +1,305 @@
+"""The first run after a change of anything that decides which records a rule cleans only tells; the next one cleans."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from conftest import POSTGRES, _scratch_database
+from pydantic import BaseModel, SecretStr, create_model
+
+from connectors.sql_settings import SqlDataset, SqlSettings
+from reconcile import config
+from reconcile.app import Application
+from reconcile.clean.binding import (
+    HARMLESS_IN_DATASET,
+    HARMLESS_IN_PROJECT,
+    HARMLESS_IN_SOURCE,
+    bound,
+)
+from reconcile.config.cleaning import LinkEntry
+from reconcile.decide import PlanChanged
+from reconcile.store import Store
+from reconcile.store import findings as stored_findings
+
+TABLE = "(id integer primary key, email varchar(60), amount varchar(20), seen varchar(30), kind varchar(9))"
+ROWS = "(1, 'a@x', '10,00', '2026-01-01 10:00:00', 'b'), (2, 'b@x', '10,00', '2026-01-01 10:00:00', 'b')"
+TWINS = "(11, 'c@x', '10,00', '2026-01-01 10:00:00', 'a'), (12, 'c@x', '10,00', '2026-01-01 10:00:00', 'a')"
+
+
+@dataclass
+class Shop:
+    """Two databases that hold the same customers, and a configuration whose parts a test replaces."""
+
+    folder: Path
+    urls: tuple[str, str]
+    said: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for n in range(2):
+            self.do(n, f"create table customers {TABLE}", f"create table clients {TABLE}")
+            self.do(n, f"insert into customers values {ROWS}", f"insert into clients values {ROWS}")
+        self.said = {
+            "version": 1,
+            "sources": {"shop": {"type": "sql", "url": self.urls[0]}},
+            "datasets": {"people": {"source": "shop", "table": "customers", "id": "id"}},
+            "rules": {
+                "twins": {
+                    "kind": "duplicates",
+                    "dataset": "people",
+                    "key": ["email"],
+                    "clean": {"action": "delete"},
+                    "approval": "none",
+                    "limits": {"share": "100%"},
+                }
+            },
+            "jobs": {"nightly": {"rules": "all", "notify": ["team"]}},
+            "channels": {"team": {"type": "file", "path": "messages.txt"}},
+        }
+
+    def do(self, number: int, *statements: str) -> None:
+        engine = sa.create_engine(self.urls[number].replace("sqlite:///", f"sqlite:///{self.folder}/"))
+        with engine.begin() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+        engine.dispose()
+
+    def add(self, table: str = "customers", number: int = 0) -> None:
+        self.do(number, f"insert into {table} values {TWINS}")
+
+    def edit(self, section: str | None, values: dict[str, Any]) -> None:
+        place = self.said
+        for name in (section or "").split("."):
+            place = place.setdefault(name, {}) if name else place
+        place.update(values)
+
+    @contextmanager
+    def opened(self) -> Iterator[Application]:
+        (self.folder / "reconcile.yaml").write_text(json.dumps(self.said))
+        project = config.load(self.folder / "reconcile.yaml", {})
+        with (
+            Store.open("sqlite:///reconcile.db", self.folder) as store,
+            Application(project, store=store) as application,
+        ):
+            yield application
+
+    def tell(self) -> dict[str, Any]:
+        """Run the job once; what it says of the rule's cleaning."""
+        with self.opened() as application:
+            [outcome] = application.run("nightly").rules
+        assert "failed" not in outcome, outcome
+        said: dict[str, Any] = outcome.get("cleaning", {})
+        assert "stopped" not in said, outcome
+        return said
+
+    def run(self) -> int:
+        """Run the job once; how many findings it cleaned."""
+        cleaned: int = self.tell()["cleaned"]
+        return cleaned
+
+    @property
+    def findings(self) -> dict[str, str]:
+        with self.opened() as application, application.store.read() as tx:
+            return {finding.id: finding.state.value for finding in stored_findings.find(tx)}
+
+    @property
+    def states(self) -> list[str]:
+        return list(self.findings.values())
+
+    @property
+    def messages(self) -> str:
+        return (self.folder / "messages.txt").read_text()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
+    if request.param == "sqlite":
+        yield Shop(tmp_path, ("sqlite:///one.db", "sqlite:///two.db"))
+        return
+    first, second = _scratch_database(POSTGRES), _scratch_database(POSTGRES)
+    try:
+        yield Shop(tmp_path, (next(first), next(second)))
+    finally:
+        first.close()
+        second.close()
+
+
+EDITS: dict[str, tuple[str | None, dict[str, Any]]] = {
+    "table": ("datasets.people", {"table": "clients"}),
+    "decimal": ("datasets.people", {"decimal": ","}),
+    "timezone of the dataset": ("datasets.people", {"timezone": "Europe/Berlin"}),
+    "timezone of the project": (None, {"timezone": "Europe/Berlin"}),
+    "null_values": ("datasets.people", {"null_values": ["a"]}),
+    "columns": ("datasets.people", {"columns": {"amount": "text", "seen": "instant"}}),
+    "a derived column": ("datasets.people", {"columns": {"more": {"is": "id + 1"}}}),
+    "where": ("datasets.people", {"where": "id > 0"}),
+    "id": ("datasets.people", {"id": ["id", "email"]}),
+    "money": ("datasets.people", {"money": {"amount": "id", "currency": "EUR"}}),
+    "references": ("datasets.people", {"references": [{"table": "clients", "columns": ["seen"], "to": ["kind"]}]}),
+    "keep": ("rules.twins", {"keep": [{"last": "id"}]}),
+    "key": ("rules.twins", {"key": ["email", "kind"]}),
+    "clean": ("rules.twins", {"clean": {"action": "set", "values": {"kind": "x"}}}),
+}
+HARMLESS: dict[str, tuple[str | None, dict[str, Any]]] = {
+    "pii": ("datasets.people", {"pii": ["email"]}),
+    "statement_timeout": ("sources.shop", {"statement_timeout": "5m"}),
+    "max_parallel": ("sources.shop", {"max_parallel": 3}),
+    "memory": (None, {"memory": "1GB"}),
+    "listen": (None, {"listen": "none"}),
+    "listen_hosts": (None, {"listen_hosts": ["reconcile.example.com"]}),
+    "limits": ("rules.twins", {"limits": {"share": "100%", "records": 50}}),
+    "owner": ("rules.twins", {"owner": "ops"}),
+    "a default that is written": ("datasets.people", {"null_values": []}),
+    "channels": ("channels", {"more": {"type": "file", "path": "more.txt"}}),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_the_first_run_after_an_edit_of_what_decides_what_is_cleaned_only_tells(name: str, shop: Shop) -> None:
+    assert shop.run() == 0
+    shop.edit(*EDITS[name])
+    shop.add("clients" if name == "table" else "customers")
+
+    assert (shop.run(), shop.states) == (0, ["open"])
+    assert (shop.run(), shop.states) == (1, ["cleaned"])
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_an_edit_of_a_harmless_setting_holds_nothing_back(name: str, shop: Shop) -> None:
+    assert shop.run() == 0
+    shop.edit(*HARMLESS[name])
+    shop.add()
+
+    assert shop.run() == 1
+
+
+def test_the_first_run_in_another_database_only_tells_even_of_findings_that_were_known(shop: Shop) -> None:
+    """As after a trial in staging: the groups are known already, and production was never told of."""
+    shop.add(number=0)
+    shop.add(number=1)
+    assert shop.run() == 0
+    told = shop.messages
+    shop.edit("sources.shop", {"url": shop.urls[1]})
+
+    assert shop.run() == 0
+    assert "The next run cleans at most 1 finding by itself" in shop.messages.removeprefix(told)
+    assert shop.run() == 1
+
+
+def test_a_rule_that_stopped_cleaning_and_begins_again_only_tells_at_first(shop: Shop) -> None:
+    assert shop.run() == 0
+    clean = shop.said["rules"]["twins"].pop("clean")
+    shop.tell()
+    shop.edit("rules.twins", {"clean": clean})
+    shop.add()
+
+    assert shop.run() == 0
+    assert shop.run() == 1
+
+
+def test_a_plan_that_waits_is_void_after_an_edit_of_its_dataset(shop: Shop) -> None:
+    shop.edit("rules.twins", {"approval": "required"})
+    shop.add()
+    shop.tell()
+    shop.edit("datasets.people", {"decimal": ","})
+
+    [finding] = shop.findings
+
+    with shop.opened() as application, pytest.raises(PlanChanged, match="its dataset or its source was edited"):
+        application.desk("anna").approve(finding)
+
+
+@pytest.mark.server
+def test_the_first_run_in_another_schema_of_the_same_database_only_tells(postgres_url: str, tmp_path: Path) -> None:
+    """The name `customers` means another table there, though the database and the configuration of the dataset are
+    the same."""
+    engine = sa.create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("create schema other")
+    engine.dispose()
+    shop = Shop(tmp_path, (postgres_url, f"{postgres_url}?options=-csearch_path%3Dother"))
+    shop.add(number=0)
+    shop.add(number=1)
+    assert shop.run() == 0
+    shop.edit("sources.shop", {"url": shop.urls[1]})
+
+    assert shop.run() == 0
+    assert shop.run() == 1
+
+
+# The class of it: settings that nobody listed
+
+
+SAMPLES: dict[str, Any] = {"columns": {"a": "text"}, "null_values": ("-",), "table": "other", "query": "select 1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "harmless"),
+    [
+        (SqlDataset(table="customers"), HARMLESS_IN_DATASET),
+        (SqlSettings(type="sql", url=SecretStr("sqlite:///shop.db")), HARMLESS_IN_SOURCE),
+    ],
+)
+def test_each_setting_of_a_connector_is_bound_or_known_to_be_harmless(settings: BaseModel, harmless: set[str]) -> None:
+    before = bound(settings, harmless)
+
+    changed = {}
+    for name in type(settings).model_fields:
+        with warnings.catch_warnings(action="ignore"):  # of values of another type than declared
+            changed[name] = bound(settings.model_copy(update={name: SAMPLES.get(name, "?")}), harmless) != before
+
+    assert changed == {name: name not in harmless for name in changed}
+
+
+@pytest.mark.parametrize("section", ["dataset", "project"])
+def test_each_setting_of_a_dataset_and_of_the_project_is_bound_or_known_to_be_harmless(
+    section: str, shop: Shop
+) -> None:
+    with shop.opened() as application:
+        project = application.project
+    settings, harmless = (project, HARMLESS_IN_PROJECT)
+    if section == "dataset":
+        settings, harmless = project.datasets["people"], HARMLESS_IN_DATASET
+    before = bound(settings, harmless)
+
+    changed = {
+        one.name: bound(dataclasses.replace(settings, **{one.name: "?"}), harmless) != before
+        for one in dataclasses.fields(settings)
+    }
+
+    assert changed == {name: name not in harmless for name in changed}
+    assert harmless <= changed.keys()
+
+
+@pytest.mark.parametrize(
+    ("base", "said"),
+    [(SqlDataset, {"table": "customers"}), (SqlSettings, {"type": "sql", "url": SecretStr("sqlite:///shop.db")})],
+)
+def test_a_setting_that_a_later_version_adds_counts_by_itself_and_its_default_changes_nothing(
+    base: type[BaseModel], said: dict[str, Any]
+) -> None:
+    later = create_model("Later", __base__=base, news=(str, "usual"))
+
+    assert bound(later(**said), ()) == bound(base(**said), ())
+    assert bound(later(**said, news="other"), ()) != bound(base(**said), ())
+
+
+def test_so_does_one_that_a_later_version_adds_to_a_declared_link(shop: Shop) -> None:
+    with shop.opened() as application:
+        dataset = application.project.datasets["people"]
+    later = create_model("Later", __base__=LinkEntry, news=(str, "usual"))
+    said = {"table": "orders", "columns": ("customer",)}
+
+    def digest(link: LinkEntry) -> object:
+        return bound(dataclasses.replace(dataset, references=(link,)), ())
+
+    assert digest(later(**said)) == digest(LinkEntry(**said))
+    assert digest(later(**said, news="other")) != digest(LinkEntry(**said))

@@ -1,0 +1,199 @@
+"""`ignore_drift`: what may change between the plan and its execution never makes an old value win over a newer one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from cli_support import Project
+
+TABLE = (
+    "id integer primary key, email varchar(60), phone varchar(60), seen integer, note varchar(90), status varchar(9)"
+)
+SERVERS = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgres_url", "mariadb_url"))]
+
+
+@dataclass
+class Shop:
+    """Two customers who are one, and a rule that asks people about what it does."""
+
+    url: str
+    project: Project
+    engine: sa.Engine
+
+    def do(self, *statements: str) -> None:
+        with self.engine.begin() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+    def rows(self, table: str = "customers", columns: str = "id, phone, seen, note") -> list[tuple[Any, ...]]:
+        with self.engine.connect() as connection:
+            return [tuple(row) for row in connection.exec_driver_sql(f"select {columns} from {table} order by id")]
+
+    def say(self, clean: str, keep: str = "[{first: id}]", more: str = "", dataset: str = "") -> Shop:
+        self.project.write(f"""\
+sources: {{shop: {{type: sql, url: "{self.url}"}}}}
+datasets:
+  customers: {{source: shop, table: customers, id: id{dataset}}}
+rules:
+  twins:
+    kind: duplicates
+    dataset: customers
+    key: [email]
+    keep: {keep}
+    limits: {{share: 100%}}
+    clean: {clean}
+    {more}
+""")
+        return self
+
+    def proposed(self) -> str:
+        """The only finding, whose plan waits; its id."""
+        assert self.project("run").code == 0
+        [finding] = self.project("findings", "--json").json
+        assert finding["status"] == "awaiting_approval", finding
+        return str(finding["id"])
+
+    def state(self) -> str:
+        [finding] = self.project("findings", "--state", "all", "--json").json
+        return str(finding["status"])
+
+
+@pytest.fixture(params=SERVERS)
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
+    url = "sqlite:///shop.db" if request.param == "sqlite" else request.getfixturevalue(request.param)
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db" if request.param == "sqlite" else url)
+    shop = Shop(url, Project(tmp_path), engine)
+    shop.do(
+        f"create table customers ({TABLE})",
+        f"create table attic ({TABLE})",
+        "insert into customers values (1, 'a@x', '11', 10, 'one', 'x'), (2, 'a@x', '2222', 20, 'two', 'x')",
+    )
+    yield shop
+    assert shop.project("audit", "verify").code == 0
+    engine.dispose()
+
+
+READING = {
+    "a field of a merge": ("phone", "{action: merge, fields: {phone: longest}, surplus: delete"),
+    "what a merge chooses by": ("seen", "{action: merge, fields: {phone: {last: seen}}, surplus: delete"),
+    "a linked field": (
+        "seen",
+        "{action: merge, fields: {phone: {last: id}}, linked: [[phone, seen]], surplus: delete",
+    ),
+    "what a merge marks with": ("phone", '{action: merge, surplus: {set: {note: "{{ keeper.phone }}"}}'),
+    "a copied cell": ("phone", '{action: set, values: {note: "{{ record.phone }}"}'),
+    "a part of a text": ("phone", '{action: set, values: {note: "was {{ keeper.phone }} and {{ keeper.id }}"}'),
+}
+
+
+@pytest.mark.parametrize(("column", "clean"), READING.values(), ids=READING)
+def test_a_value_that_was_computed_from_an_ignored_column_is_never_written_once_it_changed(
+    column: str, clean: str, shop: Shop
+) -> None:
+    finding = shop.say(f"{clean}, ignore_drift: {column}}}").proposed()
+    shop.do(f"update customers set {column} = 333 where id = 2", f"update customers set {column} = 4444 where id = 1")
+    before = shop.rows()
+
+    refused = shop.project("approve", finding)
+
+    assert (refused.code != 0, shop.rows()) == (True, before)
+    assert f"changed since it was planned ({column})" in refused.said
+    assert shop.state() == "stale"
+    assert shop.project("approve", shop.proposed()).code == 0
+    assert shop.state() == "cleaned"
+    assert shop.project("undo", finding).code == 0
+    assert shop.rows() == before
+
+
+def test_what_is_moved_takes_its_newest_values_with_it_and_the_undo_brings_them_back(shop: Shop) -> None:
+    finding = shop.say("{action: move, to: attic, ignore_drift: [phone, seen]}").proposed()
+    shop.do("update customers set phone = '333333', seen = null where id = 2")
+    before = shop.rows()
+
+    assert shop.project("approve", finding).code == 0
+    assert (shop.rows(), shop.rows("attic")) == ([before[0]], [(2, "333333", None, "two")])
+    assert shop.project("undo", finding).code == 0
+    assert (shop.rows(), shop.rows("attic")) == (before, [])
+
+
+def test_a_column_that_nothing_is_computed_from_may_change_and_is_undone_as_it_was(shop: Shop) -> None:
+    clean = "{action: merge, fields: {phone: longest}, surplus: delete, ignore_drift: [seen, note]}"
+    finding = shop.say(clean).proposed()
+    shop.do("update customers set seen = seen + 1, note = 'new'")
+    before = shop.rows()
+
+    assert shop.project("approve", finding).code == 0
+    assert shop.rows() == [(1, "2222", 11, "new")]
+    assert shop.project("undo", finding).code == 0
+    assert shop.rows() == before
+
+
+def test_a_record_that_only_gives_a_value_is_compared_too(shop: Shop) -> None:
+    """It is marked already, so nothing of it changes; but the keeper takes what it holds."""
+    shop.do("update customers set status = 'merged' where id = 2")
+    finding = shop.say("{action: merge, fields: {phone: longest}, surplus: {set: {status: merged}}}").proposed()
+    shop.do("update customers set phone = '9' where id = 2")
+
+    assert shop.project("approve", finding).code != 0
+    assert shop.rows() == [(1, "11", 10, "one"), (2, "9", 20, "two")]
+
+
+def test_an_amount_that_limits_count_does_not_drift(shop: Shop) -> None:
+    clean = "{action: delete, ignore_drift: seen}"
+    finding = shop.say(clean, dataset=", money: {amount: seen, currency: EUR}").proposed()
+    shop.do("update customers set seen = 50000 where id = 2")
+
+    assert shop.project("approve", finding).code != 0
+    assert len(shop.rows()) == 2
+
+
+def test_the_most_complete_record_may_get_other_values_and_neither_more_nor_fewer(shop: Shop) -> None:
+    shop.do("update customers set note = null, seen = null where id = 2")
+    said = shop.say("{action: delete, ignore_drift: [phone, note, seen]}", keep="[most_complete, {first: id}]")
+    finding = said.proposed()
+    shop.do("update customers set note = 'now', seen = 7 where id = 2", "update customers set note = null where id = 1")
+    assert shop.project("approve", finding).code != 0
+    assert len(shop.rows()) == 2
+
+    shop.do(
+        "update customers set note = null, seen = null where id = 2", "update customers set note = 'a' where id = 1"
+    )
+    finding = shop.proposed()
+    shop.do("update customers set phone = '7'", "update customers set note = 'b' where id = 1")
+    assert shop.project("approve", finding).code == 0
+    assert shop.rows() == [(1, "7", 10, "b")]
+
+
+@pytest.mark.parametrize(
+    ("keep", "dataset"),
+    [
+        ("[{last: seen}]", ""),
+        ("[{last: id}, {prefer: {seen: [1, 2]}}]", ""),
+        ("[{max: more}]", ', columns: {half: {is: "seen + 1"}, more: {is: "half + 1"}}'),
+    ],
+)
+def test_keep_by_an_ignored_column_is_refused_with_its_place(keep: str, dataset: str, tmp_path: Path) -> None:
+    shop = Shop("sqlite:///shop.db", Project(tmp_path), sa.create_engine(f"sqlite:///{tmp_path}/shop.db"))
+    shop.say("{action: delete, ignore_drift: [note, seen]}", keep=keep, dataset=dataset)
+
+    for command in ("check", "run"):
+        answer = shop.project(command)
+        assert answer.code == 2
+        assert "reconcile.yaml:11:" in answer.said
+        assert "`ignore_drift` names `seen`, by which `keep` chooses the record that stays" in answer.said
+
+
+def test_what_a_group_as_a_whole_is_judged_by_does_not_drift(tmp_path: Path) -> None:
+    shop = Shop("sqlite:///shop.db", Project(tmp_path), sa.create_engine(f"sqlite:///{tmp_path}/shop.db"))
+    shop.do(f"create table customers ({TABLE})")
+    shop.say("{action: delete, ignore_drift: seen}", more="having: max(seen) > 5")
+
+    answer = shop.project("check")
+
+    assert answer.code == 2
+    assert "`ignore_drift` names `seen`, by which rule `twins` tells what belongs together" in answer.said
