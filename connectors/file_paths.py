@@ -22,6 +22,7 @@ from connectors.errors import (
 from connectors.headers import OURS
 
 NOTHING = ("", "__HIVE_DEFAULT_PARTITION__")
+LONGEST_NAME = 255  # bytes; the limit of every file system in common use
 FORMATS = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
 
@@ -60,6 +61,8 @@ def _matching(source: str, root: Path, pattern: str) -> list[Path]:
     _refuse_no_folder(source, root)
     if "\0" in pattern:
         raise FileRefused(repr(pattern), "a path has no NUL character", "correct `path`")
+    if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(pattern).parts):
+        raise FileRefused(pattern, f"no file has a name of more than {LONGEST_NAME} bytes", "correct `path`")
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
         raise FileRefused(pattern, "it is not below the root of its source", "write it relative to `root`, without ..")
     exact = root / pattern

@@ -83,12 +83,12 @@ def make(store: Store, file: Path, *, replace: bool = False) -> Backup:
     Writers go on meanwhile. Raises BackupExists, BackupNotWritten (also when it does not verify: the state itself is
     damaged), StoreError.
     """
-    if file.is_dir():
-        raise FolderNamed(file)
     key_file = _key_file(file)
-    if not replace:
-        _refuse_existing(file, key_file, store.key)
     try:
+        if file.is_dir():
+            raise FolderNamed(file)
+        if not replace:
+            _refuse_existing(file, key_file, store.key)
         with Scratch(file.parent, hidden=True) as scratch:
             part = scratch / "backup.db"
             private_files.create(part).close()
@@ -217,10 +217,14 @@ def _verified(part: Path, rows: Mapping[str, int]) -> Backup:
 
 def refuse_unfit(file: Path) -> None:
     """Raises BackupUnusable for what is no file, or a state in use; it costs nothing."""
-    if not file.is_file():
-        raise BackupUnusable(file, "it is a folder" if file.is_dir() else "there is no such file")
-    log = file.with_name(f"{file.name}-wal")
-    if log.exists() and log.stat().st_size:
+    try:
+        if not file.is_file():
+            raise BackupUnusable(file, "it is a folder" if file.is_dir() else "there is no such file")
+        log = file.with_name(f"{file.name}-wal")
+        in_use = log.exists() and log.stat().st_size > 0
+    except OSError as error:  # a name that is too long for a file
+        raise BackupUnusable(file, (error.strerror or type(error).__name__).lower()) from error
+    if in_use:
         raise BackupUnusable(
             file, f"it is a state in use, with writes in {log.name}, and no backup; make one with `reconcile backup`"
         )

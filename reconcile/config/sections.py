@@ -189,7 +189,12 @@ def _matches(node: Node, gathered: Sections) -> list[Path]:
         gathered.tell(node.at, f"`{short(pattern)}`: `**` stands for folders, alone between slashes, like **/*.yaml")
         return []
     if not leads_out and Path(pattern).parts:
-        files = sorted(file.resolve() for file in folder.glob(pattern) if file.is_file())
+        try:
+            files = sorted(file.resolve() for file in folder.glob(pattern) if file.is_file())
+        except OSError as error:  # a name that is too long for a file
+            reason = (error.strerror or type(error).__name__).lower()
+            gathered.tell(node.at, f"`{short(pattern)}` cannot be looked for: {reason}; correct it")
+            return []
         leads_out = not all(file.is_relative_to(folder) for file in files)
     if leads_out:
         sentence = f"`{short(pattern)}` leads out of this file's folder; include files beside it or below"
