@@ -30,7 +30,7 @@ T = TypeVar("T")
 SLOW_GROUPERS = {"mysql": "MariaDB and MySQL are read faster than they group"}
 """Measured (docs/engines.md): dialects on which pulling wins, with the words for it."""
 MOST_UNNAMED = 2_000
-"""Columns of a dataset without `id`. Measured: with 9,000 of them a run takes a minute and 740 MB, with an `id` 2 s."""
+"""Columns of a dataset without `id`. Measured: with 9,000 of them a run takes a minute and 740 MB of memory."""
 
 
 def _ended(sentence: str) -> str:
