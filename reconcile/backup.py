@@ -83,10 +83,10 @@ def make(store: Store, file: Path, *, replace: bool = False) -> Backup:
     Writers go on meanwhile. Raises BackupExists, BackupNotWritten (also when it does not verify: the state itself is
     damaged), StoreError.
     """
-    key_file = _key_file(file)
     try:
         if file.is_dir():
             raise FolderNamed(file)
+        key_file = _key_file(file)
         if not replace:
             _refuse_existing(file, key_file, store.key)
         with Scratch(file.parent, hidden=True) as scratch:
