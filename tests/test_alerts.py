@@ -84,6 +84,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
         yield server
 
 
+@pytest.mark.slow
 def test_a_job_that_stopped_succeeding_alerts_while_another_succeeds(watched: Watched) -> None:
     watched.passes(HOUR)
     for job in JOBS:
@@ -95,6 +96,7 @@ def test_a_job_that_stopped_succeeding_alerts_while_another_succeeds(watched: Wa
     assert watched.firing()["ReconcileJobWithoutSuccess"] == {"nightly"}
 
 
+@pytest.mark.slow
 def test_a_job_that_never_succeeded_alerts_while_another_succeeds(watched: Watched) -> None:
     watched.succeeds("other")
     watched.passes(16 * HOUR)
@@ -122,6 +124,7 @@ def test_the_first_message_of_a_server_that_is_given_up_alerts(watched: Watched)
     assert watched.firing() == {"ReconcileMessagesFailed": {"team"}}
 
 
+@pytest.mark.slow
 def test_a_plan_that_waits_for_approval_and_a_database_that_never_took_a_change_alert(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", (1, "a@x", "Anna"), (2, "a@x", "Ann"), twins={"clean": {"action": "delete"}})
     clock = FixedClock(dt.datetime.now(dt.UTC))
@@ -143,6 +146,7 @@ def test_a_plan_that_waits_for_approval_and_a_database_that_never_took_a_change_
 # The cases beside the alerts
 
 
+@pytest.mark.slow
 def test_every_case_beside_the_alerts_holds() -> None:
     tested = promtool("test", "rules", RULES.with_name("alerts_test.yaml"))
 

@@ -98,6 +98,7 @@ def test_the_state_that_nobody_touched_is_what_the_log_says(folder: Path) -> Non
 
 
 @pytest.mark.parametrize(("table", "column"), sorted(COVERED), ids=lambda name: name)
+@pytest.mark.slow
 def test_a_column_that_somebody_edited_is_named(table: str, column: str, folder: Path) -> None:
     kind = tables.metadata.tables[table].c[column].type
     with closing(sqlite3.connect(folder / FILE)) as state, state:

@@ -152,6 +152,7 @@ with Store.open(url, root, patience=dt.timedelta(seconds=30)) as store:
 """
 
 
+@pytest.mark.slow
 def test_a_backup_in_a_storm_of_writers_is_of_one_moment_and_stops_none(
     store: Store, url: str, tmp_path: Path, file: Path
 ) -> None:
@@ -375,6 +376,7 @@ def test_a_sentence_with_a_nul_moves_to_postgresql(postgres_url: str, tmp_path: 
 
 
 @pytest.mark.parametrize("revision", filled.REVISIONS[:-1])
+@pytest.mark.slow
 def test_a_backup_of_an_older_schema_is_upgraded_on_its_way(
     revision: str, url: str, tmp_path: Path, file: Path
 ) -> None:
@@ -614,6 +616,7 @@ def test_a_key_laid_ready_by_a_restore_that_failed_is_not_taken_later(
 # The command line
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"), charge(9, "A-9"))
     nothing = shop.cli("backup")

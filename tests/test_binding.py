@@ -163,6 +163,7 @@ HARMLESS: dict[str, tuple[str | None, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", EDITS)
+@pytest.mark.slow
 def test_the_first_run_after_an_edit_of_what_decides_what_is_cleaned_only_tells(name: str, shop: Shop) -> None:
     assert shop.run() == 0
     shop.edit(*EDITS[name])
@@ -173,6 +174,7 @@ def test_the_first_run_after_an_edit_of_what_decides_what_is_cleaned_only_tells(
 
 
 @pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.slow
 def test_an_edit_of_a_harmless_setting_holds_nothing_back(name: str, shop: Shop) -> None:
     assert shop.run() == 0
     shop.edit(*HARMLESS[name])

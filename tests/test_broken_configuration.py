@@ -168,6 +168,7 @@ def test_each_command_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("broken", BREAKS)
 @pytest.mark.parametrize("command", FROM_THE_STATE)
+@pytest.mark.slow
 def test_a_command_that_needs_only_the_state_works_from_the_kept_release(shop: Shop, command: str, broken: str) -> None:
     """The file is broken after the run: the answer is the same, and one line says which release gave it and why."""
     words = FROM_THE_STATE[command]
@@ -210,6 +211,7 @@ def test_the_doctor_tells_the_mistakes_and_looks_at_the_state_all_the_same(shop:
 
 
 @pytest.mark.parametrize("broken", ["a typo", "an unknown setting", "no file"])
+@pytest.mark.slow
 def test_an_undo_works_from_the_kept_release(cleaned: Shop, broken: str) -> None:
     shop = cleaned
     shop.to_default_state(broken)

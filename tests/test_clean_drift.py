@@ -92,6 +92,7 @@ READING = {
 
 
 @pytest.mark.parametrize(("column", "clean"), READING.values(), ids=READING)
+@pytest.mark.slow
 def test_a_value_that_was_computed_from_an_ignored_column_is_never_written_once_it_changed(
     column: str, clean: str, shop: Shop
 ) -> None:

@@ -349,6 +349,7 @@ def test_what_is_due_and_held_up_is_not_looked_at_again_and_again(
     assert (answer.state, slept) == (BundleState.RETRY_WAIT, [])
 
 
+@pytest.mark.slow
 def test_a_finding_does_not_wait_for_approval_while_an_undo_is_in_the_way_of_its_plan(
     asking: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

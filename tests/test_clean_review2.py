@@ -346,6 +346,7 @@ def test_what_a_person_let_go_beyond_limits_goes_though_it_is_carried_out_a_day_
 
 
 @pytest.mark.parametrize("then", ["renamed", "removed"])
+@pytest.mark.slow
 def test_what_a_rule_that_is_gone_left_to_be_tried_again_stands_in_nobodys_way(
     then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -449,6 +450,7 @@ def test_what_makes_records_twins_may_not_drift(column: str, where: str | None, 
 
 
 @pytest.mark.parametrize("again", ["Anna", "ANNA", " anna ", "\uff21nna"])
+@pytest.mark.slow
 def test_a_name_that_is_written_otherwise_is_no_second_person(again: str, tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval": "two_person"})
     world.run()

@@ -376,6 +376,7 @@ def test_a_worker_that_dies_anywhere_leaves_a_run_that_ends_the_same_once(
 
 
 @pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.slow
 def test_a_lost_answer_to_commit_is_asked_about_and_never_guessed(
     alone: World, committed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,6 +397,7 @@ def test_a_lost_answer_to_commit_is_asked_about_and_never_guessed(
 
 
 @pytest.mark.parametrize(("then", "ends"), [("as it was", [1, 2, 3]), ("done", [1, 3]), ("something else", [1, 2, 3])])
+@pytest.mark.slow
 def test_without_receipts_the_rows_say_whether_it_happened_and_else_a_person(
     alone: World, then: str, ends: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -430,6 +432,7 @@ def test_without_receipts_the_rows_say_whether_it_happened_and_else_a_person(
         ("abandon", BundleState.FAILED, "failed"),
     ],
 )
+@pytest.mark.slow
 def test_quarantine_ends_by_a_persons_word_and_by_nothing_else(
     alone: World, said: Any, state: BundleState, finding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -474,6 +477,7 @@ def test_a_process_that_outlived_its_claim_is_ended_before_its_work_is_taken_ove
 # Failures of the target
 
 
+@pytest.mark.slow
 def test_what_failed_is_tried_again_by_its_template_and_then_given_up_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -550,6 +550,7 @@ def test_what_was_deleted_marked_and_moved_comes_back_on_every_database(
     [["email", "name"], [{"email": ["mailbox"]}], ["name"]],
     ids=["one column more", "another normaliser", "another column"],
 )
+@pytest.mark.slow
 def test_what_was_taken_back_is_not_cleaned_again_when_the_key_of_its_rule_was_edited(
     tmp_path: Path, key: list[Any]
 ) -> None:

@@ -530,6 +530,7 @@ SQLITE_MISCHIEF = {
 
 
 @pytest.mark.parametrize("what", SQLITE_MISCHIEF)
+@pytest.mark.slow
 def test_what_a_trigger_of_sqlite_does_inside_the_plan_is_rolled_back(sqlite: Database, what: str) -> None:
     sqlite.run(f"""
         {PEOPLE};; {ROWS};; INSERT INTO people VALUES (3, 'bob', 'c', 0);;

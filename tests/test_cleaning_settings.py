@@ -319,6 +319,7 @@ UNCOUNTABLE = {
 
 @pytest.mark.parametrize(("balance", "currency"), UNCOUNTABLE.values(), ids=UNCOUNTABLE)
 @pytest.mark.parametrize("kind", ["decimal", "float"])
+@pytest.mark.slow
 def test_money_that_cannot_be_counted_waits_for_people_where_money_is_limited(
     balance: str, currency: str, kind: str, shop: Shop
 ) -> None:

@@ -301,6 +301,7 @@ def test_a_defect_is_70_with_a_file_that_holds_no_data(shop: Project, monkeypatc
 # check, schema, explain
 
 
+@pytest.mark.slow
 def test_check_looks_at_everything_and_says_what_it_saw(shop: Project) -> None:
     done = shop("check")
 
@@ -314,6 +315,7 @@ def test_check_looks_at_everything_and_says_what_it_saw(shop: Project) -> None:
     assert not (shop.folder / "reconcile.db").exists()
 
 
+@pytest.mark.slow
 def test_check_says_of_a_file_channel_what_a_run_would_meet_and_makes_nothing(shop: Project) -> None:
     shop.write(CHANNEL.replace("path: told.txt", "path: notes/told.txt"))
 

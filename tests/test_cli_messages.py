@@ -69,6 +69,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield Desk(tmp_path / "shop", slack)
 
 
+@pytest.mark.slow
 def test_a_message_that_may_have_arrived_names_the_commands_that_decide_about_it(desk: Desk) -> None:
     desk.over_a_webhook().finds()
     desk.slack.fail(WEBHOOK, lost_answer())
@@ -83,6 +84,7 @@ def test_a_message_that_may_have_arrived_names_the_commands_that_decide_about_it
     assert name in desk("messages").out
 
 
+@pytest.mark.slow
 def test_a_requeued_message_is_sent_once_however_often_and_by_whomever_it_is_requeued(desk: Desk) -> None:
     desk.over_a_webhook().finds()
     desk.slack.fail(WEBHOOK, lost_answer())
@@ -102,6 +104,7 @@ def test_a_requeued_message_is_sent_once_however_often_and_by_whomever_it_is_req
     assert desk("audit", "verify").code == 0
 
 
+@pytest.mark.slow
 def test_a_dropped_message_is_never_sent_and_what_it_told_is_not_told_again(desk: Desk) -> None:
     desk.over_a_webhook().finds()
     desk.slack.fail(WEBHOOK, lost_answer())
@@ -136,6 +139,7 @@ def test_a_message_that_was_sent_cannot_be_dropped_and_an_unknown_name_is_told_w
     assert "There is no message 'msg1_typo'" in nothing.err
 
 
+@pytest.mark.slow
 def test_two_people_who_requeue_at_once_send_one_message(desk: Desk) -> None:
     desk.over_a_webhook().finds()
     desk.slack.fail(WEBHOOK, lost_answer())
@@ -172,6 +176,7 @@ def test_of_two_people_who_requeue_and_drop_at_once_one_decides_and_the_other_he
 
 @pytest.mark.parametrize("fault", [lost_answer(), ratelimited(1), error("internal_error"), error("invalid_blocks")])
 @pytest.mark.parametrize("on_unknown", ["person", "again"])
+@pytest.mark.slow
 def test_a_message_whose_thread_failed_is_never_posted_twice(desk: Desk, fault: Fault, on_unknown: str) -> None:
     desk.over_a_bot().finds(8)
     desk.shop.config["channels"]["slack"]["on_unknown"] = on_unknown

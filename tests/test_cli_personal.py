@@ -51,6 +51,7 @@ def one(shop: Project, rule: str = "twins") -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_no_command_prints_personal_data_unless_asked(shop: Project) -> None:
     told = [shop("run", "--dry-run"), shop("run", "--dry-run", "--json"), shop("run"), shop("run", "--json")]
     names = [one(shop)["id"], one(shop, "twice")["id"]]

@@ -111,6 +111,7 @@ def office(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Office]:
 
 
 @pytest.mark.parametrize("catch_up", ["latest", "skip", "all"])
+@pytest.mark.slow
 def test_jobs_shows_the_time_that_runs_next_after_a_wrong_clock_was_confirmed(office: Office, catch_up: str) -> None:
     office.writes(hourly={"cron": office.hourly, "catch_up": catch_up, "max": 2})
     ticking = office.scheduler()

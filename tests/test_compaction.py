@@ -262,6 +262,7 @@ def test_a_compaction_that_is_killed_is_gone_on_with(url: str, tmp_path: Path) -
     assert len(filled.stored(url, shop.folder)["runs"]) == 7
 
 
+@pytest.mark.slow
 def test_the_command_says_what_went_and_an_old_slot_is_still_known(tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.config["retention"] = {"details": "1d", "runs": "400d"}

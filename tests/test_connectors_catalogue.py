@@ -725,6 +725,7 @@ def test_the_digest_changes_with_the_schema_and_only_then(shop: Shop, change: st
     assert shop.catalogue().digest != before
 
 
+@pytest.mark.slow
 def test_the_digest_is_the_same_in_another_process(shop: Shop) -> None:
     shop.execute(PARENT, "create table orders (id integer primary key, c integer references customers (id))")
     asked = (

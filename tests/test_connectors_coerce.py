@@ -49,6 +49,7 @@ def test_a_decimal_is_read_exactly(text, value):
      "1.2.3", "0,125", "-0,125", "0,125.5", "012,345.6", "0 125", "1,234", "-1,234", "1,234-",
      "0.1234567890123", "1" * 27, "€5", "-", ".", "1234,567.00", "٣"],
 )  # fmt: skip
+@pytest.mark.slow
 def test_what_is_not_a_decimal_is_null_and_counted(text):
     values, problems = read("decimal", ["1", text, "", None])
 

@@ -99,6 +99,7 @@ def test_files_conform(check, suffix, tmp_path):
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.slow
 def test_files_in_another_encoding_conform(check, tmp_path):
     check(FilesKit(tmp_path, "csv", "utf-16"))
 

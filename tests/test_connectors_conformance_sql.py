@@ -116,6 +116,7 @@ def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Kit:
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.slow
 def test_the_sql_connector_keeps_the_promises_of_every_connector(check: Callable[[Kit], None], kit: Kit) -> None:
     check(kit)
 

@@ -357,6 +357,7 @@ def test_what_a_csv_writer_wrote_comes_back_both_ways(tmp_path, rows, delimiter,
     assert [(p.column, p.reason, p.records) for p in problems] == [(c, r, n) for c, r, n, _ in told]
 
 
+@pytest.mark.slow
 def test_both_ways_name_the_same_line_of_the_first_problem(put):
     lines = "".join(f'{i},"a\nb"\n' for i in range(200_000))
     root = put("a.csv", "id,note\n" + lines + 'x,"c\nd"\n' + lines + "y,z\n")

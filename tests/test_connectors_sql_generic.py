@@ -116,6 +116,7 @@ class GenericKit(SqlKit):
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.slow
 def test_an_unknown_database_keeps_the_promises_of_every_connector(
     check: Callable[[Kit], None], url: str, tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ def shop(database: Shop) -> Iterator[Shop]:
 
 
 @pytest.mark.parametrize("check", conformance_target.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.slow
 def test_databases_keep_the_promises_of_every_target(check: Callable[[TargetKit], None], shop: Shop) -> None:
     check(shop.kit())
 
@@ -293,6 +294,7 @@ IDS: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("kind", IDS)
+@pytest.mark.slow
 def test_a_record_is_found_by_the_id_a_scan_gives_it(kind: str, shop: Shop) -> None:
     """Whatever type it is stored in and however the dataset declares it."""
     types, value, settings = IDS[kind]
@@ -367,6 +369,7 @@ def test_tables_outside_of_the_default_schema_are_named_with_theirs(tmp_path: Pa
         assert shop.run("select name from other.people union all select name from people") == [("changed",), ("here",)]
 
 
+@pytest.mark.slow
 def test_reading_needs_nothing_of_the_changing_side(tmp_path: Path) -> None:
     """A run that cleans nothing does not wait for it to be imported."""
     code = (

@@ -47,6 +47,7 @@ def spectrum(path):
 
 @there
 @pytest.mark.parametrize("path", SPECTRUM, ids=lambda path: path.stem)
+@pytest.mark.slow
 def test_each_file_of_the_csv_spectrum_is_read_as_its_json_says(path):
     expected = spectrum(path)
     columns = list(expected[0])

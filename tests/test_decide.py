@@ -76,6 +76,7 @@ def _log(world: World, finding: str) -> list[str]:
 
 @pytest.mark.parametrize("state", list(State), ids=lambda state: state.value)
 @pytest.mark.parametrize("wish", EVENTS)
+@pytest.mark.slow
 def test_a_decision_is_possible_exactly_where_the_table_of_states_says(world: World, state: State, wish: str) -> None:
     name = _in_state(world, state)
     before, log = world.get(name), _log(world, name)

@@ -196,6 +196,7 @@ def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
             assert terminal.code == 0 or asked, f"{block}: $ {one.line} ended with {terminal.code}\n{terminal.err}"
 
 
+@pytest.mark.slow
 def test_each_block_of_the_readme_works_as_printed_in_order_in_one_new_folder(tmp_path: Path) -> None:
     """Below the installation: consoles show what is printed, and a configuration is saved as `reconcile.yaml`."""
     text = README.read_text(encoding="utf-8").split("\n## First run\n", 1)[1]
@@ -295,6 +296,7 @@ def test_no_page_names_a_place_on_somebodys_machine() -> None:
     assert [f.name for f in files if re.search(r"/(work|root)/", f.read_text(encoding="utf-8"))] == []
 
 
+@pytest.mark.slow
 def test_the_configuration_of_the_readme_checks_a_database_and_files_in_one_run_and_tells_slack_once(
     tmp_path: Path,
 ) -> None:

@@ -222,6 +222,7 @@ def test_breaker_in_memory(url: str, tmp_path: Path) -> None:
     journal.store.close()
 
 
+@pytest.mark.slow
 def test_a_stolen_plan_is_written_by_the_thief_alone(url: str, tmp_path: Path) -> None:
     """A lease without a fence: its owner stops for longer than its lease, another takes over, and it wakes up."""
     journal = Journal.at(url, tmp_path)

@@ -296,6 +296,7 @@ def _plan(world: World, finding: str, state: str) -> str:
 
 
 @pytest.mark.parametrize("state", ["succeeded", "failed", "skipped", "compensated"])
+@pytest.mark.slow
 def test_images_of_what_was_done_go_and_the_plan_stands(state: str, world: World, url: str, tmp_path: Path) -> None:
     plan = _plan(world, ids_of(world, ANN), state)
 
@@ -309,6 +310,7 @@ def test_images_of_what_was_done_go_and_the_plan_stands(state: str, world: World
 
 
 @pytest.mark.parametrize("state", ["awaiting_approval", "approved", "sent", "ambiguous", "quarantined", "compensating"])
+@pytest.mark.slow
 def test_nothing_is_erased_while_a_cleaning_needs_it(state: str, world: World, url: str, tmp_path: Path) -> None:
     plan = _plan(world, ids_of(world, ANN), state)
     before = stored(url, tmp_path)

@@ -52,6 +52,7 @@ CASES: dict[str, tuple[list[Callable[[World], object]], str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.slow
 def test_a_restored_state_says_of_a_cleaning_what_became_of_it(name: str, tmp_path: Path) -> None:
     steps, state = CASES[name]
     world = World.at(tmp_path / "w", *ROWS, twins={"clean": {"action": "delete"}})

@@ -359,6 +359,7 @@ def test_the_bot_and_the_webhook_keep_every_promise_of_a_channel(slack: SlackSer
     )
 
 
+@pytest.mark.slow
 def test_a_template_of_the_users_own_cannot_break_the_message(slack: SlackServer, tmp_path: Path) -> None:
     (tmp_path / "mine.j2").write_text(
         "*{{ headline }}*\n<https://wiki.example.com|Runbook>\n{% for r in notice.rules %}{% for g in r.largest %}"

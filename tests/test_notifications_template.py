@@ -52,6 +52,7 @@ def test_the_template_to_start_from_writes_our_own_words(notice: Notice) -> None
         ("{% macro m(n) %}{{ m(n) }}{% endmacro %}{{ m(1) }}", "RecursionError"),
     ],
 )
+@pytest.mark.slow
 def test_what_a_template_may_not_do_is_told_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(TemplateRefused) as told:
         rendered(tmp_path, text)

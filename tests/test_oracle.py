@@ -79,6 +79,7 @@ def _report(home: Home, tallies: list[Tally]) -> None:
             file.write(json.dumps(line) + "\n")
 
 
+@pytest.mark.slow
 def test_a_seed_means_the_same_pair_always_and_many_seeds_mean_every_setting() -> None:
     cases = [random_case(seed) for seed in range(600)]
 

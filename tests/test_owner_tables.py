@@ -248,6 +248,7 @@ def test_tables_of_ours_that_somebody_changed_in_mariadb_are_refused(
         ("alter table {0} rename to x; create view {0} as select * from x", ("is a view", "DROP VIEW")),
     ],
 )
+@pytest.mark.slow
 def test_tables_of_ours_that_somebody_changed_in_sqlite_are_refused(
     change: str, words: tuple[str, ...], name: str, tmp_path: Path
 ) -> None:

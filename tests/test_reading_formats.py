@@ -94,6 +94,7 @@ def excel_5(path: Path, code_page: int | None, texts: Sequence[bytes]) -> None:
         *((32768, "mac_roman", "Köln"), (32769, "cp1252", "12 €"), (None, "cp1252", "12 €")),
     ],
 )
+@pytest.mark.slow
 def test_text_of_an_old_workbook_is_read_by_its_code_page(
     tmp_path: Path, code_page: int | None, encoding: str, text: str
 ) -> None:
@@ -210,6 +211,7 @@ def test_an_ods_of_a_kilobyte_is_refused_before_it_is_large(tmp_path: Path) -> N
         assert time.process_time() - begun < 5
 
 
+@pytest.mark.slow
 def test_a_wide_parquet_file_arrives_in_batches_of_bounded_size(tmp_path: Path) -> None:
     pq.write_table(pa.table({f"c{n}": pa.repeat(n, 65_536) for n in range(500)}), tmp_path / "a.parquet")
     assert (tmp_path / "a.parquet").stat().st_size < 1_000_000
@@ -367,6 +369,7 @@ def put(root: Path, folder: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+@pytest.mark.slow
 def test_folders_are_columns_only_where_the_dataset_says_so(tmp_path: Path, form: str) -> None:
     for year, month in itertools.product(("2025", "2026"), ("01", "a%2Fb", "__HIVE_DEFAULT_PARTITION__")):
         put(tmp_path, f"year={year}/month={month}")

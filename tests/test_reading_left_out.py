@@ -122,6 +122,7 @@ def test_malformed_lines_of_json_are_skipped_with_their_place(tmp_path):
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
 @pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.slow
 def test_a_footer_is_left_out_whatever_stands_in_it(tmp_path, ends, encoding, packed):
     text = ends.join(["id,ort", "1,Köln", "2,Ulm", "", 'Total "2', "", "end of file, 2 records, checked", "", ""])
     content, name = text.encode(encoding), "a.csv.gz" if packed else "a.csv"
@@ -169,6 +170,7 @@ def test_a_value_that_cannot_be_read_is_named_by_its_line_behind_line_ends_and_s
 
 @pytest.mark.parametrize("rows", [3, 25_000])
 @pytest.mark.parametrize("footer", [1, 2, 3])
+@pytest.mark.slow
 def test_the_last_filled_rows_of_a_sheet_are_left_out_before_columns_are_typed(tmp_path, rows, footer):
     with xlsxwriter.Workbook(tmp_path / "a.xlsx") as workbook:
         sheet = workbook.add_worksheet("A")
@@ -189,6 +191,7 @@ def test_the_last_filled_rows_of_a_sheet_are_left_out_before_columns_are_typed(t
         opened.close()
 
 
+@pytest.mark.slow
 def test_a_file_of_thousands_of_columns_is_read_by_its_id_or_refused(tmp_path):
     """Without an id a record is named by all columns, which took a minute."""
     names = [f"c{n}" for n in range(9_000)]
@@ -217,6 +220,7 @@ rules: {r: {kind: duplicates, dataset: d, key: [c1]}}
     assert run().returncode == 0
 
 
+@pytest.mark.slow
 def test_a_run_tells_what_it_skipped_and_finds_the_rest(tmp_path):
     (tmp_path / "a.csv").write_bytes(
         b'id,"b\nc"\r\n' + b"".join(b"%d,x%d\r\n" % (n, n // 2) for n in range(200)) + b"1,2,3\r\nTotal\r\n"

@@ -69,6 +69,7 @@ def approving_and_rejecting(world: World, findings: list[str], waits: Callable[[
         assert program.end() == "over"
 
 
+@pytest.mark.slow
 def test_of_an_approval_and_a_rejection_at_the_same_moment_one_holds(state: dict[str, str], tmp_path: Path) -> None:
     """Whatever the moment: where the rejecter hears yes, nothing is carried out."""
     pairs = [(2 * n + twin, f"{n}@x", "Anna") for n in range(1, ROUNDS + 1) for twin in (0, 1)]
@@ -125,6 +126,7 @@ def test_another_plan_than_the_rejected_one_is_approved_as_ever(tmp_path: Path) 
     assert world.ids() == [1]
 
 
+@pytest.mark.slow
 def test_a_run_that_plans_while_somebody_rejects_does_not_propose_the_same_plan_again(
     state: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -441,6 +441,7 @@ def edited(shop: Shop, **rule: Any) -> Shop:
     return shop.write()
 
 
+@pytest.mark.slow
 def test_a_person_holds_promotes_and_lets_go_at_the_command_line(shop: Shop) -> None:
     first = shop.run("nightly", "--slot", START).json["release"]
     held = shop.cli("hold", "--note", "audit week", "--json").json
@@ -477,6 +478,7 @@ def test_a_quiet_run_of_a_held_release_says_in_its_json_which_one(shop: Shop) ->
     assert ended.err == ""
 
 
+@pytest.mark.slow
 def test_releases_are_shown_and_compared(shop: Shop) -> None:
     first = shop.run("nightly").json["release"]
     second = edited(shop, severity="low").run("nightly").json["release"]
@@ -519,6 +521,7 @@ def test_a_shown_release_can_be_put_back(shop: Shop) -> None:
         (["hold", "--off"], 0, "No release was held; nothing was changed"),
     ],
 )
+@pytest.mark.slow
 def test_what_cannot_be_done_is_said(words: list[str], code: int, says: str, shop: Shop) -> None:
     shop.run("nightly")
 

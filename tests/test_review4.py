@@ -178,6 +178,7 @@ def killed(world: World, monkeypatch: pytest.MonkeyPatch, slot: str | None = Non
 
 
 @pytest.mark.parametrize("edit", [None, {"keep": [{"last": "id"}]}, {"key": ["name"]}])
+@pytest.mark.slow
 def test_a_run_that_was_killed_before_it_told_lets_the_next_one_clean_nothing(
     edit: dict[str, Any] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -351,6 +351,7 @@ def test_any_text_is_an_expression_or_one_sentence(text: str) -> None:
         bound.evaluate(GROUP if read is parse_group else GROUP[0], SLOT)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_sql_says_the_same_for_ascii_text_where_it_claims_so(run: Run) -> None:
     ascii_text = st.none() | st.text(st.characters(min_codepoint=1, max_codepoint=127), max_size=5)
     records = st.tuples(ascii_text, ascii_text, *(st.none() for _ in list(KINDS)[2:]))

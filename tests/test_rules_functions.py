@@ -44,6 +44,7 @@ def test_exact_orders_by_code_point(run: Run) -> None:
     check()
 
 
+@pytest.mark.slow
 def test_text_functions_mean_what_python_means(run: Run) -> None:
     cases: list[tuple[Any, Any]] = [
         (lambda x: sa.case((is_ascii(x), 1), else_=0), lambda s: int(s.isascii())),

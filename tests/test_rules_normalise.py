@@ -102,6 +102,7 @@ def test_sql_of_text_says_the_same_for_every_ascii_text_where_it_claims_so(run: 
     check()
 
 
+@pytest.mark.slow
 def test_sql_of_text_says_the_same_for_each_ascii_character(run: Run) -> None:
     texts = [text for c in map(chr, range(1, 128)) for text in (c, f"{c}{c}", f"x{c}y", f"{c}0{c}1 {c}", f"A{c}")]
 
@@ -230,6 +231,7 @@ def test_a_day_is_pushed_only_in_utc() -> None:
         (["abs"], -3, 3),
     ],
 )
+@pytest.mark.slow
 def test_a_normaliser_means_what_its_name_says(chain: list[Any], value: Value, expected: Value) -> None:
     found = normalise(value, steps(*chain))
 

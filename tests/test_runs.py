@@ -83,6 +83,7 @@ def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: Shop) -> None
     assert states == [["grown"], ["new", "new"]]
 
 
+@pytest.mark.slow
 def test_a_finding_that_vanishes_is_resolved_in_silence_and_one_that_returns_is_told_as_reopened(
     anywhere: Shop,
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_finding_that_vanishes_is_resolved_in_silence_and_one_that_returns_is_
     assert told(anywhere.messages()[-1]) == [("reopened", "ch_00001", ["ch_00002"])]
 
 
+@pytest.mark.slow
 def test_a_dismissed_finding_stays_silent_until_a_third_record_joins(shop: Shop) -> None:
     shop.run()
     [finding] = [one["id"] for one in shop.findings() if one["key"]["order_id"] == "A-1"]
@@ -169,6 +171,7 @@ def test_a_channel_that_is_not_quiet_hears_an_all_clear(shop: Shop) -> None:
 # What could not be checked is never a clean result
 
 
+@pytest.mark.slow
 def test_a_source_that_cannot_be_read_is_told_when_that_begins_and_when_it_ends_while_other_rules_go_on(
     anywhere: Shop,
 ) -> None:
@@ -329,6 +332,7 @@ def test_a_dry_run_tells_what_it_could_not_check(shop: Shop) -> None:
         ("update charges set order_id = null", "every record was left out"),
     ],
 )
+@pytest.mark.slow
 def test_a_dry_run_does_not_take_an_implausible_dataset_for_a_clean_one(shop: Shop, change: str, said: str) -> None:
     """A rehearsal must not promise "2 resolved" where the run will refuse to resolve anything."""
     shop.run()
@@ -362,11 +366,13 @@ def _files(shop: Shop) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("severity", "code"), [("critical", 1), ("low", 1)])
+@pytest.mark.slow
 def test_fail_on_a_severity_exits_with_1_while_such_a_finding_is_open(shop: Shop, severity: str, code: int) -> None:
     assert shop.run("--fail-on", severity, code=code).json["status"] == "succeeded"
     assert shop.run("--fail-on", severity, code=code).counts == {"known": 2}
 
 
+@pytest.mark.slow
 def test_fail_on_does_not_count_findings_below_it_or_decided_ones(shop: Shop) -> None:
     shop.config["rules"]["double-charge"] = DOUBLE | {"severity": "low"}
     shop.write()
@@ -439,6 +445,7 @@ def test_the_report_of_a_run_has_the_documented_shape(shop: Shop) -> None:
     assert (finding["kind"], finding["status"], finding["severity"]) == ("duplicates", "open", "critical")
 
 
+@pytest.mark.slow
 def test_standard_output_holds_the_json_and_nothing_else(shop: Shop) -> None:
     """A process as users start it, not one of ours: its exit code, streams and start are the real ones."""
     given = [sys.executable, "-m", "reconcile", "run", "--json"]

@@ -87,6 +87,7 @@ def refused(read: Callable[[], object], *words: str, kind: type[ConnectorError] 
         ("a.jsonl.gz", b'{"a": 1}\n', {}),
     ],
 )
+@pytest.mark.slow
 def test_a_compressed_file_unpacks_to_no_more_than_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: bytes, settings: dict[str, str]
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_compressed_file_unpacks_to_no_more_than_its_limit(
     assert read(files(tmp_path, name, max_unpacked=80_000_000), name, **settings) > 500_000
 
 
+@pytest.mark.slow
 def test_a_copy_counts_as_the_file_it_is_a_copy_of(tmp_path: Path) -> None:
     """A character of one byte becomes three, and a field is quoted."""
     packed(tmp_path / "a.csv.gz", b"1," + b"\x80" * 100 + b"\n", 8_000_000)
@@ -129,6 +131,7 @@ def test_an_honest_compressed_file_needs_no_word() -> None:
     assert unpacked_limit(20_000_000) == 2_000_000_000
 
 
+@pytest.mark.slow
 def test_parquet_pages_that_say_they_unpack_to_more_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": pa.array([0] * 5_000_000, pa.int8())}), tmp_path / "rows.parquet")
     pq.write_table(
@@ -188,6 +191,7 @@ def test_repeats_in_honest_workbooks_need_no_word(tmp_path: Path) -> None:
     assert workbook(tmp_path, "a.ods")[:3] == ["id", "ok", "note"]
 
 
+@pytest.mark.slow
 def test_the_reader_of_workbooks_writes_no_more_than_its_limit(tmp_path: Path) -> None:
     """A text that is shared by many cells stands in the file once."""
     with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
@@ -203,6 +207,7 @@ def test_the_reader_of_workbooks_writes_no_more_than_its_limit(tmp_path: Path) -
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
 @pytest.mark.parametrize("padding", [0, 3_000_000])
 @pytest.mark.parametrize("part", ["content.xml", "xl/workbook.xml", "xl/worksheets/SHEET1.XML", "xl/sheet1.bin"])
+@pytest.mark.slow
 def test_a_document_type_is_found_in_every_encoding_and_behind_padding(
     tmp_path: Path, encoding: str, padding: int, part: str
 ) -> None:

@@ -88,6 +88,7 @@ def everything_read(root: Path, path: str) -> set[object]:
 @pytest.mark.parametrize(
     ("name", "meant"), [("pay-s[e]cret", "pay-secret"), ("export[1]", "export1"), ("a?*b", "a-xb")]
 )
+@pytest.mark.slow
 def test_the_name_of_a_file_is_no_pattern(tmp_path: Path, form: str, name: str, meant: str) -> None:
     root = tmp_path / "root"
     root.mkdir()
@@ -99,6 +100,7 @@ def test_the_name_of_a_file_is_no_pattern(tmp_path: Path, form: str, name: str, 
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.slow
 def test_a_pattern_of_the_configuration_still_means_every_file_that_matches(tmp_path: Path, form: str) -> None:
     for name in ("bank-1", "bank-2", "bank-[3]", "bank-it's"):
         put(tmp_path / f"{name}.{form}", name, rows=1)
@@ -176,6 +178,7 @@ def read_workbook(root: Path, path: str) -> set[object]:
         source.close()
 
 
+@pytest.mark.slow
 def test_more_files_are_read_than_a_process_may_hold_open_at_first(tmp_path: Path) -> None:
     """The limit that a process may raise by itself is raised."""
     for number in range(300):
@@ -188,6 +191,7 @@ def test_more_files_are_read_than_a_process_may_hold_open_at_first(tmp_path: Pat
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.slow
 def test_descriptors_go_back_when_a_source_is_closed_and_when_its_files_change(tmp_path: Path) -> None:
     put(tmp_path / "a.csv", "mine")
     everything_read(tmp_path, "a.csv")

@@ -68,6 +68,7 @@ def ran(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("beside", ["working directory", "data folder"])
+@pytest.mark.slow
 def test_no_module_beside_the_data_runs_in_a_run(shop: Path, beside: str) -> None:
     folder = shop if beside == "working directory" else shop / "data"
 
@@ -84,6 +85,7 @@ def test_no_module_beside_the_data_runs_in_a_run(shop: Path, beside: str) -> Non
     assert "a@b.example" in done.stdout + done.stderr or "doubles" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_no_module_beside_the_data_runs_in_the_children_of_serve(shop: Path) -> None:
     with serving(shop, "--listen", "none", environ={"SLACK_BOT_TOKEN": SECRET}) as server:
         with Store.open("sqlite:///state.db", shop) as store:
@@ -93,6 +95,7 @@ def test_no_module_beside_the_data_runs_in_the_children_of_serve(shop: Path) -> 
     assert ran(shop) == []
 
 
+@pytest.mark.slow
 def test_no_module_of_the_working_directory_runs_in_the_server_that_tests_fork_from(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +108,7 @@ def test_no_module_of_the_working_directory_runs_in_the_server_that_tests_fork_f
     assert ran(shop) == []
 
 
+@pytest.mark.slow
 def test_the_package_run_as_a_module_imports_nothing_from_the_working_directory_later(shop: Path) -> None:
     """What Python itself loads before our first line is out of reach: the documents say `reconcile`, or -P."""
     loaded = "import runpy, pkgutil, reconcile, sys; print(*{name.partition('.')[0] for name in sys.modules})"

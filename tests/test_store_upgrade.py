@@ -21,6 +21,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("revision", filled.REVISIONS)
+@pytest.mark.slow
 def test_there_is_a_row_for_every_table_of_every_schema(revision: str, tmp_path: Path) -> None:
     filled.build(STATE, tmp_path, revision)
 
@@ -48,6 +49,7 @@ def _texts(rows: list[filled.Row], columns: list[str]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("revision", RELEASED)
+@pytest.mark.slow
 def test_a_run_that_was_under_way_goes_on_after_the_upgrade(revision: str, url: str, tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop", url).add(*twice(1, "A-1"), charge(9, "A-2"))
     filled.build(url, shop.folder, revision)

@@ -275,6 +275,7 @@ two are only groups.
 """
 
 
+@pytest.mark.slow
 def test_every_command_prints_only_what_can_be_seen(shop: Project) -> None:
     for words in (
         ["run", "--dry-run", "--show"],
@@ -314,6 +315,7 @@ def test_the_list_of_commands_is_the_program_s() -> None:
     assert len(COMMANDS) > 40
 
 
+@pytest.mark.slow
 def test_the_demo_in_a_hostile_folder_prints_only_what_can_be_seen(shop: Project) -> None:
     words = ("demo", "--in", f"demo {NAME}")
 
@@ -355,6 +357,7 @@ def test_mistakes_in_a_configuration_print_only_what_can_be_seen(tmp_path: Path)
 
 
 @pytest.mark.skipif(not UGLY.is_file(), reason="the shared data is not here")
+@pytest.mark.slow
 def test_the_big_list_of_naughty_strings_is_shown_and_its_json_is_exact(tmp_path: Path) -> None:
     texts = {text for text in json.loads(UGLY.read_text()) if text.strip() and "\0" not in text}
     with sqlite(tmp_path / "shop.db") as con:
@@ -427,6 +430,7 @@ def test_a_line_of_the_log_is_a_line_whatever_it_says(as_json: bool, text: str) 
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.slow
 def test_serve_and_its_runs_log_only_what_can_be_seen(shop: Project, form: list[str]) -> None:
     for job in ("broken", "nightly"):
         nothing_raw(shop("trigger", job, "--key", "k"))

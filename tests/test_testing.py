@@ -41,6 +41,7 @@ def _reached() -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_registered_crash_point_stands_in_the_code_and_every_one_in_the_code_is_registered() -> None:
     assert set(_reached()) == set(points.LABELS)
     assert len(set(points.LABELS)) == len(points.LABELS)
@@ -94,6 +95,7 @@ def test_no_environment_variable_arms_a_crash_point_or_loads_the_package_of_the_
     assert (ended.returncode, ended.stdout) == (0, "None []\n")
 
 
+@pytest.mark.slow
 def test_the_product_reads_no_environment_variable_of_its_own_but_who_acts() -> None:
     """A name that begins with RECONCILE_ could arm something: the tests' own ones stay with the tests."""
     names = {
@@ -107,6 +109,7 @@ def test_the_product_reads_no_environment_variable_of_its_own_but_who_acts() -> 
     assert names == {"RECONCILE_ACTOR"}
 
 
+@pytest.mark.slow
 def test_nothing_but_the_package_of_the_tests_arms_a_crash_point_or_imports_that_package() -> None:
     mentions = {
         f"{path.relative_to(CODE)}:{node.lineno}"
@@ -134,6 +137,7 @@ def test_a_child_is_killed_at_the_point_it_is_armed_with_and_another_is_not(warm
     assert log.read_text() == "target.begun\n" * 2
 
 
+@pytest.mark.slow
 def test_a_child_stopped_at_a_point_goes_on_when_it_is_let(warm: Warm) -> None:
     child = warm.call(REACH, "target.begun", faults=[Fault("target.begun", how="stop")])
 

@@ -112,6 +112,7 @@ REWRITTEN: Mapping[str, Callable[[Path, Path], None]] = {
 
 @pytest.mark.parametrize("anchor", [True, False], ids=["key and anchor", "key"])
 @pytest.mark.parametrize("name", REWRITTEN)
+@pytest.mark.slow
 def test_a_rewritten_log_never_passes_with_what_the_auditor_brought(
     name: str, anchor: bool, copy: Path, export: Path, tmp_path: Path
 ) -> None:
@@ -258,6 +259,7 @@ ODD: Mapping[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("name", ODD)
+@pytest.mark.slow
 def test_json_that_reconcile_does_not_write_never_passes(name: str, copy: Path, export: Path) -> None:
     ODD[name](copy)
 
@@ -279,6 +281,7 @@ def test_json_that_reconcile_does_not_write_never_passes(name: str, copy: Path, 
         '{"epoch":true,"replaced":{"entries":0,"epoch":1,"head":""}}',
     ],
 )
+@pytest.mark.slow
 def test_the_body_of_an_entry_that_changes_the_log_is_judged_and_not_believed(
     event: str, body: str, copy: Path, export: Path
 ) -> None:
@@ -313,6 +316,7 @@ KINDS: Mapping[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.slow
 def test_what_is_no_file_is_refused_and_not_waited_for(name: str, kind: str, copy: Path, export: Path) -> None:
     (copy / name).unlink()
     KINDS[kind](copy / name)
@@ -406,6 +410,7 @@ LARGE: Mapping[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("name", LARGE)
+@pytest.mark.slow
 def test_hostile_sizes_are_refused_in_little_memory(name: str, copy: Path, export: Path) -> None:
     LARGE[name](copy)
 
@@ -415,6 +420,7 @@ def test_hostile_sizes_are_refused_in_little_memory(name: str, copy: Path, expor
     assert "memory" not in done.stderr
 
 
+@pytest.mark.slow
 def test_many_heads_that_are_wrong_are_refused_in_little_memory(copy: Path, export: Path) -> None:
     head = json.loads((copy / "checkpoints.jsonl").read_text().splitlines()[0])
     with (copy / "checkpoints.jsonl").open("w") as file:
