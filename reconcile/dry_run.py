@@ -18,7 +18,7 @@ from reconcile.limits import RuleEnded, detected
 from reconcile.remember import RuleOutcome
 from reconcile.run_report import RunReport, outcome_json
 from reconcile.store import Store
-from rules.engines.base import OutOfMemory
+from rules.engines.base import Unanswerable
 from rules.kinds.duplicates import DuplicatesRule
 from rules.packed import Packed
 
@@ -46,7 +46,7 @@ def rehearse(
         try:
             found = detected(rule, job, slot, budget, subject=subject, stop=stop, watch=watch)
             outcome, verdicts = _judged(rule, found, store, Existing(job.existing), slot)
-        except (ConnectorError, RuleDoesNotFit, OutOfMemory, RuleEnded, plausible.Implausible) as error:
+        except (ConnectorError, RuleDoesNotFit, RuleEnded, Unanswerable, plausible.Implausible) as error:
             failed = True
             outcomes.append(
                 {"rule": name, "dataset": rule.dataset, "severity": rule.severity.name, "failed": str(error)}

@@ -50,7 +50,7 @@ from reconcile.run_report import RunReport, outcome_json
 from reconcile.store import Store, Transaction, bundles, finding_memory
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
-from rules.engines.base import OutOfMemory, Relation
+from rules.engines.base import Relation, Unanswerable
 from rules.kinds.duplicates import DuplicatesRule
 from rules.packed import Packed
 
@@ -271,7 +271,7 @@ class _Run:
                     outcome["cleaning"] = {"stopped": stop, "refused": True}
                 stored.checkpoint(tx, self.id, rule.name, "done", outcome)
                 return outcome
-        except (ConnectorError, RuleDoesNotFit, OutOfMemory, RuleEnded, plausible.Implausible) as error:
+        except (ConnectorError, RuleDoesNotFit, RuleEnded, Unanswerable, plausible.Implausible) as error:
             return self._failed(rule, error)
 
     def _misshapen(self, tx: Transaction, rule: DuplicatesRule, relation: Relation, found: Detected) -> str | None:

@@ -174,7 +174,7 @@ _CODES = {
         "reconcile.lease:LeaseLost",
         "reconcile.sealing:SealedUnreadable",
         "reconcile.store.errors:StoreError",
-        "rules.engines.base:OutOfMemory",
+        "rules.engines.base:Unanswerable",
     ),
 }
 """Which error ends with which code, by module and class; any other is a defect."""

@@ -278,8 +278,22 @@ class Stop:
                 self._reached.remove(interrupt)
 
 
-class OutOfMemory(Exception):
-    """Every way to answer needed more memory than the rule may use; nothing was changed."""
+class Unanswerable(Exception):
+    """An engine cannot answer the rule over these records; nothing was changed."""
+
+
+class TooManyDigits(Unanswerable):
+    """DuckDB computes with 38 digits, and stops rather than give a wrong answer."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "For some record, a sum, a difference or a product in the rule has more than 38 digits, and that is as far "
+            "as DuckDB computes. Nothing was changed. Correct that value, or compare the column without computing."
+        )
+
+
+class OutOfMemory(Unanswerable):
+    """Every way to answer needed more memory than the rule may use."""
 
     def __init__(self, memory: str) -> None:
         super().__init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ import sqlalchemy as sa
 from duckdb.func import FunctionNullHandling
 
 from rules.engines import hashed, windowed
-from rules.engines.base import IdentityProblem, OutOfMemory, Readable, Repeats, Stop, Streamed, Tally
+from rules.engines.base import IdentityProblem, OutOfMemory, Readable, Repeats, Stop, Streamed, Tally, TooManyDigits
 from rules.functions import render
 
 MEMORY = "2GB"
@@ -26,6 +27,7 @@ SLICE = 8_000_000  # hashes looked at on one thread at a time, 8 bytes each
 _SORTERS = 2
 _NULLS = FunctionNullHandling.SPECIAL
 _BATCH = 1_000_000
+_OVERFLOW = re.compile("Overflow in (addition|subtraction|multiplication)")
 T = TypeVar("T")
 
 
@@ -89,6 +91,8 @@ class Embedded:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._exit.close()
+        if isinstance(error, duckdb.OutOfRangeException) and _OVERFLOW.search(str(error)):
+            raise TooManyDigits from error
 
     def _close(self) -> None:
         # DuckDB reports leaks when a function outlives its connection.

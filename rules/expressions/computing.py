@@ -34,7 +34,7 @@ _POSTGRES: Mapping[str, Exactness] = {"postgresql": "always"}
 def arithmetic(sign: str, left: Typed, right: Typed) -> Typed:
     """Two numbers added, subtracted, multiplied or divided; dividing by zero is null, and so is what is not finite.
 
-    On DuckDB a result of more than 38 digits stops the query with an error; it is never a wrong answer.
+    On DuckDB a result of more than 38 digits ends the rule (TooManyDigits); it is never a wrong answer.
     """
     if sign == "/":
         return derived(Type.DECIMAL, (left, right), _divided(left, right), _no_sql, NOWHERE)
