@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 CANCEL_SECONDS = 1.0
+AGAIN_SECONDS = 0.1
 LET_GO_SECONDS = 0.5
 
 
@@ -79,6 +80,9 @@ class Read:
         with suppress(Exception):  # a database that does not even take this is cut off
             self._cancel()
             self._asked = True
+            # Drivers forget an interrupt that comes between two statements, and here is no socket to cut.
+            while self._line is None and not self._over.wait(AGAIN_SECONDS):
+                self._cancel()
 
 
 class Underway:
