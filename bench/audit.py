@@ -70,8 +70,8 @@ audit: {{anchors: {{log: {{type: file, path: anchor.jsonl}}}}}}
 def _fill(folder: Path, entries: int) -> None:
     import sqlalchemy as sa
 
-    from reconcile import anchoring, audit, facts
     from reconcile.app import load
+    from reconcile.audit import anchoring, facts, log
     from reconcile.store import tables
 
     findings = entries // len(STEPS)
@@ -91,9 +91,9 @@ def _fill(folder: Path, entries: int) -> None:
                     event, was, to = STEPS[number // findings] if number < findings * 4 else STEPS[3]
                     name = f"F-{number % findings:06d}"
                     body = {"finding": name, "rule": "twin", "run": "run-1", "from": was, "to": to, "records": 2}
-                    audit.append(tx, "reconcile", f"finding.{event}", name, body)
+                    log.append(tx, "reconcile", f"finding.{event}", name, body)
                     if was is None:
-                        audit.touch(tx, facts.FINDING, [name])
+                        log.touch(tx, facts.FINDING, [name])
             anchoring.carry(store, anchors, {"log": dt.timedelta(0)})
 
 

@@ -99,10 +99,11 @@ def _table(headings: Sequence[str], row: Sequence[str]) -> str:
 
 def _simulate(wanted: int) -> None:
     """Prints the resident megabytes after each fifth of the slots, and how many file handles were added."""
-    from reconcile import clock, config
-    from reconcile.scheduler import Scheduler
+    from reconcile import config
+    from reconcile.coordination import clock
+    from reconcile.service.scheduler import Scheduler
+    from reconcile.service.workers import Ended, Workers
     from reconcile.store import Store
-    from reconcile.workers import Ended, Workers
 
     class Done:
         """A run that has ended well when it began."""

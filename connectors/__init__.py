@@ -3,8 +3,8 @@
 __reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
 
 KINDS: dict[str, str] = {
-    "sql": "connectors.sql:SqlSource",
-    "files": "connectors.files:FilesSource",
-    "workbook": "connectors.workbook:WorkbookSource",
+    "sql": "connectors.sql.source:SqlSource",
+    "files": "connectors.files.source:FilesSource",
+    "workbook": "connectors.workbook.source:WorkbookSource",
 }
 """The connectors, one file each; this is the only place that lists them. Loaded when a configuration names them."""

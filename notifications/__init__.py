@@ -3,7 +3,7 @@
 __reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
 
 KINDS: dict[str, str] = {
-    "slack": "notifications.slack:SlackChannel",
+    "slack": "notifications.slack.channel:SlackChannel",
     "webhook": "notifications.webhook:WebhookChannel",
     "file": "notifications.file:FileChannel",
 }

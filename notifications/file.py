@@ -16,11 +16,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from notifications import render, shape, words
+from notifications import shape
 from notifications.base import ChannelSettings, Notice, Receipt
-from notifications.document import text
 from notifications.errors import CannotBeAsked, FileRefused
-from notifications.template import Template
+from notifications.wording import render, words
+from notifications.wording.document import text
+from notifications.wording.template import Template
 
 
 class FileSettings(ChannelSettings):

@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from notifications import render, shape
+from notifications import shape
 from notifications.base import ChannelSettings, Notice, Receipt
-from notifications.document import text
 from notifications.errors import CannotBeAsked, ChannelRefused, DeliveryUnknown, RateLimited
 from notifications.http import Answer, Limits, Network, networks, post, retry_after, web_address
-from notifications.template import Template
+from notifications.wording import render
+from notifications.wording.document import text
+from notifications.wording.template import Template
 
 _OURS = {"content-type", "content-length", "host", "idempotency-key", "reconcile-signature", "transfer-encoding"}
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}

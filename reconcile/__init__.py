@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reconcile.app import Application, load
-    from reconcile.frames import find_duplicates
+    from reconcile.detection.frames import find_duplicates
 
 __reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
 __version__ = "0.1.0"
 __all__ = ["Application", "__version__", "find_duplicates", "load"]
 
-_PLACES = {"Application": "reconcile.app", "load": "reconcile.app", "find_duplicates": "reconcile.frames"}
+_PLACES = {"Application": "reconcile.app", "load": "reconcile.app", "find_duplicates": "reconcile.detection.frames"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The composition root: with reconcile.opened the only place that picks concrete classes. Doors talk to this."""
+"""The composition root: with reconcile.config.opened the only place that picks concrete classes. Doors talk to this."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from zoneinfo import ZoneInfo
 
 from connectors.ahead import Ahead
+from connectors.disk.scratch import Scratch
 from connectors.errors import ConnectorError
-from connectors.scratch import Scratch
-from reconcile import config, opened
+from reconcile import config
+from reconcile.config import opened
+from reconcile.config.opened import Sources
 from reconcile.config.settings import JobConfig, Project
-from reconcile.opened import Sources
-from reconcile.sealing import Seals
-from reconcile.slots import SlotRefused, parse_slot
+from reconcile.schedule.slots import SlotRefused, parse_slot
 from rules.kinds.duplicates import DuplicatesRule
 
 if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes its time has begun
     from connectors.target import Target
-    from reconcile import anchoring, delivery, runs, traces
-    from reconcile.clean.carried import Tally
-    from reconcile.clean.desk import Desk
-    from reconcile.detect import Budget, Subject
-    from reconcile.fallback import Fallback
-    from reconcile.run_report import RunReport
+    from reconcile.audit import anchoring
+    from reconcile.cleaning.decisions import Desk
+    from reconcile.cleaning.execution.carried import Tally
+    from reconcile.coordination.fallback import Fallback
+    from reconcile.detection.detect import Budget, Subject
+    from reconcile.messages import delivery
+    from reconcile.runs import runner
+    from reconcile.runs.report import RunReport
     from reconcile.store import Store
+    from reconcile.telemetry import traces
 
 
 T = TypeVar("T")
@@ -41,7 +44,7 @@ class NameUnknown(Exception):
     """The command line names something the configuration does not have."""
 
     def __init__(self, what: str, name: str, known: Sequence[str], where: str = "the configuration") -> None:
-        from rules.mistakes import suggestion  # noqa: PLC0415 - only for this sentence
+        from rules.document.mistakes import suggestion  # noqa: PLC0415 - only for this sentence
 
         super().__init__(f"There is no {what} {name!r} in {where}; {suggestion(name, known)}")
 
@@ -102,6 +105,7 @@ class Application:
         """The state database, created when it is not there. Raises a StoreError."""
         if self._store is None:
             from reconcile.store import Store  # noqa: PLC0415 - see above
+            from reconcile.store.sealing import Seals  # noqa: PLC0415 - see above
 
             seals = Seals(self.project.encryption_keys)
             self._store = Store.open(self.project.state.get_secret_value(), self.project.directory, seals=seals)
@@ -127,14 +131,14 @@ class Application:
         """Memory for one detection, and a folder on disk for what does not fit."""
         if self._scratch is None:
             self._scratch = Scratch()
-        from reconcile.detect import Budget  # noqa: PLC0415 - see above
+        from reconcile.detection.detect import Budget  # noqa: PLC0415 - see above
 
         return Budget(memory=f"{self.project.memory // 1_000_000}MB", folder=self._scratch.path)
 
     @property
     def spans(self) -> traces.Spans:
         """Where spans of runs go; nowhere unless the configuration or the environment says so."""
-        from reconcile import traces  # noqa: PLC0415 - see above
+        from reconcile.telemetry import traces  # noqa: PLC0415 - see above
 
         if self._spans is None:
             self._spans = traces.begin(self.project.traces, self._environ)
@@ -142,7 +146,7 @@ class Application:
 
     def subject(self, dataset: str) -> Subject:
         """A dataset ready to be checked; raises the source's ConnectorError."""
-        from reconcile.detect import Subject  # noqa: PLC0415 - see above
+        from reconcile.detection.detect import Subject  # noqa: PLC0415 - see above
 
         chosen = self.project.datasets[dataset]
         return Subject(chosen, self.sources[chosen.source])
@@ -195,7 +199,7 @@ class Application:
         dry_run: bool = False,
         watch: Callable[[str, int], None] = lambda _rule, _read: None,
     ) -> RunReport:
-        """Run a job now, or for a slot; see reconcile.runs. Where a person holds another release, that one is run.
+        """Run a job now, or for a slot; see reconcile.runs.runner. If a person holds another release, run that one.
 
         Raises NameUnknown, SlotRefused, StoreError, and what releases.project_of raises. What goes wrong with a source
         or a channel is in the report.
@@ -234,7 +238,7 @@ class Application:
 
     def _take_up_held(self, error: Exception) -> bool:
         """Whether the work failed because it was not done with the release that is held; that is our project now."""
-        from reconcile import releases  # noqa: PLC0415 - see above
+        from reconcile.coordination import releases  # noqa: PLC0415 - see above
 
         if not isinstance(error, (releases.AnotherIsHeld, NameUnknown)) or not self.has_state:
             return False
@@ -269,11 +273,11 @@ class Application:
             self._begin((some or chosen.rules)[0])
         if dry_run:
             return self._rehearse(chosen, some, at, watch)
-        from reconcile import runs  # noqa: PLC0415 - see above
+        from reconcile.runs import runner  # noqa: PLC0415 - see above
 
         by_hand = "manual" if len(some) in (0, len(chosen.rules)) else "rules"
-        order = runs.Order(chosen, at, by_hand if slot is None else "slot", some)
-        report = self._heard(order, runs.run(order, self._equipment(watch, lists=lists)))
+        order = runner.Order(chosen, at, by_hand if slot is None else "slot", some)
+        report = self._heard(order, runner.run(order, self._equipment(watch, lists=lists)))
         self.anchor()
         return report
 
@@ -281,26 +285,26 @@ class Application:
         self, job: str, slot: dt.datetime, trigger: str, watch: Callable[[str, int], None] = lambda _rule, _read: None
     ) -> RunReport:
         """Run a job for a slot that a trigger made due; messages are left in the outbox. Raises as `run` does."""
-        from reconcile import runs  # noqa: PLC0415 - see above
+        from reconcile.runs import runner  # noqa: PLC0415 - see above
 
-        order = runs.Order(self.job(job), slot, trigger)
-        return self._heard(order, runs.run(order, self._equipment(watch, lists=False, delivers=False)))
+        order = runner.Order(self.job(job), slot, trigger)
+        return self._heard(order, runner.run(order, self._equipment(watch, lists=False, delivers=False)))
 
     def anchor(self) -> anchoring.Report:
         """Sign the end of the audit log, and write it to the anchors that are due; one that fails for long is told."""
-        from reconcile import anchoring  # noqa: PLC0415 - see above
+        from reconcile.audit import anchoring  # noqa: PLC0415 - see above
 
         every = {name: one.every for name, one in self.project.audit.anchors.items()}
         report = anchoring.carry(self.store, self.anchors, every)
         if self.anchors and self.fallback is None:  # which may lack the channels that are told
-            from reconcile import watchdog  # noqa: PLC0415 - few have anchors
+            from reconcile.messages import watchdog  # noqa: PLC0415 - few have anchors
 
             watchdog.anchors(self.store, self.project, report.late)
         return report
 
     def deliver(self) -> delivery.Report:
         """Send every message that is due to its channel; what is due later stays for the next delivery."""
-        from reconcile import delivery  # noqa: PLC0415 - see above
+        from reconcile.messages import delivery  # noqa: PLC0415 - see above
 
         settings = {name: channel.settings for name, channel in self.project.channels.items()}
         ask = [name for name, chosen in settings.items() if chosen.on_unknown == "person"]
@@ -323,24 +327,24 @@ class Application:
 
         `system`: the operating system's user who gives that name, where there is one; it is kept beside approvals.
         """
-        from reconcile.clean.desk import Desk  # noqa: PLC0415 - see above
-        from reconcile.clean.terms import Terms  # noqa: PLC0415 - see above
+        from reconcile.cleaning.decisions import Desk  # noqa: PLC0415 - see above
+        from reconcile.cleaning.execution.terms import Terms  # noqa: PLC0415 - see above
 
         return Desk(self.memory, Terms(self.project), self.target, self.subject, actor, self._sleep, system=system)
 
     def clean_due(self, alive: Callable[[], None] = lambda: None) -> Tally | None:
         """Carry out what is approved or due to be tried again, in any source; None where there was nothing."""
-        from reconcile.clean import carrier  # noqa: PLC0415 - see above
-        from reconcile.clean.terms import Terms  # noqa: PLC0415 - see above
+        from reconcile.cleaning.execution import carrier  # noqa: PLC0415 - see above
+        from reconcile.cleaning.execution.terms import Terms  # noqa: PLC0415 - see above
 
         if not carrier.anything_due(self.store):
             return None
         return carrier.carry_out(carrier.Tools(self.store, Terms(self.project), self.target, alive, self._sleep))
 
-    def _equipment(self, watch: Callable[[str, int], None], *, lists: bool, delivers: bool = True) -> runs.Equipment:
-        from reconcile import runs  # noqa: PLC0415 - see above
+    def _equipment(self, watch: Callable[[str, int], None], *, lists: bool, delivers: bool = True) -> runner.Equipment:
+        from reconcile.runs import runner  # noqa: PLC0415 - see above
 
-        return runs.Equipment(
+        return runner.Equipment(
             self.project,
             self.store,
             self.subject,
@@ -358,12 +362,12 @@ class Application:
     def _stop(self, dataset: str) -> None:
         self.sources.stop(self.project.datasets[dataset].source)
 
-    def _heard(self, order: runs.Order, report: RunReport) -> RunReport:
+    def _heard(self, order: runner.Order, report: RunReport) -> RunReport:
         """Tell the job's watchdog of a success that is new, and of the whole job."""
         is_success = report.status == "succeeded" and not report.repeated and order.trigger != "rules"
         if order.job.heartbeat is None or not is_success:
             return report
-        from reconcile import watchdog  # noqa: PLC0415 - few jobs have one
+        from reconcile.messages import watchdog  # noqa: PLC0415 - few jobs have one
 
         return replace(report, watchdog=watchdog.call(order.job, sleep=self._sleep))
 
@@ -383,7 +387,7 @@ class Application:
     def _rehearse(
         self, job: JobConfig, rules: tuple[str, ...], slot: dt.datetime, watch: Callable[[str, int], None]
     ) -> RunReport:
-        from reconcile.dry_run import rehearse  # noqa: PLC0415 - see above
+        from reconcile.runs.dry_run import rehearse  # noqa: PLC0415 - see above
 
         store = self.store if self.has_state else None
         return rehearse(
@@ -431,7 +435,7 @@ def load_for_state(path: str | os.PathLike[str], environ: Mapping[str, str] | No
     try:
         return load(path, environ)
     except config.ConfigProblems as wrong:
-        from reconcile import fallback  # noqa: PLC0415 - only for such a file
+        from reconcile.coordination import fallback  # noqa: PLC0415 - only for such a file
 
         instead = fallback.instead_of(Path(path), wrong, os.environ if environ is None else environ)
     return Application(instead.project, environ=environ, fallback=instead)

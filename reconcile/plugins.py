@@ -22,7 +22,7 @@ _BUILT_IN: dict[str, Mapping[str, str]] = {
     "rules": rules.kinds.KINDS,
     "normalisers": {},  # the built-in ones stand in rules.normalise; here are only those of other packages
     "channels": notifications.KINDS,
-    "actions": resolve_name("reconcile.clean.actions:KINDS"),  # by name: these stand above this module
+    "actions": resolve_name("reconcile.cleaning.actions:KINDS"),  # by name: these stand above this module
 }
 
 

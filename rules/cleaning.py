@@ -12,9 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from rules.document.mistakes import nearest, short, suggestion
 from rules.expressions import Bound, ExpressionError, parse
 from rules.expressions.tree import Call, Name, walk
-from rules.mistakes import nearest, short, suggestion
 from rules.models import Strict
 from rules.values import Column, Schema, Type, Value
 

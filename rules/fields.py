@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from rules.mistakes import listed, short, suggestion
+from rules.document.mistakes import listed, short, suggestion
 from rules.models import Strict
 from rules.values import Schema, Type, Value, canonical, order_key, sameness
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
+from rules.document.mistakes import suggestion
 from rules.engines.base import Relation
 from rules.errors import RuleError
-from rules.mistakes import suggestion
 from rules.models import KeyPart
 from rules.normalise import chain_type
 from rules.values import PLACE, Schema, Type

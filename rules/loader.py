@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pkgutil import resolve_name
 
 from rules.cleaning import Clean, parse_when
-from rules.document import Entry, MapNode, Node, ScalarNode, locate
+from rules.document.mistakes import Problem, listed, nearest, short, suggestion
+from rules.document.reading import Reader, name_problem
+from rules.document.tree import Entry, MapNode, Node, ScalarNode, locate
 from rules.errors import RuleError
 from rules.expressions import ExpressionError, parse, parse_group
 from rules.kinds import KINDS
-from rules.mistakes import Problem, listed, nearest, short, suggestion
+from rules.kinds.base import Rule
 from rules.models import KeyPart, Step
 from rules.normalise import NORMALISERS, register
-from rules.reading import Reader, name_problem
-from rules.rule import Rule
 
 NO_MORE: Mapping[str, str] = {}
 _EXPRESSIONS: Mapping[str, Callable[[str], object]] = {"where": parse, "having": parse_group}

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
-from rules.mistakes import short, suggestion
+from rules.document.mistakes import short, suggestion
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from rules.document.mistakes import suggestion
 from rules.errors import RuleError
-from rules.mistakes import suggestion
 from rules.models import Keep
 from rules.values import RecordId, Schema, Type, Value, canonical, order_key
 

@@ -23,11 +23,12 @@ from anyschema_support import ELSEWHERE, MAIN, Case, Server, smaller
 
 from connectors.errors import ConnectorError
 from connectors.target import Cell
-from reconcile import audit, config
+from reconcile import config
 from reconcile.app import Application
-from reconcile.clean.desk import Desk
-from reconcile.clean.plan import NotPlannable
-from reconcile.clean.undo import UndoRefused
+from reconcile.audit import log
+from reconcile.cleaning.decisions import Desk
+from reconcile.cleaning.planning.plan import NotPlannable
+from reconcile.cleaning.undo import UndoRefused
 from reconcile.findings.bundle import Bundle
 from reconcile.store import Store
 from reconcile.store import bundles as stored
@@ -111,7 +112,7 @@ class Bench:
             for plan in _plans(application.store):
                 tally.planned += 1
                 self._clean(case, desk, plan, tally)
-            if not audit.verify(application.store).intact:
+            if not log.verify(application.store).intact:
                 raise Broken("`audit verify` does not agree with what was done", [])
         return tally
 
@@ -300,13 +301,13 @@ def _said_not_restored(case: Case, told: str) -> dict[str, set[str]]:
 def _told(store: Store, sentence: str, since: int) -> str:
     """What the product says of an outcome: its answer, and what it wrote into the audit log since that entry."""
     with store.read() as tx:
-        bodies = [str(entry.body) for entry in audit.entries(tx) if entry.seq > since]
+        bodies = [str(entry.body) for entry in log.entries(tx) if entry.seq > since]
     return "\n".join([sentence, *bodies])
 
 
 def _last_entry(store: Store) -> int:
     with store.read() as tx:
-        return max((entry.seq for entry in audit.entries(tx)), default=0)
+        return max((entry.seq for entry in log.entries(tx)), default=0)
 
 
 # Comparing

@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile.clean import shape
+from reconcile.cleaning.planning import shape
 from reconcile.store import Store
 from reconcile.testing.fork import command_line
 
@@ -94,8 +94,8 @@ def carry(start: float, most: int) -> dict[str, int]:
     """
     from reconcile import config  # noqa: PLC0415 - only this child
     from reconcile.app import Application  # noqa: PLC0415
-    from reconcile.clean import carrier  # noqa: PLC0415
-    from reconcile.clean.terms import Terms  # noqa: PLC0415
+    from reconcile.cleaning.execution import carrier  # noqa: PLC0415
+    from reconcile.cleaning.execution.terms import Terms  # noqa: PLC0415
 
     carrier.BATCH = most
     _open_with(patience=dt.timedelta(minutes=2))

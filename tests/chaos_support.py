@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from conftest import MARIADB, POSTGRES
 
 from connectors.target import Cell, Change
-from reconcile import audit
+from reconcile.audit import log
 from reconcile.findings.operations import BundleState
 from reconcile.store import Store, tables
 from reconcile.store import bundles as stored
@@ -35,8 +35,19 @@ SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))
 HERE = str(Path(__file__).parent)
 PRELOAD = (
     "chaos_child",
-    *("reconcile.clean.execute", "reconcile.clean.plan", "reconcile.clean.undo", "reconcile.cli.running"),
-    *("reconcile.cli.decisions", "connectors.sql_target", "psycopg", "pymysql", "connectors.sql_catalogue"),
+    *(
+        "reconcile.cleaning.execution.execute",
+        "reconcile.cleaning.planning.plan",
+        "reconcile.cleaning.undo",
+        "reconcile.cli.running",
+    ),
+    *(
+        "reconcile.cli.decisions",
+        "connectors.sql.target.database",
+        "psycopg",
+        "pymysql",
+        "connectors.sql.catalogue.tables",
+    ),
 )
 WATCHED = ("customers", "notes", "orders", "events", "leads", "leads_kept")
 
@@ -358,7 +369,7 @@ def tally(world: World, *, in_flight: bool = False) -> Tally:
     """
     found = bundles_of(world)
     with world.opened() as store:
-        verified = in_flight or audit.verify(store).intact
+        verified = in_flight or log.verify(store).intact
     said: Counter[tuple[str, str, str]] = Counter()
     for one in found:
         if one.state in DONE:

@@ -16,16 +16,17 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from connectors.sql import SqlSource
+from connectors.sql.source import SqlSource
 from connectors.target import Cells, Change, Receipt, Reference, Row, RowName, Target
-from reconcile import audit, cli, config
+from reconcile import cli, config
 from reconcile.app import Application
-from reconcile.clean.desk import Answer, Desk
-from reconcile.clean.execute import Job
-from reconcile.clean.undo import Undone
+from reconcile.audit import log
+from reconcile.cleaning.decisions import Answer, Desk
+from reconcile.cleaning.execution.execute import Job
+from reconcile.cleaning.undo import Undone
 from reconcile.findings.bundle import Bundle, Operation, ReferenceGuard
 from reconcile.findings.identity import record_of
-from reconcile.run_report import RunReport
+from reconcile.runs.report import RunReport
 from reconcile.store import Store
 from reconcile.store import bundles as stored
 from reconcile.store import findings as stored_findings
@@ -290,11 +291,11 @@ class World:
 
     def events(self, prefix: str = "") -> list[str]:
         with self.open() as application, application.store.read() as tx:
-            return [one.event for one in audit.entries(tx) if one.event.startswith(prefix)]
+            return [one.event for one in log.entries(tx) if one.event.startswith(prefix)]
 
     def intact(self) -> bool:
         with self.open() as application:
-            return audit.verify(application.store).intact
+            return log.verify(application.store).intact
 
     def messages(self) -> str:
         path = self.folder / "messages.txt"

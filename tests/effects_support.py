@@ -14,10 +14,11 @@ import pytest
 import sqlalchemy as sa
 
 from connectors.target import Change, RowName
-from reconcile import audit, effects
-from reconcile.effects import Claimed, Sent
+from reconcile.audit import log
 from reconcile.findings.bundle import Bundle, Operation
 from reconcile.findings.operations import BundleState
+from reconcile.journal import effects
+from reconcile.journal.effects import Claimed, Sent
 from reconcile.store import Store, Transaction, bundles, tables
 from rules.values import canonical_json
 
@@ -134,14 +135,14 @@ class Journal:
 
     def events(self) -> list[str]:
         with self.store.read() as tx:
-            return [one.event for one in audit.entries(tx)]
+            return [one.event for one in log.entries(tx)]
 
     def proven(self) -> None:
         """The log is whole, tells every state, and operations stand where their plans do."""
         told: dict[str, str | None] = {}
         with self.store.read() as tx:
-            assert audit.verify_in(tx).intact
-            for entry in audit.entries(tx):
+            assert log.verify_in(tx).intact
+            for entry in log.entries(tx):
                 body = entry.body
                 moves = body.get("bundles", [])
                 if "to" in body:

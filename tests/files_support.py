@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from connectors.files import FilesDataset, FilesSettings, FilesSource
+from connectors.files.source import FilesDataset, FilesSettings, FilesSource
 
 
 def source(directory: Path) -> FilesSource:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 from runs_support import START
 
-from reconcile.slots import parse_slot, run_id
+from reconcile.schedule.slots import parse_slot, run_id
 from reconcile.store import creation, key, migrations, tables
 
 Row = dict[str, Any]

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from reconcile import progress
 from reconcile.findings.identity import Existing, RuleIdentity
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import Event
-from reconcile.remember import RuleOutcome, record
 from reconcile.store import Store, tables
 from reconcile.store import findings as stored
+from reconcile.tracking import progress
+from reconcile.tracking.remember import RuleOutcome, record
 from rules.engines.base import Group, Member
 from rules.models import Severity
 from rules.values import Value

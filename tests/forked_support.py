@@ -11,10 +11,22 @@ SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(
     [
         *("__main__", "cli_support", "runs_support", "store_support", "psycopg", "pymysql", "alembic.command"),
-        *("reconcile.app", "reconcile.audit", "reconcile.checking", "reconcile.clean.desk", "reconcile.delivery"),
-        *("reconcile.dry_run", "reconcile.effects", "reconcile.runs", "reconcile.store.migrations"),
+        *(
+            "reconcile.app",
+            "reconcile.audit.log",
+            "reconcile.doctor.checking",
+            "reconcile.cleaning.decisions",
+            "reconcile.messages.delivery",
+        ),
+        *("reconcile.runs.dry_run", "reconcile.journal.effects", "reconcile.runs.runner", "reconcile.store.migrations"),
         *("reconcile.cli.commands", "reconcile.cli.running", "reconcile.cli.decisions", "reconcile.cli.log"),
-        *("connectors.sql", "connectors.files", "connectors.duck", "notifications.file", "notifications.slack"),
+        *(
+            "connectors.sql.source",
+            "connectors.files.source",
+            "connectors.duck",
+            "notifications.file",
+            "notifications.slack.channel",
+        ),
         *("slack_sdk", "slack_sdk.errors", "rules.engines.embedded", "rules.engines.pushdown"),
         "pandas",  # pyarrow would load it in every process, to look whether a value is a frame
     ]

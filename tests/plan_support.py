@@ -13,14 +13,14 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from connectors.sql import SqlSource
-from connectors.sql_settings import SqlDataset, SqlSettings
+from connectors.sql.settings import SqlDataset, SqlSettings
+from connectors.sql.source import SqlSource
 from connectors.target import Cell, Cells, Change, RowName
-from reconcile.clean import plan
-from reconcile.clean.actions import KINDS
-from reconcile.clean.plan import Tools
+from reconcile.cleaning.actions import KINDS
+from reconcile.cleaning.planning import plan
+from reconcile.cleaning.planning.plan import Tools
 from reconcile.config.settings import DatasetConfig, LinkEntry
-from reconcile.detect import Subject
+from reconcile.detection.detect import Subject
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import fingerprint, record_of, short_id
 from reconcile.findings.judgement import Change as Told

@@ -22,7 +22,7 @@ from typing import Any
 import sqlalchemy as sa
 from forked_support import SERVER
 
-from reconcile import audit
+from reconcile.audit import log
 from reconcile.store import Store, tables
 
 Json = dict[str, Any]
@@ -169,8 +169,9 @@ def together(*commands: Command) -> list[Ended]:
 def _resume(folder: str, slot: str | None, environ: Mapping[str, str], answer: Any) -> None:
     os.chdir(folder)
     os.environ.update(environ)
-    from reconcile import audit, config  # noqa: PLC0415 - imported before the fork, looked up after it
+    from reconcile import config  # noqa: PLC0415 - imported before the fork, looked up after it
     from reconcile.app import Application  # noqa: PLC0415
+    from reconcile.audit import log  # noqa: PLC0415 - imported before the fork, looked up after it
     from reconcile.findings.shown import to_json  # noqa: PLC0415
     from reconcile.store.findings import find  # noqa: PLC0415
 
@@ -179,7 +180,7 @@ def _resume(folder: str, slot: str | None, environ: Mapping[str, str], answer: A
         report = application.run("nightly", slot=slot).to_json()
         with application.store.read() as tx:
             findings = [to_json(one) for one in find(tx)]
-        verified = audit.verify(application.store)
+        verified = log.verify(application.store)
         after = _left(application.store)
     answer.send(
         {"left": left, "after": after, "report": report, "findings": findings, "intact": verified.intact}
@@ -318,7 +319,7 @@ class Shop:
     def chained(self) -> bool:
         """The log alone is intact: rows that were laid by hand are in no entry."""
         with Store.open(self.state, self.folder) as store:
-            return audit.verify(store).intact
+            return log.verify(store).intact
 
 
 def told(message: Json, rule: str = "double-charge") -> list[tuple[str, str, list[str]]]:

@@ -24,7 +24,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from serve_support import Serving, children, runs_of
 
-from reconcile import config, pauses, triggers
+from reconcile import config
+from reconcile.coordination import pauses
+from reconcile.service import triggers
 from reconcile.store import Store, tables
 from reconcile.store.errors import StoreError
 from reconcile.testing.proxy import TcpProxy

@@ -15,7 +15,9 @@ NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 _PRELUDE = """
 import datetime as dt, os, signal
 import sqlalchemy as sa
-from reconcile import audit, delivery, lease
+from reconcile.audit import log as audit
+from reconcile.coordination import lease
+from reconcile.messages import delivery
 from reconcile.store import Store, tables
 """
 

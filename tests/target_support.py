@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from connectors.conformance_target import CUSTOMERS, NOTES, StoredTarget
-from connectors.sql import SqlSource
+from connectors.conformance.target import CUSTOMERS, NOTES, StoredTarget
+from connectors.sql.source import SqlSource
 from connectors.target import Receipt, Row
 
 SECRET = "s3cr3t-canary"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from reconcile.alarm import Alarm
+from reconcile.service.alarm import Alarm
 
 
 def test_a_duty_is_woken_at_once_when_asked() -> None:

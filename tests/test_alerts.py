@@ -16,10 +16,12 @@ from clean_support import World
 from prometheus_client.parser import text_string_to_metric_families
 from store_support import FixedClock
 
-from reconcile import breaker, config, delivery, watchdog
+from reconcile import config
 from reconcile.app import Application
-from reconcile.metrics import FRESH, Here, Metrics
-from reconcile.outbox import Message
+from reconcile.journal import breaker
+from reconcile.messages import delivery, watchdog
+from reconcile.messages.outbox import Message
+from reconcile.service.metrics import FRESH, Here, Metrics
 from reconcile.store import Store
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

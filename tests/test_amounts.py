@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from cli_support import Project
 
-from notifications import words
+from notifications.wording import words
 from reconcile.app import load
 from reconcile.cli import messages
 from reconcile.store import tables

@@ -20,17 +20,19 @@ from pydantic import SecretStr, ValidationError
 from store_support import FixedClock, in_parallel
 
 from notifications.file import FileSettings as FileChannelSettings
-from notifications.slack import SlackSettings as SlackChannelSettings
-from reconcile import anchoring, audit, backup, checkpoints, proof, restore, watchdog
-from reconcile.anchors.base import Anchor, AnchorError, NotReadable, Readable, Torn
-from reconcile.anchors.file import FileAnchor
-from reconcile.anchors.git import GitAnchor
-from reconcile.anchors.settings import AuditSettings, FileSettings, GitSettings, SlackSettings, SyslogSettings
-from reconcile.anchors.slack import SlackAnchor
-from reconcile.anchors.syslog import SyslogAnchor
+from notifications.slack.channel import SlackSettings as SlackChannelSettings
+from reconcile.audit import anchoring, checkpoints, log, proof
+from reconcile.audit.anchors.base import Anchor, AnchorError, NotReadable, Readable, Torn
+from reconcile.audit.anchors.file import FileAnchor
+from reconcile.audit.anchors.git import GitAnchor
+from reconcile.audit.anchors.settings import AuditSettings, FileSettings, GitSettings, SlackSettings, SyslogSettings
+from reconcile.audit.anchors.slack import SlackAnchor
+from reconcile.audit.anchors.syslog import SyslogAnchor
+from reconcile.audit.verifier import Mark
+from reconcile.messages import watchdog
 from reconcile.store import Store, tables
 from reconcile.testing.slack_server import SlackServer
-from reconcile.verifier import Mark
+from reconcile.upkeep import backup, restore
 
 SQLITE = "sqlite:///reconcile.db"
 NOW = dt.timedelta(0)
@@ -50,7 +52,7 @@ def store(tmp_path: Path, clock: FixedClock) -> Iterator[Store]:
 def write(store: Store, count: int = 1) -> None:
     with store.begin() as tx:
         for _ in range(count):
-            audit.append(tx, "reconcile", "note", "x", {})
+            log.append(tx, "reconcile", "note", "x", {})
 
 
 def marks(store: Store, *seqs: int) -> list[Mark]:
@@ -113,7 +115,7 @@ def test_an_anchor_that_took_nothing_yet_holds_nothing(made: Made, store: Store)
 
 def test_a_head_that_is_written_twice_does_no_harm(made: Made, store: Store) -> None:
     write(store, 100)
-    audit.checkpoint(store)
+    log.checkpoint(store)
     with store.read() as tx:
         mark = checkpoints.last(tx)
     assert mark is not None
@@ -157,9 +159,9 @@ def test_a_file_is_never_rewritten(tmp_path: Path, store: Store) -> None:
 @pytest.mark.slow
 def test_processes_that_write_at_once_tear_no_line(tmp_path: Path, store: Store) -> None:
     code = """
-    from reconcile import checkpoints
-    from reconcile.anchors.file import FileAnchor
-    from reconcile.anchors.settings import FileSettings
+    from reconcile.audit import checkpoints
+    from reconcile.audit.anchors.file import FileAnchor
+    from reconcile.audit.anchors.settings import FileSettings
     anchor = FileAnchor("log", FileSettings(type="file", path="anchor.jsonl"), root, {})
     with Store.open(url, root) as store:
         for n in range(50):
@@ -556,7 +558,7 @@ def test_an_anchor_that_fails_for_an_hour_is_a_trouble_and_ends_when_it_works(st
         clock.sleep(16 * 60 if minutes == 5 else 0)
         watchdog.anchors(store, project, carry(store, anchor).late)  # type: ignore[arg-type]  # what is used of one
         with store.read() as tx:
-            told.append([one.body["subject"] for one in audit.entries(tx, event="trouble")])
+            told.append([one.body["subject"] for one in log.entries(tx, event="trouble")])
 
     assert told == [[], [], ["anchor:it"], ["anchor:it", "anchor:it"]]
 

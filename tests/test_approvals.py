@@ -7,8 +7,8 @@ import datetime as dt
 import pytest
 from effects_support import NOON, Journal, effects_postgres, journal, local, plan
 
-from reconcile import approvals, effects
-from reconcile.approvals import ApprovalExpired, PlanChanged, PlanOver, SamePerson
+from reconcile.journal import approvals, effects
+from reconcile.journal.approvals import ApprovalExpired, PlanChanged, PlanOver, SamePerson
 from reconcile.store import bundles
 
 __all__ = ["effects_postgres", "journal", "local"]

@@ -11,7 +11,8 @@ import pytest
 import sqlalchemy as sa
 from store_support import NOON, FixedClock, Program, in_parallel
 
-from reconcile import audit, verifier
+from reconcile.audit import log as audit
+from reconcile.audit import verifier
 from reconcile.store import Store, Transaction, tables
 
 SQLITE = "sqlite:///reconcile.db"

@@ -20,13 +20,14 @@ import pytest
 import sqlalchemy as sa
 from store_support import NOON
 
-from reconcile import anchoring, audit, checkpoints, proof
-from reconcile.anchors.base import Anchor
-from reconcile.anchors.file import FileAnchor
-from reconcile.anchors.settings import FileSettings
+from reconcile.audit import anchoring, checkpoints, proof
+from reconcile.audit import log as audit
+from reconcile.audit.anchors.base import Anchor
+from reconcile.audit.anchors.file import FileAnchor
+from reconcile.audit.anchors.settings import FileSettings
+from reconcile.audit.verifier import EVERY, Mark, commitment, genesis, next_head
 from reconcile.store import Store, tables
 from reconcile.store.columns import json_text
-from reconcile.verifier import EVERY, Mark, commitment, genesis, next_head
 
 LENGTH = 10_000
 EACH = 500

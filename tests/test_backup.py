@@ -19,10 +19,12 @@ from cli_support import Project
 from runs_support import NEXT, START, Shop, charge, twice
 from store_support import FixedClock, Program
 
-from reconcile import audit, backup, lease, restore
-from reconcile.backup import BackupExists, BackupNotWritten, BackupUnusable
-from reconcile.restore import OtherStore, StateIsNewer
+from reconcile.audit import log
+from reconcile.coordination import lease
 from reconcile.store import Store, errors, key, tables
+from reconcile.upkeep import backup, restore
+from reconcile.upkeep.backup import BackupExists, BackupNotWritten, BackupUnusable
+from reconcile.upkeep.restore import OtherStore, StateIsNewer
 
 SQLITE = filled.SQLITE
 NEW = "sqlite:///new.db"
@@ -56,15 +58,15 @@ def note(store: Store, *names: str) -> None:
     """Entries of the audit log, so that there is something the backup does not hold."""
     with store.begin() as tx:
         for name in names:
-            audit.append(tx, "eve", "test.noted", name, {"run": name})
+            log.append(tx, "eve", "test.noted", name, {"run": name})
 
 
 def noted(url: str, root: Path) -> list[str]:
     """What the log of a state, which must be whole, says of `note`."""
     with Store.open(url, root) as store:
-        assert audit.verify(store).intact
+        assert log.verify(store).intact
         with store.read() as tx:
-            return [one.body["run"] for one in audit.entries(tx, event="test")]
+            return [one.body["run"] for one in log.entries(tx, event="test")]
 
 
 # Making one
@@ -169,7 +171,7 @@ def test_a_backup_in_a_storm_of_writers_is_of_one_moment_and_stops_none(
         assert one.rows["audit"] == one.rows["audit_bodies"] == one.entries
         assert one.entries - 3 == 3 * (one.rows["pauses"] - 1)
     assert made[0].entries < made[1].entries < made[2].entries
-    assert audit.verify(store).entries > made[2].entries
+    assert log.verify(store).entries > made[2].entries
 
 
 def test_a_backup_that_is_killed_leaves_no_file_of_that_name(url: str, tmp_path: Path) -> None:
@@ -189,7 +191,7 @@ def test_a_backup_that_is_killed_leaves_no_file_of_that_name(url: str, tmp_path:
 
 LARGE = """
 import resource
-from reconcile import backup, restore
+from reconcile.upkeep import backup, restore
 store = Store.open(url, root)
 used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 before = used()
@@ -204,7 +206,7 @@ def test_a_large_state_is_backed_up_and_restored_in_little_memory(store: Store, 
     for _ in range(10):
         with store.begin() as tx:
             for n in range(1_000):
-                audit.append(tx, "eve", "test.noted", "x", {"run": f"{n}", "text": "x" * 5_000})
+                log.append(tx, "eve", "test.noted", "x", {"run": f"{n}", "text": "x" * 5_000})
 
     entries, megabytes = map(int, Program(LARGE, url, tmp_path).ready().go().end().split())
 
@@ -232,10 +234,10 @@ def test_a_restored_state_is_that_of_the_backup_and_its_log_says_what_is_gone(
     assert {name: after[name] for name in set(after) - AT_WORK} == {name: before[name] for name in set(after) - AT_WORK}
     assert done.gone == {"audit": 2, "audit_bodies": 2}
     with Store.open(url, tmp_path) as again:
-        assert audit.verify(again).entries == 3 + IN_HAND + 1
+        assert log.verify(again).entries == 3 + IN_HAND + 1
         with again.read() as tx:
-            [entry] = audit.entries(tx, event="store")
-            taken = [one.body["bundle"] for one in audit.entries(tx, event="operation.taken_over")]
+            [entry] = log.entries(tx, event="store")
+            taken = [one.body["bundle"] for one in log.entries(tx, event="operation.taken_over")]
     assert taken == sorted(row["id"] for row in before["bundles"] if row["owner"] is not None)
     assert {row["owner"] for row in after["bundles"]} == {None}
     assert (entry.seq, entry.actor, entry.event) == (3 + IN_HAND + 1, "eve", "store.restored")
@@ -510,7 +512,7 @@ def test_a_transaction_that_has_begun_ends_before_the_rows_are_replaced(
         thread.start()
         thread.join(1.0)
         assert outcome == []
-        audit.append(tx, "eve", "test.noted", "x", {"run": "before the restore"})
+        log.append(tx, "eve", "test.noted", "x", {"run": "before the restore"})
     thread.join()
 
     assert len(outcome) == 1

@@ -16,19 +16,14 @@ import sqlalchemy as sa
 from conftest import POSTGRES, _scratch_database
 from pydantic import BaseModel, SecretStr, create_model
 
-from connectors.sql_settings import SqlDataset, SqlSettings
+from connectors.sql.settings import SqlDataset, SqlSettings
 from reconcile import config
 from reconcile.app import Application
-from reconcile.clean.binding import (
-    HARMLESS_IN_DATASET,
-    HARMLESS_IN_PROJECT,
-    HARMLESS_IN_SOURCE,
-    bound,
-)
+from reconcile.cleaning.planning.binding import HARMLESS_IN_DATASET, HARMLESS_IN_PROJECT, HARMLESS_IN_SOURCE, bound
 from reconcile.config.cleaning import LinkEntry
-from reconcile.decide import PlanChanged
 from reconcile.store import Store
 from reconcile.store import findings as stored_findings
+from reconcile.tracking.decide import PlanChanged
 
 TABLE = "(id integer primary key, email varchar(60), amount varchar(20), seen varchar(30), kind varchar(9))"
 ROWS = "(1, 'a@x', '10,00', '2026-01-01 10:00:00', 'b'), (2, 'b@x', '10,00', '2026-01-01 10:00:00', 'b')"

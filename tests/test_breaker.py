@@ -10,8 +10,8 @@ from effects_support import TARGET, Journal, effects_postgres, journal, local
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconcile import breaker
-from reconcile.breaker import COOL_DOWN, FAILURES, LONGEST_COOL_DOWN, PROBES, Probe
+from reconcile.journal import breaker
+from reconcile.journal.breaker import COOL_DOWN, FAILURES, LONGEST_COOL_DOWN, PROBES, Probe
 
 __all__ = ["effects_postgres", "journal", "local"]
 

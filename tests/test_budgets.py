@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from connectors.target import Change, RowName
-from reconcile import audit, budgets, effects
-from reconcile.budgets import Both, CleaningStopped, OverLimit, Use
+from reconcile.audit import log
 from reconcile.findings.bundle import Bundle
+from reconcile.journal import effects, limits
+from reconcile.journal.limits import Both, CleaningStopped, OverLimit, Use
 from reconcile.store import tables
 from rules.cleaning import Caps
 
@@ -34,7 +35,7 @@ def reserve(
 ) -> None:
     with journal.begin() as tx:
         amounts = {unit: Decimal(amount) for unit, amount in money.items()}
-        budgets.reserve(tx, name, "twins", TARGET, run, records, amounts, caps)
+        limits.reserve(tx, name, "twins", TARGET, run, records, amounts, caps)
 
 
 def test_what_does_not_fit_is_refused_whole_and_counts_nothing(journal: Journal, names: list[str]) -> None:
@@ -43,7 +44,7 @@ def test_what_does_not_fit_is_refused_whole_and_counts_nothing(journal: Journal,
         reserve(journal, names[1], 3)
     reserve(journal, names[2], 2)
     with pytest.raises(OverLimit), journal.begin() as tx:
-        budgets.reserve_many(tx, [Use(names[3], 0), Use(names[4], 1)], rule="twins", target=TARGET, run=RUN, caps=TEN)
+        limits.reserve_many(tx, [Use(names[3], 0), Use(names[4], 1)], rule="twins", target=TARGET, run=RUN, caps=TEN)
 
     assert sorted(row["records"] for row in journal.rows(tables.budget_uses)) == [2, 8]
 
@@ -82,11 +83,11 @@ def test_a_run_has_its_own_limit_however_long_it_lasts(journal: Journal, names: 
 def test_a_target_has_limits_over_all_rules(journal: Journal, names: list[str]) -> None:
     shop = Both(None, Caps(records=10))
     with journal.begin() as tx:
-        budgets.reserve(tx, names[0], "one", TARGET, RUN, 6, {}, shop)
+        limits.reserve(tx, names[0], "one", TARGET, RUN, 6, {}, shop)
     with journal.begin() as tx, pytest.raises(OverLimit, match="of this target"):
-        budgets.reserve(tx, names[1], "other", TARGET, RUN, 6, {}, shop)
+        limits.reserve(tx, names[1], "other", TARGET, RUN, 6, {}, shop)
     with journal.begin() as tx:
-        budgets.reserve(tx, names[1], "other", "elsewhere", RUN, 6, {}, shop)
+        limits.reserve(tx, names[1], "other", "elsewhere", RUN, 6, {}, shop)
 
 
 def test_money_is_limited_by_currency_and_one_that_is_not_named_is_over(journal: Journal, names: list[str]) -> None:
@@ -132,18 +133,18 @@ def test_what_was_proven_not_done_is_given_back_and_what_was_abandoned_is_not(jo
 
 def test_a_stop_holds_for_everybody_until_a_person_allows_it(journal: Journal, names: list[str]) -> None:
     with journal.begin() as tx:
-        budgets.stop(tx, budgets.of_rule("twins"), "the column email is empty now")
+        limits.stop(tx, limits.of_rule("twins"), "the column email is empty now")
     for caps in (TEN, None):
         with pytest.raises(CleaningStopped, match="rule `twins` is stopped: the column email is empty now"):
             reserve(journal, names[0], caps=caps)
     with journal.begin() as tx:
-        assert "email" in str(budgets.stopped(tx, rule="twins", target=TARGET))
-        assert budgets.stopped(tx, rule="other", target=TARGET) is None
-        assert budgets.allow(tx, budgets.of_rule("twins"), by="eve")
-        assert not budgets.allow(tx, budgets.of_rule("twins"), by="eve")
+        assert "email" in str(limits.stopped(tx, rule="twins", target=TARGET))
+        assert limits.stopped(tx, rule="other", target=TARGET) is None
+        assert limits.allow(tx, limits.of_rule("twins"), by="eve")
+        assert not limits.allow(tx, limits.of_rule("twins"), by="eve")
     reserve(journal, names[0])
     with journal.store.read() as tx:
-        assert [one.actor for one in audit.entries(tx, event="cleaning")] == ["reconcile", "eve"]
+        assert [one.actor for one in log.entries(tx, event="cleaning")] == ["reconcile", "eve"]
 
 
 def test_surplus_moved_and_captured_rows_count_and_the_keepers_fields_do_not() -> None:
@@ -183,14 +184,14 @@ def test_the_running_sums_are_what_adding_up_would_give(local: Journal, steps: l
     used: dict[str, tuple[dt.datetime, str, int]] = {}
     for what, which, records, hours in steps:
         name, run = names[which], f"run-{hours % 2}"
-        day = sum(n for at, _, n in used.values() if at > local.now - budgets.DAY)
+        day = sum(n for at, _, n in used.values() if at > local.now - limits.DAY)
         of_run = sum(n for one, (_, other, n) in used.items() if other == run and one != name)
-        known = name in used and used[name][0] > local.now - budgets.DAY
+        known = name in used and used[name][0] > local.now - limits.DAY
         if what == "wait":
             local.tick(hours=hours)
         elif what == "give back":
             with local.begin() as tx:
-                budgets.give_back(tx, [name])
+                limits.give_back(tx, [name])
             used.pop(name, None)
         else:
             try:

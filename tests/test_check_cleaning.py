@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from cli_support import Project, sqlite
 
-from reconcile import breaker, budgets
+from reconcile.journal import breaker, limits
 from reconcile.store import Store, tables
 
 TABLES = """\
@@ -111,7 +111,7 @@ def test_doctor_tells_what_of_cleaning_waits_for_a_person(shop: Project) -> None
             )
         )
         breaker.opened_for_person(tx, identity, "The user may not do that")
-        budgets.stop(tx, budgets.of_rule("twins"), "a column is gone", by="reconcile")
+        limits.stop(tx, limits.of_rule("twins"), "a column is gone", by="reconcile")
 
     told = examined(shop)
 

@@ -10,9 +10,10 @@ import pytest
 import sqlalchemy as sa
 from store_support import FixedClock, in_parallel
 
-from reconcile import audit, backup, checkpoints, proof, restore
+from reconcile.audit import checkpoints, log, proof
+from reconcile.audit.verifier import Mark
 from reconcile.store import Store, tables
-from reconcile.verifier import Mark
+from reconcile.upkeep import backup, restore
 
 SQLITE = "sqlite:///reconcile.db"
 
@@ -31,7 +32,7 @@ def store(url: str, tmp_path: Path) -> Iterator[Store]:
 def write(store: Store, count: int) -> None:
     with store.begin() as tx:
         for _ in range(count):
-            audit.append(tx, "reconcile", "note", "x", {})
+            log.append(tx, "reconcile", "note", "x", {})
 
 
 def signed(store: Store) -> list[Mark]:
@@ -48,24 +49,24 @@ def test_every_hundredth_entry_is_signed_in_the_transaction_that_writes_it(store
     assert [mark.seq for mark in marks] == [100, 200, 300, 400]
     assert all(mark.is_signed and mark.store == store.id and mark.epoch == 1 for mark in marks)
     with store.read() as tx:
-        assert [mark.head for mark in marks] == [one.head for one in audit.entries(tx) if one.seq % 100 == 0]
+        assert [mark.head for mark in marks] == [one.head for one in log.entries(tx) if one.seq % 100 == 0]
 
 
 def test_a_transaction_that_is_not_kept_signs_nothing(store: Store) -> None:
     with pytest.raises(sa.exc.IntegrityError), store.begin() as tx:  # noqa: PT012 - both lines are one transaction
-        [audit.append(tx, "reconcile", "note", "x", {}) for _ in range(100)]
+        [log.append(tx, "reconcile", "note", "x", {}) for _ in range(100)]
         tx.connection.execute(sa.update(tables.meta).values(id=2))
 
     assert signed(store) == []
 
 
 def test_the_last_entry_is_signed_when_asked_and_once(store: Store) -> None:
-    empty = audit.checkpoint(store)
+    empty = log.checkpoint(store)
     write(store, 3)
 
-    asked = [audit.checkpoint(store), audit.checkpoint(store)]
+    asked = [log.checkpoint(store), log.checkpoint(store)]
     write(store, 1)
-    asked.append(audit.checkpoint(store))
+    asked.append(log.checkpoint(store))
 
     assert empty is False
     assert asked == [True, False, True]
@@ -164,6 +165,6 @@ def test_times_of_checkpoints_are_the_stores(tmp_path: Path) -> None:
     with Store.open(SQLITE, tmp_path, clock=clock) as store:
         write(store, 1)
         clock.sleep(90)
-        audit.checkpoint(store)
+        log.checkpoint(store)
 
         assert [mark.at for mark in signed(store)] == ["2026-11-21T12:01:30.000000Z"]

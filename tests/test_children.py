@@ -8,11 +8,11 @@ from pathlib import Path
 from serve_support import request, until
 
 from reconcile import config
-from reconcile.children import Child
-from reconcile.lease import Owner
+from reconcile.coordination.lease import Owner
+from reconcile.service.children import Child
+from reconcile.service.workers import CLAIM, Ended
 from reconcile.store import Store
 from reconcile.store import slots as stored
-from reconcile.workers import CLAIM, Ended
 
 
 def _child(folder: Path) -> Child:

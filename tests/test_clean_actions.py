@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from plan_support import Shop, rule_of, shops
 
-from reconcile.clean.plan import NothingToDo, NotPlannable, mistakes
+from reconcile.cleaning.planning.plan import NothingToDo, NotPlannable, mistakes
 from rules.kinds.duplicates import DuplicatesRule
 
 SERVERS = [pytest.param(one, marks=pytest.mark.server) for one in ("postgresql", "mariadb")]

@@ -10,7 +10,7 @@ import pytest
 from clean_support import Customers, job, otherwise, text
 
 from connectors.target import Outcome, TargetError, Work
-from reconcile.clean.execute import How, Job, Limits, Result, perform
+from reconcile.cleaning.execution.execute import How, Job, Limits, Result, perform
 
 SERVERS = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgres_url", "mariadb_url"))]
 LIMITS = Limits(lambda: 20.0)

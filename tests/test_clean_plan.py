@@ -15,8 +15,8 @@ import pytest
 from plan_support import Shop, rule_of, settled, shops
 
 from connectors.target import Cell, Reference, Row, TargetRefused
-from reconcile.clean import plan
-from reconcile.clean.plan import AsksPerson, NothingToDo, NotPlannable, Stale
+from reconcile.cleaning.planning import plan
+from reconcile.cleaning.planning.plan import AsksPerson, NothingToDo, NotPlannable, Stale
 from reconcile.config.settings import LinkEntry, Money
 from reconcile.findings.bundle import Bundle
 from rules.kinds.duplicates import DuplicatesRule

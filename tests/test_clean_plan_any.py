@@ -19,7 +19,7 @@ from hypothesis import event, given, settings
 from plan_support import Shop, rule_of
 
 from connectors.target import Cell, Reference, Row
-from reconcile.clean import plan
+from reconcile.cleaning.planning import plan
 from reconcile.config.settings import LinkEntry
 from reconcile.findings.bundle import Bundle, from_json, to_json
 from reconcile.findings.shown import Finding

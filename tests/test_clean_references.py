@@ -14,9 +14,9 @@ from plan_support import Rows, Shop, rule_of
 from sql_support import emptied
 
 from connectors.target import TargetRefused
-from reconcile.clean import inverse
-from reconcile.clean.execute import How, Limits, Result, perform
-from reconcile.clean.plan import NotPlannable, soft_links
+from reconcile.cleaning import inverse
+from reconcile.cleaning.execution.execute import How, Limits, Result, perform
+from reconcile.cleaning.planning.plan import NotPlannable, soft_links
 from reconcile.config.settings import LinkEntry
 from reconcile.findings.bundle import Bundle
 from rules.kinds.duplicates import DuplicatesRule

@@ -11,8 +11,8 @@ import pytest
 from clean_support import Customers, job, otherwise
 
 from connectors.target import Outcome, TargetError, Work
-from reconcile.clean.execute import How, Limits, perform
-from reconcile.clean.resolve import ask
+from reconcile.cleaning.execution.execute import How, Limits, perform
+from reconcile.cleaning.execution.resolve import ask
 
 SERVERS = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in ("postgres_url", "mariadb_url"))]
 LIMITS = Limits(lambda: 20.0)

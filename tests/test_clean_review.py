@@ -18,19 +18,23 @@ from findings_support import KEY, RULE, group
 from findings_support import World as Memory
 
 from connectors.errors import SourceUnreachable
-from connectors.sql import SqlSource
+from connectors.sql.source import SqlSource
 from connectors.target import Outcome, TargetError
-from reconcile import backup, budgets, decide, effects, pauses, points, progress
-from reconcile.clean.execute import How, Limits, perform
-from reconcile.clean.resolve import ask
+from reconcile import points
+from reconcile.audit.proof import prove
+from reconcile.cleaning.execution.execute import How, Limits, perform
+from reconcile.cleaning.execution.resolve import ask
+from reconcile.coordination import pauses
 from reconcile.findings.operations import BundleState
 from reconcile.findings.states import Event, State
-from reconcile.progress import Move
-from reconcile.proof import prove
-from reconcile.restore import restore
-from reconcile.retry import QUICK
+from reconcile.journal import effects, limits
+from reconcile.schedule.retry import QUICK
 from reconcile.store import Store, Transaction, tables
 from reconcile.store import bundles as stored
+from reconcile.tracking import decide, progress
+from reconcile.tracking.progress import Move
+from reconcile.upkeep import backup
+from reconcile.upkeep.restore import restore
 
 DELETE = {"clean": {"action": "delete"}}
 ALONE = DELETE | {"approval": "none"}
@@ -457,7 +461,7 @@ def test_a_worker_that_counts_for_several_rules_meets_a_run_of_one_of_them(postg
 
 
 def count(tx: Transaction, name: str, rule: str) -> None:
-    budgets.reserve(tx, name, rule, TARGET, None, 1, {}, None)
+    limits.reserve(tx, name, rule, TARGET, None, 1, {}, None)
 
 
 @pytest.mark.server

@@ -15,14 +15,17 @@ import sqlalchemy as sa
 from clean_support import World
 
 from connectors.target import Outcome, TargetError
-from reconcile import breaker, config, erasure, pauses, points
+from reconcile import config, points
 from reconcile.app import Application
-from reconcile.clean.actions.base import NotPlannable, Stale
-from reconcile.clean.desk import BeyondLimits
-from reconcile.clean.undo import AnotherDatabase, Conflicts
-from reconcile.decide import NotYours
+from reconcile.cleaning.actions.base import NotPlannable, Stale
+from reconcile.cleaning.decisions import BeyondLimits
+from reconcile.cleaning.undo import AnotherDatabase, Conflicts
+from reconcile.coordination import pauses
 from reconcile.findings.operations import BundleState
+from reconcile.journal import breaker
 from reconcile.store import Store, tables
+from reconcile.tracking.decide import NotYours
+from reconcile.upkeep import erasure
 
 DELETE = {"clean": {"action": "delete"}}
 ALONE = DELETE | {"approval": "none"}

@@ -13,14 +13,17 @@ from typing import Any
 import pytest
 from clean_support import Killed, World
 
-from connectors.sql import SqlSource
+from connectors.sql.source import SqlSource
 from connectors.target import Outcome, TargetError
-from reconcile import decide, lease, pauses, points, troubles
-from reconcile.clean import carrier, zombies
-from reconcile.clean.desk import BeyondLimits
-from reconcile.decide import NothingProposed, NotYours, PlanChanged
+from reconcile import points
+from reconcile.cleaning.decisions import BeyondLimits
+from reconcile.cleaning.execution import carrier, stale_worker
+from reconcile.coordination import lease, pauses
 from reconcile.findings.operations import BundleState
-from reconcile.serve import Server
+from reconcile.messages import troubles
+from reconcile.service.serve import Server
+from reconcile.tracking import decide
+from reconcile.tracking.decide import NothingProposed, NotYours, PlanChanged
 
 DELETE = {"clean": {"action": "delete"}}
 ALONE = DELETE | {"approval": "none"}
@@ -465,9 +468,9 @@ def test_a_process_that_outlived_its_claim_is_ended_before_its_work_is_taken_ove
         mine = lease.Owner.this_process(dt.timedelta(seconds=1))
         theirs = replace(mine, pid=process.pid, started=lease._process_started(process.pid) or 0)
 
-        assert not zombies.end(replace(theirs, started=theirs.started + 1))
-        assert not zombies.end(mine)
-        assert zombies.end(theirs)
+        assert not stale_worker.end(replace(theirs, started=theirs.started + 1))
+        assert not stale_worker.end(mine)
+        assert stale_worker.end(theirs)
         assert process.wait(5) == -9
     finally:
         process.kill()

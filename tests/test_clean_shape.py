@@ -16,12 +16,12 @@ from findings_support import KEY, NOON
 from sql_support import emptied
 
 from reconcile.app import Application
-from reconcile.clean import shape
-from reconcile.clean.binding import binding_of
-from reconcile.clean.shape import Past, Shape
+from reconcile.cleaning.planning import shape
+from reconcile.cleaning.planning.binding import binding_of
+from reconcile.cleaning.planning.shape import Past, Shape
 from reconcile.config import load
-from reconcile.detect import RuleDoesNotFit, detect
-from reconcile.run_report import RunReport
+from reconcile.detection.detect import RuleDoesNotFit, detect
+from reconcile.runs.report import RunReport
 from reconcile.store import Store
 
 PROJECT = """

@@ -16,12 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.target import Outcome, TargetError
-from reconcile import audit, decide, pauses, points
-from reconcile.clean.execute import How, Limits, perform
-from reconcile.clean.inverse import inverse, rows_of
-from reconcile.clean.undo import Conflicts, NothingToUndo, TooLate
+from reconcile import points
+from reconcile.audit import log
+from reconcile.cleaning.execution.execute import How, Limits, perform
+from reconcile.cleaning.inverse import inverse, rows_of
+from reconcile.cleaning.undo import Conflicts, NothingToUndo, TooLate
+from reconcile.coordination import pauses
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.operations import BundleState
+from reconcile.tracking import decide
 
 DELETE = {"clean": {"action": "delete"}}
 MARK = {"clean": {"action": "set", "values": {"name": "twin"}}, "where": "name <> 'twin'"}
@@ -310,7 +313,7 @@ def test_an_undo_that_waits_can_be_withdrawn_and_asked_for_again(tmp_path: Path)
     with world.open() as application:
         application.clean_due()
         with application.store.read() as tx:
-            [by] = [one.actor for one in audit.entries(tx, finding=world.only(), event="bundle.skipped")]
+            [by] = [one.actor for one in log.entries(tx, finding=world.only(), event="bundle.skipped")]
 
     assert "is withdrawn" in said.sentence
     assert (world.findings(), by) == ({world.only(): "cleaned"}, "ben")

@@ -16,11 +16,11 @@ import pytest
 import sqlalchemy as sa
 from clean_support import World
 
-from connectors import sql_target_postgresql
 from connectors.errors import ConnectorError
-from reconcile import audit
-from reconcile.clean import references
-from reconcile.clean.actions.base import NotPlannable
+from connectors.sql.target import postgresql
+from reconcile.audit import log
+from reconcile.cleaning.actions.base import NotPlannable
+from reconcile.cleaning.planning import references
 from reconcile.store import findings as stored_findings
 
 Tables = dict[str, list[tuple[Any, ...]]]
@@ -248,8 +248,8 @@ def test_rows_hidden_by_row_level_security_are_not_lost(
     postgres: Database, on: str, prediction: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not prediction:  # hidden rows would be an error before anything is counted
-        settings = [setting for setting in sql_target_postgresql._TEXTS if "row_security" not in setting]
-        monkeypatch.setattr(sql_target_postgresql, "_TEXTS", tuple(settings))
+        settings = [setting for setting in postgresql._TEXTS if "row_security" not in setting]
+        monkeypatch.setattr(postgresql, "_TEXTS", tuple(settings))
     postgres.run(f"""
         CREATE TABLE people (id INT PRIMARY KEY, name TEXT);
         CREATE TABLE notes (id INT PRIMARY KEY, person INT REFERENCES people (id) ON DELETE {on});
@@ -515,7 +515,7 @@ def test_what_a_trigger_does_elsewhere_is_named_in_the_outcome(postgres: Databas
     assert state == "cleaned"
     assert "Triggers also changed 1 row of table history." in postgres.reason
     with postgres.world.open() as application, application.store.read() as tx:
-        [entry] = [entry for entry in audit.entries(tx) if entry.event == "operation.succeeded"]
+        [entry] = [entry for entry in log.entries(tx) if entry.event == "operation.succeeded"]
     assert "Triggers also changed 1 row of table history." in json.dumps(entry.body)
 
 

@@ -283,7 +283,7 @@ def test_a_defect_is_70_with_a_file_that_holds_no_data(shop: Project, monkeypatc
     def broken(*_: object, **__: object) -> None:
         raise ValueError("".join(reversed("dohpaZ")))
 
-    monkeypatch.setattr("reconcile.detect.explain", broken)
+    monkeypatch.setattr("reconcile.detection.detect.explain", broken)
     monkeypatch.setenv("TMPDIR", str(shop.folder))
     monkeypatch.setattr("tempfile.tempdir", str(shop.folder))
 

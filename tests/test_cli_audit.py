@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from cli_support import Project
 
-from reconcile import proof
-from reconcile.serve import Server
+from reconcile.audit import proof
+from reconcile.service.serve import Server
 
 CONFIGURATION = """\
 version: 1

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 import xlsxwriter
 from cli_support import FILES, ORDERS, Answer, Project, in_words, sqlite
 
-from connectors import isolated
+from connectors.workbook import isolated
 
 TYPED = ", columns: {amount: decimal, paid_at: instant}"
 SECRET_CELL = "Zaphod-Beeblebrox"

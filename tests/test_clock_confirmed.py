@@ -14,10 +14,12 @@ import pytest
 from cli_support import FILES, ORDERS, Project
 from store_support import FixedClock
 
-from reconcile import clock, config, scheduler
+from reconcile import config
 from reconcile.config import settings
-from reconcile.scheduler import Scheduler
-from reconcile.slots import slot_text
+from reconcile.coordination import clock
+from reconcile.schedule.slots import slot_text
+from reconcile.service import scheduler
+from reconcile.service.scheduler import Scheduler
 from reconcile.store import Store
 from reconcile.store import slots as stored
 

@@ -16,10 +16,12 @@ from runs_support import NEXT, START, Shop, twice
 from store_support import FixedClock
 
 from notifications.base import Notice
-from reconcile import audit, compaction, outbox
+from reconcile.audit import log
 from reconcile.config.settings import Retention
-from reconcile.run_report import RunReport
+from reconcile.messages import outbox
+from reconcile.runs.report import RunReport
 from reconcile.store import Store, tables
+from reconcile.upkeep import compaction
 
 SQLITE = filled.SQLITE
 ENDED = dt.datetime(2020, 11, 20, 12, 5, tzinfo=dt.UTC)
@@ -201,10 +203,10 @@ def test_the_log_stays_whole_and_tells_once_what_went(store: Store) -> None:
     done = compaction.compact(store, RETENTION, actor="eve")
     assert not compaction.compact(store, RETENTION)
 
-    verified = audit.verify(store)
+    verified = log.verify(store)
     assert (verified.intact, verified.entries) == (True, 6)  # two of them say that the images went
     with store.read() as tx:
-        [entry] = audit.entries(tx, event="store.compacted")
+        [entry] = log.entries(tx, event="store.compacted")
     assert entry.body["counts"] == done.counts
     assert entry.actor == "eve"
     assert entry.body["runs_before"] == "2020-11-21T12:05:00.000000Z"
@@ -253,7 +255,7 @@ def test_a_compaction_that_is_killed_is_gone_on_with(url: str, tmp_path: Path) -
         killed = shop.held("compact", dies_at=moment).ready().go().end()
         assert killed.code in (0, -signal.SIGKILL)
         with Store.open(url, shop.folder) as store:
-            assert audit.verify(store).intact
+            assert log.verify(store).intact
 
     assert "runs: " in planned
     shop.cli("compact")

@@ -12,12 +12,12 @@ from config_support import CLEANING, install_plugin, loaded, problems
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconcile.clean.binding import binding_of
+from reconcile.cleaning.planning.binding import binding_of
 from reconcile.config.cleaning import RetryTemplate
 from reconcile.findings.identity import RuleIdentity
-from reconcile.maintenance import Window
+from reconcile.schedule.maintenance import Window
 from rules.cleaning import POLICIES, Approval, Caps, Limits, Policy, parse_when, stricter
-from rules.rule import Rule
+from rules.kinds.base import Rule
 
 KEYS = {"NEW": "11" * 32, "OLD": "22" * 32}
 EUR, USD = Decimal(500), Decimal("12.50")

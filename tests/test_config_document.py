@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules import document
-from rules.document import ListNode, MapNode, ScalarNode, data, locate, parse, walk
+from rules.document import tree as document
+from rules.document.tree import ListNode, MapNode, ScalarNode, data, locate, parse, walk
 
 
 def sentences(text: str | bytes) -> list[str]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reconcile.config import load, load_kept
 from reconcile.config.written import yaml_text
-from rules.document import Data, data, parse
+from rules.document.tree import Data, data, parse
 
 SMALL = """\
 version: 1

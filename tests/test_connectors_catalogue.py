@@ -15,11 +15,11 @@ from conftest import MARIADB, POSTGRES, _scratch_database
 from pydantic import SecretStr
 from sql_support import emptied
 
-from connectors.sql import SqlSource
-from connectors.sql_catalogue import catalogue
-from connectors.sql_catalogue_facts import Ident
-from connectors.sql_catalogue_mysql import UNSEEN, MySql
-from connectors.sql_settings import SqlDataset, SqlSettings
+from connectors.sql.catalogue.facts import Ident
+from connectors.sql.catalogue.mysql import UNSEEN, MySql
+from connectors.sql.catalogue.tables import catalogue
+from connectors.sql.settings import SqlDataset, SqlSettings
+from connectors.sql.source import SqlSource
 from connectors.target import Catalogue, Outcome, Reference, TargetError, TargetRefused
 
 PARENT = "create table customers (id integer primary key, email varchar(50) not null unique, name varchar(50))"
@@ -729,7 +729,7 @@ def test_the_digest_changes_with_the_schema_and_only_then(shop: Shop, change: st
 def test_the_digest_is_the_same_in_another_process(shop: Shop) -> None:
     shop.execute(PARENT, "create table orders (id integer primary key, c integer references customers (id))")
     asked = (
-        "import sys, sqlalchemy as sa; from connectors.sql_catalogue import catalogue; "
+        "import sys, sqlalchemy as sa; from connectors.sql.catalogue.tables import catalogue; "
         "print(catalogue(sa.create_engine(sys.argv[1]).connect(), 'customers').digest)"
     )
 

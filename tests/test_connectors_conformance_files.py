@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 import xlsxwriter
 
-from connectors import conformance
-from connectors.conformance import Stored
-from connectors.files import FilesDataset, FilesSettings, FilesSource
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.conformance import source
+from connectors.conformance.source import Stored
+from connectors.files.source import FilesDataset, FilesSettings, FilesSource
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 WORDS = ((pa.types.is_int64, "integer"), (pa.types.is_decimal, "decimal(20,4)"), (pa.types.is_boolean, "boolean"),
          (pa.types.is_date, "date"), (pa.types.is_timestamp, "instant"))  # fmt: skip
@@ -92,18 +92,18 @@ class WorkbookKit:
         )
 
 
-@pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_files_conform(check, suffix, tmp_path):
     check(FilesKit(tmp_path, suffix))
 
 
-@pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.slow
 def test_files_in_another_encoding_conform(check, tmp_path):
     check(FilesKit(tmp_path, "csv", "utf-16"))
 
 
-@pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
 def test_workbooks_conform(check, tmp_path):
     check(WorkbookKit(tmp_path))

@@ -15,10 +15,10 @@ from conftest import MARIADB, POSTGRES, _scratch_database
 from sql_support import emptied, insert
 from sqlalchemy.dialects import mysql
 
-from connectors import conformance
 from connectors.base import Scan
-from connectors.conformance import ConformanceFailure, Kit, Stored
-from connectors.sql import SqlDataset, SqlSettings, SqlSource
+from connectors.conformance import source as conformance
+from connectors.conformance.source import ConformanceFailure, Kit, Stored
+from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
 
 SECRET = "s3cr3t-canary"
 KINDS: dict[str, Callable[[], sa.types.TypeEngine[Any]]] = {

@@ -28,7 +28,7 @@ from connectors.errors import (
     FileUnreadable,
     HeadersDiffer,
 )
-from connectors.files import FilesDataset
+from connectors.files.source import FilesDataset
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from files_support import source
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from connectors import csv_files
-from connectors.csv_lines import BLOCK
-from connectors.files import FilesDataset
+from connectors.files.csv import reader
+from connectors.files.csv.lines import BLOCK
+from connectors.files.source import FilesDataset
 from rules.engines.base import Readable, Relation
 from rules.kinds.duplicates import DuplicatesRule, detect
 from rules.values import schema_from_arrow
@@ -29,7 +29,7 @@ SLOT = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 @pytest.fixture(autouse=True)
 def _every_record_is_few(monkeypatch):
     """Small files: as if one record in one were few enough to look for line by line."""
-    monkeypatch.setattr(csv_files, "FEW", 1)
+    monkeypatch.setattr(reader, "FEW", 1)
 
 
 def found(root: Path, path: str, positions, read=("id",), **said):
@@ -170,7 +170,7 @@ def test_a_file_that_changed_is_not_searched_by_what_was_known_of_it(tmp_path, n
 
 
 def test_many_records_are_read_and_not_looked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_files, "FEW", 50)
+    monkeypatch.setattr(reader, "FEW", 50)
     write(tmp_path, "a.csv", "id\n" + "".join(f"{n}\n" for n in range(100)))
 
     few, _ = found(tmp_path, "a.csv", [1, 2, 3])

@@ -22,7 +22,7 @@ from conftest import MARIADB, POSTGRES, _scratch_database
 from pydantic import ValidationError
 from sql_support import emptied
 
-import connectors.sql
+import connectors.sql.source
 from connectors.errors import (
     AccessDenied,
     ColumnMissing,
@@ -38,7 +38,7 @@ from connectors.errors import (
     StatementTimeout,
     ValueDoesNotFit,
 )
-from connectors.sql import SqlDataset, SqlSettings, SqlSource
+from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
 
 CANARY = "s3cr3t-canary"
 
@@ -144,7 +144,7 @@ def test_postgresql_values_arrive_alike_by_both_roads(
            '2e4a7fd7-e3fc-4602-b731-3c1ca7a1ca10', '{"a":1}', '1.2.3.4', '\\x00ff', true, 9007199254740993, 0.1,
            '{1,2}', '2026-01-01 12:00:00.123456+01', '2026-10-25 02:30', '2026-01-01')""",
     )
-    monkeypatch.setattr(connectors.sql, "has_adbc", lambda: adbc)
+    monkeypatch.setattr(connectors.sql.source, "has_adbc", lambda: adbc)
 
     [row] = read(source(postgres_url), table("T% x:y", timezone="Europe/Berlin"))
 
@@ -180,7 +180,7 @@ def test_postgresql_infinity_and_nan_are_counted_not_misread(
         "create table odd (a numeric(5,2), b timestamptz, c date, d timestamp)",
         "insert into odd values (1, now(), now(), now()), ('NaN', 'infinity', '0044-03-15 BC', '294276-01-01')",
     )
-    monkeypatch.setattr(connectors.sql, "has_adbc", lambda: adbc)
+    monkeypatch.setattr(connectors.sql.source, "has_adbc", lambda: adbc)
 
     scan = source(postgres_url).scan(table("odd"), ["a", "b", "c", "d"])
     rows = scan.reader.read_all().to_pylist()
@@ -197,7 +197,7 @@ def test_a_number_too_long_for_its_column_is_an_error_and_text_is_the_way_out(
     postgres_url: str, adbc: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     execute(postgres_url, "create table odd (a numeric)", "insert into odd values (1), (0.1234567890123)")
-    monkeypatch.setattr(connectors.sql, "has_adbc", lambda: adbc)
+    monkeypatch.setattr(connectors.sql.source, "has_adbc", lambda: adbc)
     shop = source(postgres_url)
 
     with pytest.raises(ValueDoesNotFit, match="Column 'a' of source 'shop' holds a value that is not a decimal"):
@@ -600,7 +600,7 @@ MANY = {
 
 @pytest.mark.slow
 def test_a_long_answer_streams_in_bounded_memory_and_can_be_given_up(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connectors.sql, "has_adbc", lambda: False)
+    monkeypatch.setattr(connectors.sql.source, "has_adbc", lambda: False)
     shop = source(url)
     dataset = query(MANY[shop.dialect].format("x" * 200))
     read(shop, query("select 'x' as w"))  # what is imported at the first read is not what is measured

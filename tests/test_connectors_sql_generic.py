@@ -25,9 +25,9 @@ from sql_support import emptied
 from sqlalchemy.dialects import mssql, oracle
 from test_connectors_conformance_sql import SECRET, SqlKit
 
-from connectors import conformance
 from connectors.base import Queryable
-from connectors.conformance import Kit
+from connectors.conformance import source as conformance
+from connectors.conformance.source import Kit
 from connectors.errors import (
     AccessDenied,
     ColumnMissing,
@@ -42,12 +42,12 @@ from connectors.errors import (
     StatementTimeout,
     ValueDoesNotFit,
 )
-from connectors.sql import SqlDataset, SqlSettings, SqlSource
-from connectors.sql_errors import Place
-from connectors.sql_generic import GenericSource, no_records, untyped
-from connectors.sql_generic_errors import secrets_of, told
-from connectors.sql_generic_values import GenericColumn, described, inspected
-from connectors.sql_values import arrow_type
+from connectors.sql.errors import Place
+from connectors.sql.generic.errors import secrets_of, told
+from connectors.sql.generic.source import GenericSource, no_records, untyped
+from connectors.sql.generic.values import GenericColumn, described, inspected
+from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
+from connectors.sql.values import arrow_type
 from rules.engines.base import Relation
 from rules.kinds.duplicates import DuplicatesRule, pushdown_obstacle
 from rules.values import Column, Schema, Type

@@ -16,12 +16,12 @@ import xlsxwriter
 from conftest import MARIADB, POSTGRES, _scratch_database
 from stop_support import InThread, Server, served, sqlite_at, until
 
-import connectors.sql
+import connectors.sql.source
 from connectors.base import Stoppable
 from connectors.errors import ConnectorError, ReadStopped, SourceUnreachable
-from connectors.sql import SqlSource
-from connectors.sql_generic import GenericSource
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.sql.generic.source import GenericSource
+from connectors.sql.source import SqlSource
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 STOP_SECONDS = 6.0
 """On a busy machine; on an idle one it is at most 1.5."""
@@ -85,7 +85,7 @@ def mariadb() -> Iterator[Server]:
 @pytest.fixture(params=["postgresql by ADBC", "postgresql by rows", "mariadb"])
 def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     if request.param == "postgresql by rows":
-        monkeypatch.setattr(connectors.sql, "has_adbc", lambda: False)
+        monkeypatch.setattr(connectors.sql.source, "has_adbc", lambda: False)
     found: Server = request.getfixturevalue("mariadb" if request.param == "mariadb" else "postgres")
     found.proxy.passes()
     yield found

@@ -15,11 +15,11 @@ import pytest
 from conftest import MARIADB, POSTGRES, _scratch_database
 from target_support import Shop, ShopKit, record, shop_of
 
-from connectors import conformance_target
-from connectors.conformance import ConformanceFailure
-from connectors.conformance_target import StoredTarget, TargetKit
+from connectors.conformance import target as conformance_target
+from connectors.conformance.source import ConformanceFailure
+from connectors.conformance.target import StoredTarget, TargetKit
 from connectors.errors import DatasetMissing
-from connectors.sql import SqlSource
+from connectors.sql.source import SqlSource
 from connectors.target import (
     Change,
     Receipt,
@@ -373,9 +373,10 @@ def test_tables_outside_of_the_default_schema_are_named_with_theirs(tmp_path: Pa
 def test_reading_needs_nothing_of_the_changing_side(tmp_path: Path) -> None:
     """A run that cleans nothing does not wait for it to be imported."""
     code = (
-        "import sys; from connectors.sql import SqlSource; from pathlib import Path\n"
+        "import sys; from connectors.sql.source import SqlSource; from pathlib import Path\n"
         "SqlSource('a', SqlSource.Settings(type='sql', url='sqlite:///x.db'), Path('.'))\n"
-        "print([one for one in sys.modules if one.startswith(('connectors.sql_target', 'connectors.sql_catalogue'))])"
+        "loaded = ('connectors.sql.target.database', 'connectors.sql.catalogue.tables')\n"
+        "print([one for one in sys.modules if one.startswith(loaded)])"
     )
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

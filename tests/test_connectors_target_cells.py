@@ -15,7 +15,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from target_support import Shop, record, shop_of
 
-from connectors.sql import SqlSource
+from connectors.sql.source import SqlSource
 from connectors.target import Change, Outcome, RowName, RowsDiffer, TargetError, TargetRefused
 
 Texts = st.SearchStrategy[Any]

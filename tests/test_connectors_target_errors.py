@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from conftest import MARIADB, POSTGRES, _scratch_database
 from target_support import Shop, receipt, record, shop_of
 
-from connectors import sql_outcomes
-from connectors.sql import SqlSource
+from connectors.sql.source import SqlSource
+from connectors.sql.target import outcomes as sql_outcomes
 from connectors.target import Change, Outcome, ReceiptStands, Row, RowName, TargetError, Work
 from reconcile.testing.proxy import TcpProxy
 

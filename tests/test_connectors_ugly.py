@@ -19,8 +19,8 @@ import xlsxwriter
 from files_support import by_duckdb, records, source
 
 from connectors.errors import FileRefused, FileUnreadable, SourceMissing
-from connectors.files import FilesDataset
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.files.source import FilesDataset
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 UGLY = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "ugly"
 SPECTRUM = sorted((UGLY / "csv-spectrum").glob("*.csv"))

@@ -16,7 +16,7 @@ import xlsxwriter
 
 from connectors.base import Source
 from connectors.errors import ColumnMissing, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 DAY = dt.datetime(2026, 3, 1)  # noqa: DTZ001 - cells hold naive times
 NOON = dt.datetime(2026, 3, 1, 12, 30)  # noqa: DTZ001

@@ -15,9 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connectors.base import Problem
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
-from connectors.workbook_blocks import Impure
-from connectors.workbook_pure import read as read_pure
+from connectors.workbook.blocks import Impure
+from connectors.workbook.pure import read as read_pure
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 ERROR = object()
 DAYS = st.dates(dt.date(1900, 3, 1), dt.date(2199, 12, 31))

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 import xlsxwriter
 
-from connectors import workbook_xlsx
 from connectors.base import Problem
 from connectors.errors import FileUnreadable
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.workbook import xlsx
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 PADDING = "x" * 2_000
 HEAD = (
@@ -73,7 +73,7 @@ def read(path: Path, header_row: int | None = None) -> tuple[pa.Table, tuple[Pro
 
 
 def slabs(path: Path) -> int:
-    return sum(1 for _ in workbook_xlsx.in_slabs(path, "Contacts"))
+    return sum(1 for _ in xlsx.in_slabs(path, "Contacts"))
 
 
 def agree(folder: Path, inside: list[str], header_row: int | None = None) -> pa.Table:
@@ -84,7 +84,7 @@ def agree(folder: Path, inside: list[str], header_row: int | None = None) -> pa.
     other, also = read(piece, header_row)
 
     assert slabs(cut) > 2
-    with pytest.raises(workbook_xlsx.Indivisible):
+    with pytest.raises(xlsx.Indivisible):
         slabs(piece)
     assert table.schema == other.schema
     assert table.equals(other)
@@ -144,7 +144,7 @@ def test_rows_and_cells_after_the_first_of_a_slab_need_not_say_their_place(tmp_p
 def test_a_sheet_that_is_written_otherwise_is_read_in_one_piece(tmp_path: Path, inside: list[str], head: str) -> None:
     path = write(tmp_path, sheet_of(inside, head))
 
-    with pytest.raises(workbook_xlsx.Indivisible):
+    with pytest.raises(xlsx.Indivisible):
         slabs(path)
     assert read(path)[0].num_rows > 500
 
@@ -160,7 +160,7 @@ def test_many_texts_that_all_sheets_share_make_slabs_larger_or_none(tmp_path: Pa
     few, some = slabs(shared(1_000)), slabs(shared(2_000_000))
 
     assert 2 <= some < few
-    with pytest.raises(workbook_xlsx.Indivisible):
+    with pytest.raises(xlsx.Indivisible):
         slabs(shared(10_000_000))
 
 

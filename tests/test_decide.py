@@ -12,12 +12,13 @@ import pytest
 import sqlalchemy as sa
 from findings_support import KEY, RULE, SPAN, World, group, ids
 
-from reconcile import audit, decide
-from reconcile.decide import Decision, FindingChanged, SnoozeInThePast, WrongState
+from reconcile.audit import log as audit
 from reconcile.findings.states import TRANSITIONS, Event, State
-from reconcile.remember import record
 from reconcile.store import Store, tables
 from reconcile.store.findings import FindingUnknown
+from reconcile.tracking import decide
+from reconcile.tracking.decide import Decision, FindingChanged, SnoozeInThePast, WrongState
+from reconcile.tracking.remember import record
 
 Decide = Callable[[Store, str], Decision]
 

@@ -24,8 +24,8 @@ from docs_support import ROOT
 from syntax_support import tree_of
 
 from reconcile.config import load
-from reconcile.listener import Listener
-from reconcile.routes import health
+from reconcile.service.listener import Listener
+from reconcile.service.routes import health
 
 EXAMPLES = ROOT / "examples"
 PROGRAM = Path(sys.executable).with_name("reconcile")

@@ -16,9 +16,11 @@ import connectors
 import notifications
 from notifications.base import GroupNotice, Notice, RuleNotice, TroubleNotice
 from notifications.webhook import WebhookChannel, WebhookSettings
-from reconcile import delivery, outbox, plugins, runs
+from reconcile import plugins
 from reconcile.config.settings import COLUMN_TYPES, DEFAULT_MEMORY
 from reconcile.config.values import MIN_MEMORY
+from reconcile.messages import delivery, outbox
+from reconcile.runs import runner
 from reconcile.store.finding_memory import MOST_PAIRS_OF
 from rules.expressions.binding import FUNCTIONS
 from rules.expressions.grouping import AGGREGATES
@@ -161,7 +163,7 @@ def test_the_numbers_in_the_pages_are_those_of_the_program() -> None:
     assert (len(delivery.LOOKS), sum(delivery.LOOKS)) == (3, 10)
     assert "three times over ten seconds" in channels
     assert f"Up to {MOST_PAIRS_OF} records" in page("findings.md")
-    assert f"{runs.LEASE.seconds} seconds" in page("operations.md")
+    assert f"{runner.LEASE.seconds} seconds" in page("operations.md")
     assert f"at least {MIN_MEMORY // 10**6}MB" in configuration
     assert f"{DEFAULT_MEMORY // 10**9} GB unless said" in page("engines.md")
     assert f"{len(NORMALISERS)} normalisers" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

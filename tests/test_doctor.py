@@ -16,9 +16,11 @@ from docs_support import ROOT, rows
 from store_support import NOON
 
 from notifications.base import Notice, TroubleNotice
-from reconcile import doctor, lease, outbox, pauses
-from reconcile.clock import HostTime, look
+from reconcile import doctor
+from reconcile.coordination import lease, pauses
+from reconcile.coordination.clock import HostTime, look
 from reconcile.doctor import Diagnosis, host, keeping
+from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, tables
 from reconcile.store import slots as stored
 from reconcile.store.slots import NewSlot, ScheduleRow

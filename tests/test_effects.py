@@ -11,12 +11,15 @@ import sqlalchemy as sa
 from effects_support import NOON, RUN, SQLITE, TARGET, Journal, effects_postgres, journal, local, plan, record
 from store_support import Program
 
-from reconcile import audit, clock, effects, holds, keys, lease, retry
-from reconcile.effects import Claimed, ClaimLost
+from reconcile.audit import log
+from reconcile.coordination import clock, lease
 from reconcile.findings.operations import BundleState, MoveRefused
-from reconcile.sealing import SealBroken, Seals
+from reconcile.journal import effects, holds, keys
+from reconcile.journal.effects import Claimed, ClaimLost
+from reconcile.schedule import retry
 from reconcile.store import bundles, tables
 from reconcile.store.bundles import BundleDamaged, BundlePurged
+from reconcile.store.sealing import SealBroken, Seals
 
 PATIENT = retry.PATIENT
 
@@ -299,7 +302,7 @@ def test_a_retry_is_the_same_for_everybody_who_computes_it_and_told_in_the_log(j
     assert waiting.next_at == NOON + expected.delay
     assert waiting.give_up_at == NOON + PATIENT.budget
     with journal.store.read() as tx:
-        [entry] = audit.entries(tx, event="operation.retry_wait")
+        [entry] = log.entries(tx, event="operation.retry_wait")
     assert entry.body.items() >= {**expected.to_json(), "class": "40001", "attempts_left": 7}.items()
     assert journal.claim(name) == []
     journal.tick(minutes=5)
@@ -403,7 +406,7 @@ def test_over_a_limit_plans_that_asked_nobody_ask_people(local: Journal) -> None
 DIES = """
 import sys; sys.path.insert(0, "tests")
 from effects_support import KEY, NOON, TTL
-from reconcile import effects
+from reconcile.journal import effects
 store = Store.open(url, root, key=KEY, clock=lambda: NOON)
 with store.begin() as tx:
     held = effects.hold(tx, effects.claim(tx, wait().split(), ttl=TTL))
@@ -624,7 +627,7 @@ def test_a_record_that_comes_back_lives_again_under_another_key(journal: Journal
     assert len(journal.do(second)) == 1
     assert generation() == 3
     with journal.store.read() as tx:
-        [entry] = audit.entries(tx, event="operation.id_reused")
+        [entry] = log.entries(tx, event="operation.id_reused")
     assert (entry.body["key_before"], entry.body["generation"]) == (sent.keys[0], 2)
 
 
@@ -650,7 +653,7 @@ def test_a_plan_names_those_that_were_carried_out_on_its_records_and_the_log_the
     local.do(second, elsewhere)
 
     with local.store.read() as tx:
-        order = audit.first_of(tx, [f"bundle:{name}" for name in (second, first, "none")], ["operation.succeeded"])
+        order = log.first_of(tx, [f"bundle:{name}" for name in (second, first, "none")], ["operation.succeeded"])
         assert bundles.sharing_with(tx, bundles.get(tx, first)) == [second]
         assert bundles.sharing_with(tx, bundles.get(tx, second)) == [first]
     assert sorted(order, key=lambda one: order[one]) == [f"bundle:{first}", f"bundle:{second}"]

@@ -22,9 +22,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from reconcile import effects, keys, retry
-from reconcile.effects import Claimed, ClaimLost
 from reconcile.findings.operations import OVER, BundleState, MoveRefused
+from reconcile.journal import effects, keys
+from reconcile.journal.effects import Claimed, ClaimLost
+from reconcile.schedule import retry
 from reconcile.store import tables
 
 DEAD = {"host": "h", "boot": "a-former-boot", "pids": "pid:[1]", "pid": 1, "started": 1, "boot_deadline": 0}

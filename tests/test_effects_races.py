@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from effects_support import KEY, NOON, SQLITE, Journal, effects_postgres, plan
 from store_support import Program, in_parallel
 
-from reconcile import effects, retry
 from reconcile.findings.operations import BundleState
+from reconcile.journal import effects
+from reconcile.schedule import retry
 from reconcile.store import tables
 
 __all__ = ["effects_postgres"]
@@ -22,7 +23,7 @@ KEYS = 1_000
 
 OPEN = f"""
 import time
-from reconcile import breaker, budgets, effects
+from reconcile.journal import breaker, limits as budgets, effects
 from reconcile.store import StoreError
 from reconcile.store.errors import StoreLocked
 from rules.cleaning import Caps
@@ -236,7 +237,7 @@ def test_a_stolen_plan_is_written_by_the_thief_alone(url: str, tmp_path: Path) -
     [took] = in_parallel(
         1,
         f"""
-from reconcile import effects
+from reconcile.journal import effects
 store = Store.open(url, root, key={KEY!r}, clock=lambda: dt.datetime.fromisoformat({journal.now.isoformat()!r}))
 with store.begin() as tx:
     [left] = effects.abandoned(tx)

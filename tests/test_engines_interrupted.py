@@ -17,9 +17,9 @@ from cli_support import Answer, Project
 from conftest import MARIADB, POSTGRES, _scratch_database
 from stop_support import Server, served
 
-import connectors.sql
+import connectors.sql.source
 from connectors.errors import SourceUnreachable
-from connectors.sql import SqlSource
+from connectors.sql.source import SqlSource
 
 PHASES = {
     "a question pushed down": ("slow", "pushdown"),
@@ -82,7 +82,7 @@ def test_a_connection_that_the_server_ends_is_told_and_can_be_tried_again(
     server: Server, phase: str, driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if driver == "rows":
-        monkeypatch.setattr(connectors.sql, "has_adbc", lambda: False)
+        monkeypatch.setattr(connectors.sql.source, "has_adbc", lambda: False)
     table, engine = PHASES[phase]
 
     answer = ended_by_the_database(server, project(tmp_path, server.direct, table, engine))
@@ -110,7 +110,7 @@ def test_a_connection_that_ends_after_the_last_read_is_no_error(
     server: Server, left: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing is left to do for it, and no library complains on the terminal."""
-    monkeypatch.setattr(connectors.sql, "has_adbc", lambda: False)
+    monkeypatch.setattr(connectors.sql.source, "has_adbc", lambda: False)
     source = SqlSource("shop", SqlSource.Settings(type="sql", url=server.direct), Path())
     dataset = SqlSource.Dataset(table="endless")
     relation = source.relation(dataset)

@@ -14,11 +14,14 @@ from filled_support import stored
 from findings_support import KEY, NOON, World, group
 
 from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
-from reconcile import audit, backup, decide, erasure, outbox, proof, restore
-from reconcile.erasure import ErasureWaits, Wanted
+from reconcile.audit import log, proof
 from reconcile.findings.identity import record_of
 from reconcile.findings.states import State
+from reconcile.messages import outbox
 from reconcile.store import Store, tables
+from reconcile.tracking import decide
+from reconcile.upkeep import backup, erasure, restore
+from reconcile.upkeep.erasure import ErasureWaits, Wanted
 from rules.engines.base import Nearby
 
 SQLITE = "sqlite:///state.db"
@@ -45,7 +48,7 @@ def world(url: str, tmp_path: Path) -> Iterator[World]:
     for finding in world.all():
         decide.dismiss(world.store, finding.id, actor="eve", note=f"I asked {finding.key['order']}")
     with world.store.begin() as tx:
-        audit.append(tx, "eve", "note", "x", {"text": f"mail to {ANN} came back"})
+        log.append(tx, "eve", "note", "x", {"text": f"mail to {ANN} came back"})
     yield world
     world.store.close()
 
@@ -176,7 +179,7 @@ def test_the_log_names_the_entries_whose_bodies_went_and_is_proven(world: World,
     by_value(world)
 
     with world.store.read() as tx:
-        *before, last = audit.entries(tx)
+        *before, last = log.entries(tx)
     gone = [one.seq for one in before if one.body is None]
     assert (last.event, last.actor, [one["seq"] for one in last.body["entries"]]) == ("erasure.made", "dpo", gone)
     assert len(gone) == 2
@@ -195,12 +198,12 @@ def test_a_body_that_is_missing_without_an_erasure_is_tampering(world: World) ->
 
 def test_a_body_that_came_back_after_its_erasure_is_named(world: World) -> None:
     with world.store.read() as tx:
-        kept = [dict(row) for row in tx.connection.execute(sa.select(audit._raw_bodies)).mappings()]
+        kept = [dict(row) for row in tx.connection.execute(sa.select(log._raw_bodies)).mappings()]
     by_value(world)
     with world.store.begin() as tx:
         there = set(tx.connection.execute(sa.select(tables.audit_bodies.c.seq)).scalars())
         [first, *_] = [row for row in kept if row["seq"] not in there]
-        tx.connection.execute(sa.insert(audit._raw_bodies), [first])
+        tx.connection.execute(sa.insert(log._raw_bodies), [first])
 
     problem = proof.prove(world.store, {}).problem
 
@@ -226,7 +229,7 @@ def test_what_was_erased_is_remembered_without_being_said(world: World, url: str
 
     [row] = stored(url, tmp_path)["erasures"]
     with world.store.read() as tx:
-        [entry] = audit.entries(tx, subject=f"erasure:{done.id}")
+        [entry] = log.entries(tx, subject=f"erasure:{done.id}")
     assert (row["id"], row["by"], row["seq"]) == (done.id, "dpo", entry.seq)
     assert "ann" not in row["subjects"].replace("erasure", "")
 
@@ -289,9 +292,9 @@ def _plan(world: World, finding: str, state: str) -> str:
         tx.connection.execute(sa.insert(tables.bundles).values(row))
         tx.connection.execute(sa.insert(tables.approvals).values(approval))
         body = {"bundle": row["id"], "from": None, "to": state, "plan_hash": "h"}
-        audit.append(tx, "reconcile", "bundle.proposed", row["id"], body)
+        log.append(tx, "reconcile", "bundle.proposed", row["id"], body)
         body = {"bundle": row["id"], "by": "eve", "decision": "approved", "plan_hash": "h", "was": None}
-        audit.append(tx, "eve", "approval.approved", row["id"], body)
+        log.append(tx, "eve", "approval.approved", row["id"], body)
     return str(row["id"])
 
 
@@ -360,13 +363,13 @@ def test_a_cleaning_under_way_in_a_restored_backup_is_left_and_said(world: World
     backup.make(world.store, tmp_path / "backup.db")
     with world.store.begin() as tx:
         tx.connection.execute(sa.update(tables.bundles).values(state="succeeded"))
-        audit.append(tx, "reconcile", "operation.succeeded", plan, {"bundle": plan, "from": "sent", "to": "succeeded"})
+        log.append(tx, "reconcile", "operation.succeeded", plan, {"bundle": plan, "from": "sent", "to": "succeeded"})
     by_value(world)
 
     restore.restore(world.store, tmp_path / "backup.db", yes=True, actor="eve")
 
     with Store.open(url, tmp_path, key=KEY) as store, store.read() as tx:
-        [entry] = audit.entries(tx, event="erasure")
+        [entry] = log.entries(tx, event="erasure")
     assert (entry.body["again"], entry.body["left"]) == (True, [plan])
 
 

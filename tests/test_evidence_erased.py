@@ -12,9 +12,13 @@ import pytest
 from clean_support import World, command
 from filled_support import connected
 
-from reconcile import audit, budgets, decide, erasure, pauses, proof
+from reconcile.audit import log, proof
+from reconcile.coordination import pauses
+from reconcile.journal import limits
 from reconcile.store import Store, tables
 from reconcile.store import findings as stored_findings
+from reconcile.tracking import decide
+from reconcile.upkeep import erasure
 
 MAIL, OTHERS = "ann.secret@example.com", "bob@example.com"
 ROWS = (
@@ -43,8 +47,8 @@ def filled(folder: Path) -> tuple[World, str, str]:
         decide.annotate(store, bobs, actor="eve", note=f"the same as {MAIL.upper()}?")
         with store.begin() as tx:
             pauses.pause(tx, "everything", by="eve", reason=f"{MAIL} complained")
-            audit.append(tx, "eve", "note", "x", {"text": f"mail to {MAIL} came back"})
-            budgets.stop(tx, budgets.of_rule("twins"), f"{MAIL} called")
+            log.append(tx, "eve", "note", "x", {"text": f"mail to {MAIL} came back"})
+            limits.stop(tx, limits.of_rule("twins"), f"{MAIL} called")
     return world, annas, bobs
 
 

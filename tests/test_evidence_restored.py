@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from clean_support import World, command
 
-from reconcile import backup, proof
+from reconcile.audit import proof
 from reconcile.findings.operations import BundleState
+from reconcile.upkeep import backup
 
 ROWS = ((1, "a@x", "Anna"), (2, "a@x", "Ann"))
 

@@ -11,8 +11,10 @@ import pytest
 from store_support import NOON
 from test_audit_tamper import FILE, URL, Log, anchor, edit, end_here, rebuild, truncate
 
-from reconcile import anchoring, audit, backup, proof
+from reconcile.audit import anchoring, proof
+from reconcile.audit import log as audit
 from reconcile.store import Store
+from reconcile.upkeep import backup
 
 LENGTH = 250
 
@@ -100,7 +102,7 @@ def test_the_whole_file_put_back_is_named_without_any_anchor(root: Path) -> None
 
 
 def test_a_restore_is_not_taken_for_tampering(root: Path) -> None:
-    from reconcile import restore  # noqa: PLC0415
+    from reconcile.upkeep import restore  # noqa: PLC0415
 
     with Store.open(URL, root) as store:
         backup.make(store, root / "backup.db")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from clean_support import World, command
 
-from reconcile import proof
-from reconcile.clean.undo import Forged, Unproven
+from reconcile.audit import proof
+from reconcile.cleaning.undo import Forged, Unproven
 
 CLEAN = {"clean": {"action": "delete"}, "approval": "none"}
 KEY = base64.b64encode(bytes(range(32))).decode()

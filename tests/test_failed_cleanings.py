@@ -11,8 +11,8 @@ from clean_support import World
 from cli_support import Project
 from notifications_support import night
 
-from notifications import render
 from notifications.base import CleaningNotice
+from notifications.wording import render
 
 TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
 REFUSES = "CREATE TRIGGER kept BEFORE DELETE ON customers BEGIN SELECT RAISE(ABORT, 'no row may go'); END"

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 from findings_support import KEY, NOON, RULE, SPAN, World, group, ids
 
-from reconcile import audit, decide
+from reconcile.audit import log
 from reconcile.findings.identity import (
     Existing,
     RuleIdentity,
@@ -35,10 +35,11 @@ from reconcile.findings.judgement import Change, judge
 from reconcile.findings.known import Known, NotSame
 from reconcile.findings.shown import to_json
 from reconcile.findings.states import TRANSITIONS, Event, State, TransitionRefused, after
-from reconcile.remember import preview, record
 from reconcile.store import Store, finding_memory, tables
 from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
+from reconcile.tracking import decide
+from reconcile.tracking.remember import preview, record
 from rules.engines.base import Group, Member
 from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Severity
@@ -831,7 +832,7 @@ def test_every_transition_has_its_entry_and_the_chain_holds(world: World) -> Non
     decide.reopen(world.store, name, actor="ben")
 
     with world.store.read() as tx:
-        history = [(one.actor, one.event) for one in audit.entries(tx, finding=name)]
+        history = [(one.actor, one.event) for one in log.entries(tx, finding=name)]
 
     robot = ["opened", "grown", "shrunk", "resolved", "reopened"]
     assert history == [
@@ -841,18 +842,18 @@ def test_every_transition_has_its_entry_and_the_chain_holds(world: World) -> Non
         ("anna", "finding.dismissed"),
         ("ben", "finding.decision_undone"),
     ]
-    assert audit.verify(world.store).intact
+    assert log.verify(world.store).intact
 
 
 def test_a_quiet_run_writes_nothing_to_the_log(world: World) -> None:
     world.run(group("A", 1, 2))
     with world.store.read() as tx:
-        before = len(list(audit.entries(tx)))
+        before = len(list(log.entries(tx)))
 
     world.run(group("A", 1, 2))
 
     with world.store.read() as tx:
-        assert len(list(audit.entries(tx))) == before
+        assert len(list(log.entries(tx))) == before
 
 
 # Order, size, both stores
@@ -894,7 +895,7 @@ def test_a_finding_lives_alike_on_both_stores(any_world: World) -> None:
     assert told[name] == "reopened"
     assert world.get(name[:6]).settled_pairs == (((1,), (2,)),)
     assert world.tell("new-name") == []
-    assert audit.verify(world.store).intact
+    assert log.verify(world.store).intact
 
 
 @pytest.mark.server

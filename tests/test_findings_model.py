@@ -23,11 +23,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from reconcile import audit, decide
+from reconcile.audit import log
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.store import Store
+from reconcile.tracking import decide
 from rules.engines.base import Group
 
 RECORDS = st.integers(1, 8)
@@ -75,7 +76,7 @@ class Life(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "world"):
-            assert audit.verify(self.world.store).intact
+            assert log.verify(self.world.store).intact
             self.world.store.close()
             shutil.rmtree(self.folder)
 

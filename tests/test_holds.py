@@ -9,9 +9,9 @@ from effects_support import TARGET, Journal, effects_postgres, journal, local, p
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconcile import effects, holds
 from reconcile.findings.operations import BundleState
-from reconcile.holds import HoldConflict, Wanted
+from reconcile.journal import effects, holds
+from reconcile.journal.holds import HoldConflict, Wanted
 from reconcile.store import tables
 
 __all__ = ["effects_postgres", "journal", "local"]

@@ -15,9 +15,12 @@ import pytest
 import sqlalchemy as sa
 from store_support import FixedClock, Program, in_parallel
 
-from reconcile import delivery, lease, runs, scheduler, workers
-from reconcile.clean import admission
-from reconcile.lease import Held, Lease, LeaseLost
+from reconcile.cleaning.execution import admission
+from reconcile.coordination import lease
+from reconcile.coordination.lease import Held, Lease, LeaseLost
+from reconcile.messages import delivery
+from reconcile.runs import runner
+from reconcile.service import scheduler, workers
 from reconcile.store import Store, errors, tables
 
 SQLITE = "sqlite:///reconcile.db"
@@ -252,7 +255,7 @@ def test_a_live_owner_keeps_a_lease_that_it_took_while_the_clock_was_ahead(postg
 
 
 def test_no_claim_runs_longer_than_the_longest() -> None:
-    claims = [runs.LEASE, scheduler.LEASE, workers.CLAIM, delivery.CLAIM, admission.CLAIM]
+    claims = [runner.LEASE, scheduler.LEASE, workers.CLAIM, delivery.CLAIM, admission.CLAIM]
 
     assert max(claims) <= lease.LONGEST
 

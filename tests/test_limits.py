@@ -24,10 +24,11 @@ from conftest import MARIADB, POSTGRES, _scratch_database
 from runs_support import Command, Shop, twice
 from stop_support import InThread, Server, served, sqlite_at, until
 
-from reconcile import config, lease
+from reconcile import config
 from reconcile.app import Application
-from reconcile.limits import Limits, RuleStalled, RuleTimedOut, bounded, said
-from reconcile.run_report import RunReport
+from reconcile.coordination import lease
+from reconcile.detection.bounded import Limits, RuleStalled, RuleTimedOut, bounded, said
+from reconcile.runs.report import RunReport
 from reconcile.store import Store
 from reconcile.testing.proxy import TcpProxy
 from rules.engines.base import Readable, Relation, Stop
@@ -168,7 +169,7 @@ def test_work_that_does_not_let_go_is_left_behind_and_ended_by_its_next_word() -
 def test_a_process_ends_while_work_that_was_left_behind_hangs_in_c() -> None:
     code = """
         import datetime as dt, socket, threading
-        from reconcile.limits import Limits, RuleStalled, bounded
+        from reconcile.detection.bounded import Limits, RuleStalled, bounded
         import adbc_driver_postgresql.dbapi as adbc
         import duckdb, pyarrow.compute
         mute = socket.create_server(("127.0.0.1", 0))

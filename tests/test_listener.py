@@ -15,8 +15,9 @@ import pytest
 import structlog
 from store_support import FixedClock
 
-from reconcile import lease, listener, routes
-from reconcile.listener import Answer, Listener, ListenRefused
+from reconcile.coordination import lease
+from reconcile.service import listener, routes
+from reconcile.service.listener import Answer, Listener, ListenRefused
 from reconcile.store import Store
 
 

@@ -20,7 +20,7 @@ import pytest
 import structlog
 from pydantic import SecretStr
 
-from reconcile import logs
+from reconcile.telemetry import logs
 
 
 @pytest.fixture(autouse=True)
@@ -200,7 +200,7 @@ def test_a_log_that_nobody_takes_stops_no_work() -> None:
 def test_lines_of_several_processes_and_threads_do_not_mix(tmp_path: Path) -> None:
     code = """
 import sys, threading, structlog
-from reconcile import logs
+from reconcile.telemetry import logs
 logs.set_up(as_json=True, quiet=False, colors=False)
 log = structlog.get_logger("reconcile")
 def say():

@@ -18,14 +18,16 @@ from prometheus_client.parser import text_string_to_metric_families
 from store_support import FixedClock
 
 from notifications.base import Notice
-from reconcile import config, delivery, outbox, pauses, troubles
+from reconcile import config
 from reconcile.app import Application
-from reconcile.clock import HostTime, look
-from reconcile.metrics import FRESH, Here, Metrics
+from reconcile.coordination import pauses
+from reconcile.coordination.clock import HostTime, look
+from reconcile.messages import delivery, outbox, troubles
+from reconcile.service.metrics import FRESH, Here, Metrics
+from reconcile.service.workers import CLAIM
 from reconcile.store import Store, tables
 from reconcile.store import slots as stored
 from reconcile.store.slots import NewSlot, SlotRow
-from reconcile.workers import CLAIM
 
 SECOND = dt.timedelta(seconds=1)
 HOUR = dt.timedelta(hours=1)

@@ -9,8 +9,9 @@ from decimal import Decimal
 import pytest
 from notifications_support import LATE, SLOT, double_charges, first_run, group, night, trouble
 
-from notifications import document, render, shape, words
+from notifications import shape
 from notifications.base import CleaningNotice, FailureNotice, RuleNotice
+from notifications.wording import document, render, words
 
 FAILED = FailureNotice("bank-vs-ledger", "Source 'bank' did not answer at exports: permission denied.")
 

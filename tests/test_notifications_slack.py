@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from notifications_support import SLOT, double_charges, night, trouble
 from pydantic import ValidationError
 
-from notifications import blockkit, conformance, render
+from notifications import conformance
 from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice, TroubleNotice
 from notifications.errors import (
     CannotBeAsked,
@@ -31,8 +31,10 @@ from notifications.errors import (
     Reaction,
     TokenMissingScope,
 )
-from notifications.slack import SlackChannel, SlackSettings
-from notifications.slack_limits import mended
+from notifications.slack import blockkit
+from notifications.slack.channel import SlackChannel, SlackSettings
+from notifications.slack.limits import mended
+from notifications.wording import render
 from reconcile.testing.slack_server import (
     WEBHOOK,
     SlackServer,
@@ -215,7 +217,7 @@ def test_who_could_not_look_never_says_that_nothing_was_sent(slack: SlackServer,
 
 
 def test_slack_sdk_and_jinja_are_not_loaded_before_they_are_needed() -> None:
-    script = "import sys, notifications.slack; sys.exit(bool({'slack_sdk', 'jinja2'} & set(sys.modules)))"
+    script = "import sys, notifications.slack.channel; sys.exit(bool({'slack_sdk', 'jinja2'} & set(sys.modules)))"
 
     assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == 0
 

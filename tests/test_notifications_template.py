@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from notifications_support import double_charges, night, trouble
 
-from notifications import blockkit, document, render, shape
+from notifications import shape
 from notifications.base import Notice
 from notifications.errors import TemplateRefused
-from notifications.template import START, Template
+from notifications.slack import blockkit
+from notifications.wording import document, render
+from notifications.wording.template import START, Template
 
 NOTICE = night(double_charges(30, hostile=True), double_charges(2))
 

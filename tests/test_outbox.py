@@ -21,7 +21,9 @@ from notifications.errors import (
     DeliveryUnknown,
     RateLimited,
 )
-from reconcile import audit, delivery, outbox, retry
+from reconcile.audit import log
+from reconcile.messages import delivery, outbox
+from reconcile.schedule import retry
 from reconcile.store import Store, tables
 from reconcile.store.errors import StoreUnreachable
 
@@ -82,7 +84,7 @@ class Office:
 
     def events(self) -> list[str]:
         with self.store.read() as tx:
-            return [one.event.removeprefix("message.") for one in audit.entries(tx, event="message")]
+            return [one.event.removeprefix("message.") for one in log.entries(tx, event="message")]
 
     def all(self) -> list[outbox.Message]:
         with self.store.read() as tx:
@@ -377,7 +379,7 @@ def test_every_delay_is_in_the_audit_log_so_that_it_can_be_computed_again(office
     office.deliver(Mailbox(UNREACHABLE))
 
     with office.store.read() as tx:
-        (entry,) = audit.entries(tx, event="message.retry")
+        (entry,) = log.entries(tx, event="message.retry")
 
     decision = retry.decide("m1", 0, outbox.MESSAGES)
     assert entry.body == {
@@ -463,7 +465,7 @@ def test_eight_senders_at_once_send_every_message_once(url: str, tmp_path: Path)
 
         assert sorted((tmp_path / "hall").read_text().split()) == sorted(f"m{n}" for n in range(60))
         assert sum(counts) == 60
-        assert audit.verify(store).intact
+        assert log.verify(store).intact
 
 
 @pytest.mark.chaos
@@ -539,5 +541,5 @@ def test_nothing_of_a_notice_is_in_the_audit_log(office: Office) -> None:
     office.deliver(Mailbox(UNKNOWN))
 
     with office.store.read() as tx:
-        said = json.dumps([one.body for one in audit.entries(tx)])
+        said = json.dumps([one.body for one in log.entries(tx)])
     assert "ann@example.org" not in said

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from cli_support import Answer, Project
 
-from connectors.sql import SqlSource
+from connectors.sql.source import SqlSource
 from connectors.target import Receipt, TargetRefused
 
 NAMES = ("reconcile_receipts", "reconcile_owner")

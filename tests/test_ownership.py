@@ -9,8 +9,9 @@ import pytest
 from effects_support import Journal, effects_postgres, journal, local
 
 from connectors.target import Owned, Target
-from reconcile import audit, ownership
-from reconcile.ownership import AnotherOwner, OwnershipRaced, StoreBehind, TargetBehind
+from reconcile.audit import log
+from reconcile.journal import ownership
+from reconcile.journal.ownership import AnotherOwner, OwnershipRaced, StoreBehind, TargetBehind
 from reconcile.store import tables
 
 __all__ = ["effects_postgres", "journal", "local"]
@@ -90,7 +91,7 @@ def test_another_stores_target_is_refused_until_a_person_takes_it_over(journal: 
     enter(journal, held)
     assert held.owner == (journal.store.id, 1, 11)
     with journal.store.read() as tx:
-        [entry] = audit.entries(tx, event="target.adopted")
+        [entry] = log.entries(tx, event="target.adopted")
     assert (entry.actor, entry.body["instead_of"]) == ("eve", ["st_other", 4, 9])
 
 

@@ -12,8 +12,9 @@ from cli_support import FILES, Project
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconcile import audit, pauses
-from reconcile.maintenance import Window, closed, minute
+from reconcile.audit import log
+from reconcile.coordination import pauses
+from reconcile.schedule.maintenance import Window, closed, minute
 from reconcile.store import Store
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -213,7 +214,7 @@ def test_the_cleaning_of_a_rule_and_in_a_source_is_paused_and_resumed_by_command
     assert back.out == "Cleaning by rule 'twice' goes on\n"
     assert "was not held up" in twice.err
     with Store.open("sqlite:///reconcile.db", tmp_path) as store, store.read() as tx:
-        assert [one.event for one in audit.entries(tx)] == ["pause.begun", "pause.begun", "pause.ended"]
+        assert [one.event for one in log.entries(tx)] == ["pause.begun", "pause.begun", "pause.ended"]
         assert list(pauses.active(tx)) == ["source:shop"]
 
 

@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 from verifier_support import SQLITE, anchors
 
-from reconcile import anchoring, audit, backup, exporting
-from reconcile.backup import BackupExists
+from reconcile.audit import anchoring, exporting, log
 from reconcile.store import Store, key
+from reconcile.upkeep import backup
+from reconcile.upkeep.backup import BackupExists
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(SQLITE, tmp_path) as opened:
         with opened.begin() as tx:
-            audit.append(tx, "ann", "note", "x", {})
+            log.append(tx, "ann", "note", "x", {})
         yield opened
 
 
@@ -123,7 +124,7 @@ def test_an_anchor_file_is_its_owners_unless_it_was_made_otherwise(store: Store,
     (shared / "anchor.jsonl").chmod(0o640)
 
     with store.begin() as tx:
-        audit.append(tx, "ann", "note", "x", {})
+        log.append(tx, "ann", "note", "x", {})
     anchoring.carry(store, anchors(shared), {"log": anchoring.CLAIM * 0})
 
     assert modes(shared) == {"anchor.jsonl": 0o640}

@@ -24,8 +24,8 @@ from files_support import by_duckdb, records, source
 from xlwt.CompoundDoc import XlsDoc
 
 from connectors.errors import ConnectorError, FileRefused, FileUnreadable, HeadersDiffer
-from connectors.files import FilesDataset
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.files.source import FilesDataset
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 CONTENT = """<?xml version="1.0"?><office:document-content
  xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"

@@ -13,11 +13,11 @@ import pytest
 import xlsxwriter
 from files_support import by_duckdb, records, source
 
-from connectors import csv_files
 from connectors.errors import ConnectorError, FileRefused, FileUnreadable, RecordsLost
-from connectors.files import FilesDataset
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
-from reconcile.clean.binding import bound
+from connectors.files.csv import reader
+from connectors.files.source import FilesDataset
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
+from reconcile.cleaning.planning.binding import bound
 from reconcile.config.settings import DatasetConfig
 
 GOOD = "".join(f"{n},x\n" for n in range(300))
@@ -52,8 +52,8 @@ def test_a_file_whose_reader_loses_records_is_refused_with_both_counts(tmp_path,
     """A reader that ends early without an error, as DuckDB's does on some line ends."""
     (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "b.csv").write_text("a,b\n5,6\n")
-    whole = csv_files.reader
-    monkeypatch.setattr(csv_files, "reader", lambda files, nulls: f"(from {whole(files, nulls)} where c0 <> '3')")
+    whole = reader.reader
+    monkeypatch.setattr(reader, "reader", lambda files, nulls: f"(from {whole(files, nulls)} where c0 <> '3')")
 
     with pytest.raises(RecordsLost, match=r"^a\.csv holds 2 records, but 1 were read"):
         records(tmp_path, path)
@@ -65,7 +65,7 @@ def test_json_lines_are_counted_again_too(tmp_path, monkeypatch):
     (tmp_path / "a.jsonl").write_text('{"a":1}\n\n  \n{"a":2}')
     assert records(tmp_path, "a.jsonl")[0] == [("1",), ("2",)]
 
-    monkeypatch.setattr("connectors.jsonl_files.JsonLines._records", lambda _: iter([(1, {"a": "1"})]))
+    monkeypatch.setattr("connectors.files.jsonl.JsonLines._records", lambda _: iter([(1, {"a": "1"})]))
     with pytest.raises(RecordsLost, match=r"^a\.jsonl holds 2 records, but 1 were read"):
         records(tmp_path, "a.jsonl", ["a"])
 

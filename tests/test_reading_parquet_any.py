@@ -21,7 +21,7 @@ from files_support import by_duckdb, records, source
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from connectors.files import FilesDataset
+from connectors.files.source import FilesDataset
 
 SECONDS = int(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
 EXAMPLES = max(50, SECONDS * 2)

@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 
 from connectors.errors import FileUnreadable
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 SECONDS = int(os.environ.get("RECONCILE_CHAOS_SECONDS") or 0)
 EXAMPLES = max(12, SECONDS // 3)

@@ -14,13 +14,13 @@ from notifications_support import double_charges, night
 from pydantic import ValidationError
 
 from notifications.errors import ChannelRefused
-from notifications.slack import SlackChannel, SlackSettings
+from notifications.slack.channel import SlackChannel, SlackSettings
 from notifications.webhook import WebhookChannel, WebhookSettings
-from reconcile.anchors.base import AnchorError, Readable
-from reconcile.anchors.settings import SlackSettings as AnchorSlackSettings
-from reconcile.anchors.slack import SlackAnchor
+from reconcile.audit.anchors.base import AnchorError, Readable
+from reconcile.audit.anchors.settings import SlackSettings as AnchorSlackSettings
+from reconcile.audit.anchors.slack import SlackAnchor
+from reconcile.audit.verifier import Mark
 from reconcile.testing.slack_server import SlackServer
-from reconcile.verifier import Mark
 
 TOKEN = "xoxb-canary"
 NOTICE = night(double_charges(2))

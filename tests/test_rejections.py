@@ -14,11 +14,11 @@ import pytest
 from clean_support import World
 from store_support import Program
 
-from reconcile import effects
-from reconcile.clean import cleaning
-from reconcile.clean.desk import PlanRejected
-from reconcile.decide import NothingProposed
+from reconcile.cleaning import cleaning
+from reconcile.cleaning.decisions import PlanRejected
 from reconcile.findings.operations import BundleState
+from reconcile.journal import effects
+from reconcile.tracking.decide import NothingProposed
 
 ROUNDS = 16
 TWINS = ((1, "a@x", "Anna"), (2, "a@x", "Ann"))

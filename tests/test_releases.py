@@ -12,10 +12,11 @@ import sqlalchemy as sa
 from runs_support import NEXT, START, Shop, twice
 from store_support import in_parallel
 
-from reconcile import audit, releases
 from reconcile.app import Application, load
+from reconcile.audit import log
 from reconcile.config import ConfigProblems
-from reconcile.run_report import RunReport
+from reconcile.coordination import releases
+from reconcile.runs.report import RunReport
 from reconcile.store import Transaction, tables
 from reconcile.store import releases as stored
 
@@ -93,7 +94,7 @@ def surplus(report: RunReport) -> list[str]:
 
 def events(office: Office) -> list[tuple[str, str, Any]]:
     """The audit entries on releases: who, what, with which note."""
-    found = office.look(lambda tx: list(audit.entries(tx, event="release")))
+    found = office.look(lambda tx: list(log.entries(tx, event="release")))
     return [(one.actor, one.event, one.body["note"]) for one in found]
 
 
@@ -412,7 +413,8 @@ def test_a_beginning_of_several_releases_names_none(office: Office) -> None:
 def test_processes_that_start_at_once_agree_on_the_current_release(office: Office) -> None:
     office.run()
     code = """
-        from reconcile import config, releases
+        from reconcile import config
+        from reconcile.coordination import releases
         project = config.load(root / "reconcile.yaml", {"STATE": url})
         with Store.open(url, root) as store, store.begin() as tx:
             print(releases.adopt(tx, project, "reconcile").release)

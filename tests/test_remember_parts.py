@@ -17,10 +17,11 @@ from findings_support import KEY, NOON, RULE, World, group
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconcile import audit, decide, progress, remember
+from reconcile.audit import log as audit
 from reconcile.findings.parts import parts
 from reconcile.findings.states import Event, State
 from reconcile.store import Store, tables
+from reconcile.tracking import decide, progress, remember
 from rules.engines.base import Group
 
 records = st.integers(0, 11)

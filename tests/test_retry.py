@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconcile import retry
+from reconcile.schedule import retry
 
 NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 HOUR = dt.timedelta(hours=1)

@@ -19,22 +19,26 @@ from pydantic import SecretStr
 from store_support import FixedClock
 
 from notifications.base import Notice, Receipt
-from notifications.slack import SlackSettings as SlackChannelSettings
-from reconcile import anchoring, backup, config, delivery, erasure, outbox, progress, troubles
-from reconcile.anchors.settings import SlackSettings
-from reconcile.anchors.slack import SlackAnchor
+from notifications.slack.channel import SlackSettings as SlackChannelSettings
+from reconcile import config
 from reconcile.app import Application
-from reconcile.clean import carrier
-from reconcile.clean.desk import AnotherWentBeyond
-from reconcile.clock import HostTime
+from reconcile.audit import anchoring
+from reconcile.audit.anchors.settings import SlackSettings
+from reconcile.audit.anchors.slack import SlackAnchor
+from reconcile.audit.proof import prove
+from reconcile.cleaning.decisions import AnotherWentBeyond
+from reconcile.cleaning.execution import carrier
+from reconcile.coordination.clock import HostTime
+from reconcile.coordination.lease import Owner
 from reconcile.findings.operations import BundleState
 from reconcile.findings.states import Event
-from reconcile.lease import Owner
-from reconcile.proof import prove
-from reconcile.restore import restore
-from reconcile.scheduler import Scheduler
+from reconcile.messages import delivery, outbox, troubles
+from reconcile.service.scheduler import Scheduler
 from reconcile.store import Store, tables
 from reconcile.testing.slack_server import SlackServer
+from reconcile.tracking import progress
+from reconcile.upkeep import backup, erasure
+from reconcile.upkeep.restore import restore
 
 MINUTE = dt.timedelta(minutes=1)
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)

@@ -20,8 +20,11 @@ from store_support import FixedClock
 
 from notifications.base import Notice, Receipt
 from notifications.errors import ChannelUnreachable
-from reconcile import config, decide, delivery, outbox, runs, troubles
+from reconcile import config
+from reconcile.messages import delivery, outbox, troubles
+from reconcile.runs import runner
 from reconcile.store import Store
+from reconcile.tracking import decide
 
 DELETE = {"clean": {"action": "delete"}}
 ALONE = DELETE | {"approval": "none"}
@@ -171,7 +174,7 @@ def killed(world: World, monkeypatch: pytest.MonkeyPatch, slot: str | None = Non
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs._Run, "end", kill)
+        patch.setattr(runner._Run, "end", kill)
         with pytest.raises(Killed), world.open() as application:
             application.run("nightly", slot=slot)
     world.bury()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from runs_support import DOUBLE, Ended, Shop, charge, twice
 
-from notifications.slack_limits import check
+from notifications.slack.limits import check
 from reconcile.testing.faults import Fault
 from reconcile.testing.slack_server import WEBHOOK, SlackServer, error, lost_answer, ratelimited, reset, server_error
 

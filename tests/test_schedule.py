@@ -12,8 +12,8 @@ from docs_support import ROOT, rows
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reconcile.schedule import CATCH_UP, Schedule, ScheduleRefused, Slot, start_delay, tzdata_version
-from rules.mistakes import short
+from reconcile.schedule.schedules import CATCH_UP, Schedule, ScheduleRefused, Slot, start_delay, tzdata_version
+from rules.document.mistakes import short
 
 BERLIN = "Europe/Berlin"
 SPRING = dt.datetime(2026, 3, 28, 23, tzinfo=dt.UTC)

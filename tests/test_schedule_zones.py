@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from reconcile.schedule import Schedule, Slot
-from reconcile.slots import run_id
+from reconcile.schedule.schedules import Schedule, Slot
+from reconcile.schedule.slots import run_id
 
 MINUTE = dt.timedelta(minutes=1)
 DAY = dt.timedelta(days=1)

@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 from store_support import FixedClock
 
-from reconcile import audit, clock, config, pauses, scheduler, troubles
+from reconcile import config
+from reconcile.audit import log
 from reconcile.config.settings import Project
-from reconcile.scheduler import Scheduler
+from reconcile.coordination import clock, pauses
+from reconcile.messages import troubles
+from reconcile.service import scheduler
+from reconcile.service.scheduler import Scheduler
 from reconcile.store import Store
 from reconcile.store import slots as stored
 from reconcile.store.slots import SlotRow
@@ -385,10 +389,10 @@ def test_every_missed_slot_and_every_schedule_is_in_the_audit_log(office: Office
     office.scheduler().tick(office.project())
 
     with office.store.read() as tx:
-        events = {one.event: one.body for one in audit.entries(tx)}
+        events = {one.event: one.body for one in log.entries(tx)}
     assert events["schedule.taken_up"]["cron"] == "0 * * * *"
     assert events["slot.missed"]["slots"] == 2
-    assert audit.verify(office.store).intact
+    assert log.verify(office.store).intact
 
 
 def test_a_pause_ends_at_its_time(office: Office) -> None:

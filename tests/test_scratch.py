@@ -7,14 +7,15 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
 from cli_support import FILES, ORDERS, Project
 from store_support import Program
 
-from connectors import scratch
-from connectors.scratch import FOREIGN_AGE, Scratch
+from connectors.disk import scratch
+from connectors.disk.scratch import FOREIGN_AGE, Scratch
 
 WORKS = """
 from reconcile.app import load
@@ -29,6 +30,7 @@ wait()
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The temporary folder of this process and of those it starts."""
+    forkserver.ensure_running()  # its socket is in the temporary folder, and a path this long is too long for one
     place = tmp_path / "temporary"
     place.mkdir()
     monkeypatch.setenv("TMPDIR", str(place))
@@ -76,7 +78,7 @@ def test_a_run_removes_what_a_killed_process_left_and_nothing_of_one_that_lives(
 def test_a_killed_backup_leaves_nothing_once_the_next_one_is_made_in_that_folder(shop: Project) -> None:
     shop("run", "-q")
     code = """
-    from connectors.scratch import Scratch
+    from connectors.disk.scratch import Scratch
     kept = Scratch(root / "backups", hidden=True)
     print("made")
     wait()
@@ -164,7 +166,7 @@ def test_a_folder_of_another_user_is_left_alone(temporary: Path) -> None:
 
 def test_many_processes_that_begin_at_once_in_one_folder_take_nothing_from_each_other(temporary: Path) -> None:
     code = """
-    from connectors.scratch import Scratch
+    from connectors.disk.scratch import Scratch
     for _ in range(200):
         with Scratch(root) as folder:
             (folder / "a").write_text("b")

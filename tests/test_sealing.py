@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconcile.app import Application
-from reconcile.sealing import (
+from reconcile.store.sealing import (
     NotSealed,
     SealBroken,
     SealedUnreadable,

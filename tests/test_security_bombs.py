@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 import xlsxwriter
 
+from connectors.disk.opened_file import unpacked_limit
 from connectors.errors import ConnectorError, FileRefused, FileUnreadable
-from connectors.files import FilesDataset, FilesSettings, FilesSource
-from connectors.opened_file import unpacked_limit
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.files.source import FilesDataset, FilesSettings, FilesSource
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 CONTENT = """<?xml version="1.0"?><office:document-content
  xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"

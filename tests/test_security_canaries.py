@@ -145,7 +145,7 @@ def test_a_defect_report_holds_no_secret(shop: Project, monkeypatch: pytest.Monk
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError(CANARIES["DSN"]) from ValueError(CANARIES["SLACK"])
 
-    monkeypatch.setattr("reconcile.runs.run", broken)
+    monkeypatch.setattr("reconcile.runs.runner.run", broken)
 
     answer = silent(shop("run", "good"))
 

@@ -19,7 +19,7 @@ import xlsxwriter
 from files_support import by_duckdb, records
 
 from connectors.errors import ConnectorError, DatasetMissing, FileRefused
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 CANARY = "canary-of-the-outside"
 FORMATS = ("csv", "csv.gz", "jsonl", "parquet", "utf16.csv")

@@ -25,11 +25,11 @@ import pytest
 import xlsxwriter
 from chaos_support import SEED
 
+from connectors.disk.opened_file import open_beneath
 from connectors.errors import ConnectorError
-from connectors.files import FilesDataset, FilesSettings, FilesSource
-from connectors.opened_file import open_beneath
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
-from connectors.workbook_guard import Limits, kind_of
+from connectors.files.source import FilesDataset, FilesSettings, FilesSource
+from connectors.workbook.guard import Limits, kind_of
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 
 SECONDS = float(os.environ.get("RECONCILE_CHAOS_SECONDS") or 20) / 2
 HANGS = 120

@@ -14,7 +14,7 @@ import xlsxwriter
 from cli_support import ORDERS
 from serve_support import request, serving
 
-from connectors.workbook import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
 from reconcile.store import Store
 from reconcile.testing.fork import Warm
 

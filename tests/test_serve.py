@@ -18,9 +18,11 @@ import pytest
 import sqlalchemy as sa
 from serve_support import Serving, all_ended, children, request, runs_of, serving, slots, until
 
-from reconcile import audit, backup, pauses, restore
+from reconcile.audit import log
+from reconcile.coordination import pauses
 from reconcile.store import Store, tables
 from reconcile.testing.proxy import TcpProxy
+from reconcile.upkeep import backup, restore
 
 POSTGRES = os.environ.get("RECONCILE_TEST_POSTGRES", "postgresql://root@127.0.0.1:5432/postgres")
 pytestmark = [pytest.mark.slow, pytest.mark.server]
@@ -120,7 +122,7 @@ def _is_asleep() -> bool:
 def finished(store: Store) -> Counter[str]:
     """How often each run was finished, by the audit log."""
     with store.read() as tx:
-        return Counter(one.body["run"] for one in audit.entries(tx, event="run.finished"))
+        return Counter(one.body["run"] for one in log.entries(tx, event="run.finished"))
 
 
 def test_what_is_due_is_run_and_told_and_a_stop_ends_with_0(place: Place) -> None:
@@ -133,7 +135,7 @@ def test_what_is_due_is_run_and_told_and_a_stop_ends_with_0(place: Place) -> Non
         assert code == 0
         assert [one.status for one in slots(store)] == ["succeeded"]
         assert len(place.messages()) == 1
-        assert audit.verify(store).intact
+        assert log.verify(store).intact
 
 
 def test_a_message_that_a_channel_does_not_take_is_a_warning_with_its_reason(place: Place) -> None:
@@ -200,7 +202,7 @@ def test_four_servers_share_two_hundred_slots_and_each_is_run_once_though_they_a
         assert Counter(one.status for one in mine) == {"succeeded": 200}
         assert set(finished(store).values()) == {1}
         assert len({message["run"] for message in place.messages()}) == len(place.messages())
-        assert audit.verify(store).intact
+        assert log.verify(store).intact
 
 
 def all_ended_of(store: Store, wanted: set[Any]) -> bool:
@@ -242,7 +244,7 @@ def test_a_second_stop_ends_at_once(place: Place) -> None:
 
             assert time.monotonic() - begin < 3
         assert [one.status for one in slots(store, "erp")] == ["due"]
-        assert audit.verify(store).intact
+        assert log.verify(store).intact
 
 
 def test_a_stop_while_the_state_is_away_ends_all_the_same(postgres_url: str, tmp_path: Path) -> None:
@@ -386,7 +388,7 @@ def test_a_run_that_was_stopped_past_its_lease_changes_nothing_when_it_wakes(pla
 
         assert set(finished(store).values()) == {1}
         assert len(place.messages()) == 1
-        assert audit.verify(store).intact
+        assert log.verify(store).intact
 
 
 def test_a_restore_under_a_server_is_told_as_what_it_is_and_asks_nobody_to_run_anything(place: Place) -> None:

@@ -131,7 +131,7 @@ def test_its_runs_send_spans_and_a_collector_that_is_gone_costs_them_nothing(fol
         collector.server_close()
         request(store, "nightly")
         server.hear("run.ended", 2, job="nightly", how="succeeded")
-        server.hear("library.said", library="reconcile.traces")
+        server.hear("library.said", library="reconcile.telemetry.traces")
 
     assert said(traced["reconcile.run"])["reconcile.trigger"] == "request"
     assert traced["twice"].parent_span_id == traced["reconcile.run"].span_id

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconcile.slots import SlotRefused, parse_slot, run_id, slot_text
+from reconcile.schedule.slots import SlotRefused, parse_slot, run_id, slot_text
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SLOT = dt.datetime(2026, 11, 21, 5, 15, tzinfo=dt.UTC)

@@ -27,7 +27,8 @@ from conftest import POSTGRES, _scratch_database
 from serve_support import slots, until
 from soak_support import JOBS, Chaos, Fleet, Hook, Json, Soaked, Watch, again, at_work_in
 
-from reconcile import audit, outbox
+from reconcile.audit import log
+from reconcile.messages import outbox
 from reconcile.store import Store, tables
 from reconcile.store.successes import last_success
 
@@ -155,7 +156,7 @@ def _check_runs(store: Store, watch: Watch, calm: dt.datetime) -> None:
     assert {one.status for one in ended} <= {"succeeded", "missed", "failed"}
     assert [one for one in ended if one.status != "succeeded" and not one.reason] == []
     with store.read() as tx:
-        finished = [one.body for one in audit.entries(tx, event="run.finished")]
+        finished = [one.body for one in log.entries(tx, event="run.finished")]
         lasts = {job: last_success(tx, job) for job in JOBS}
         states = set(tx.connection.execute(sa.select(tables.runs.c.status)).scalars())
         assert list(outbox.messages(tx, "queued", "sending", "failed")) == []
@@ -164,7 +165,7 @@ def _check_runs(store: Store, watch: Watch, calm: dt.datetime) -> None:
     assert "running" not in states
     assert watch.overlaps == []
     assert [job for job, last in lasts.items() if last is None or last.finished < calm] == []
-    assert audit.verify(store).intact
+    assert log.verify(store).intact
 
 
 def _check_findings(soaked: Soaked, store: Store, hook: Hook, *, may_cut: int) -> None:
@@ -239,7 +240,7 @@ def _thirds(samples: list[int]) -> tuple[float, float]:
 def _summary(store: Store, chaos: Chaos, watch: Watch, hook: Hook, soaked: Soaked) -> str:
     """What `make soak` prints."""
     with store.read() as tx:
-        events = Counter(one.event for one in audit.entries(tx))
+        events = Counter(one.event for one in log.entries(tx))
         rows = Counter(tx.connection.execute(sa.select(tables.runs.c.status)).scalars())
         found = tx.connection.execute(sa.select(sa.func.count()).select_from(tables.findings)).scalar_one()
         boxes = Counter(f"{one.channel} {one.status}" for one in outbox.messages(tx))

@@ -8,7 +8,7 @@ import filled_support as filled
 import pytest
 from runs_support import START, Shop, charge, twice
 
-from reconcile import audit
+from reconcile.audit import log
 from reconcile.store import Store, tables
 
 RELEASED = filled.REVISIONS[:-1]
@@ -34,7 +34,7 @@ def test_an_upgrade_keeps_every_row_as_it_was(revision: str, url: str, tmp_path:
     before = filled.stored(url, tmp_path)
 
     with Store.open(url, tmp_path) as store:
-        verified = audit.verify(store)
+        verified = log.verify(store)
 
     after = filled.stored(url, tmp_path)
     assert (verified.intact, verified.entries) == (True, len(before["audit"]))

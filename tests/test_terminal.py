@@ -22,9 +22,9 @@ import typer
 from cli_support import Answer, Project, sqlite
 from serve_support import until
 
-from reconcile import logs, visible
 from reconcile.cli import exits
 from reconcile.cli.commands import program
+from reconcile.telemetry import logs, visible
 
 UGLY = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "ugly" / "naughty-strings.json"
 

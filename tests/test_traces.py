@@ -19,9 +19,10 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from reconcile import config, traces
+from reconcile import config
 from reconcile.app import Application
-from reconcile.run_report import RunReport
+from reconcile.runs.report import RunReport
+from reconcile.telemetry import traces
 
 SLOT = "2026-11-21T05:15:00+00:00"
 

@@ -15,17 +15,22 @@ from cli_support import Project as Shop
 from store_support import NOON, FixedClock, in_parallel
 
 from connectors.errors import SourceUnreachable
-from notifications import render
-from reconcile import audit, config, lease, outbox, pauses, slots, triggers
+from notifications.wording import render
+from reconcile import config
 from reconcile.app import Application
+from reconcile.audit import log
+from reconcile.config.opened import Sources
 from reconcile.config.settings import Project
-from reconcile.opened import Sources
+from reconcile.coordination import lease, pauses
+from reconcile.messages import outbox
+from reconcile.schedule import slots
+from reconcile.service import triggers
+from reconcile.service.triggers import Look
 from reconcile.store import Store, tables
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
 from reconcile.store import triggers as stored_triggers
 from reconcile.store.slots import SlotRow
-from reconcile.triggers import Look
 
 HOUR = dt.timedelta(hours=1)
 AFTER = {"a": {"rules": "all"}, "c": {"rules": "all"}, "b": {"rules": "all", "after": ["a", "c"], "priority": 7}}
@@ -486,7 +491,7 @@ def test_a_request_is_due_at_once_and_in_the_audit_log(plant: Plant) -> None:
 
     with plant.store.read() as tx:
         [due] = stored_slots.waiting(tx, "b")
-        [entry] = audit.entries(tx, event="slot.requested")
+        [entry] = log.entries(tx, event="slot.requested")
     assert asked == triggers.Requested("b", slots.run_id("b", NOON), NOON, "due", is_new=True)
     assert (due.slot, due.trigger, due.start_at, due.priority) == (NOON, "request", NOON, 7)
     assert (entry.actor, entry.body) == (
@@ -522,7 +527,8 @@ def test_a_key_that_cannot_be_kept_is_refused(plant: Plant, key: str) -> None:
 
 def test_of_processes_that_ask_with_one_key_at_once_one_makes_the_run(plant: Plant) -> None:
     code = """
-        from reconcile import config, triggers
+        from reconcile import config
+        from reconcile.service import triggers
         project = config.load(root / "reconcile.yaml")
         with Store.open(url, root) as store, store.begin() as tx:
             asked = triggers.request(tx, project, "b", "2026-11-21", by="ada")

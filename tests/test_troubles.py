@@ -12,11 +12,13 @@ import pytest
 import sqlalchemy as sa
 from store_support import NOON, FixedClock, in_parallel
 
-from notifications import document, render
 from notifications.base import Notice
 from notifications.file import FileChannel, FileSettings
-from reconcile import audit, config, delivery, outbox, troubles
+from notifications.wording import document, render
+from reconcile import config
+from reconcile.audit import log
 from reconcile.config.settings import Project
+from reconcile.messages import delivery, outbox, troubles
 from reconcile.store import Store, tables
 
 SENTENCE = "The clock jumped from about noon to midnight. Set it right, then: reconcile resume --clock"
@@ -70,7 +72,7 @@ class Office:
 
     def events(self) -> list[tuple[str, Mapping[str, Any]]]:
         with self.store.read() as tx:
-            return [(one.event, one.body) for one in audit.entries(tx, event="trouble")]
+            return [(one.event, one.body) for one in log.entries(tx, event="trouble")]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
@@ -207,7 +209,8 @@ def test_message_ids_are_the_same_in_every_process_and_version(office: Office) -
 
 def test_of_processes_that_see_one_trouble_at_once_one_tells_it(office: Office) -> None:
     code = """
-        from reconcile import config, troubles
+        from reconcile import config
+        from reconcile.messages import troubles
         project = config.load(root / "reconcile.yaml")
         with Store.open(url, root) as store, store.begin() as tx:
             print(troubles.begin(tx, project, "clock", "The clock jumped."))

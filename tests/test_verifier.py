@@ -15,9 +15,9 @@ import pytest
 from syntax_support import tree_of
 from verifier_support import LENGTH, SQLITE, about_of, anchors, copy_of, exported
 
-from reconcile import audit, checkpoints, exporting, verifier
-from reconcile.anchors.settings import SyslogSettings
-from reconcile.anchors.syslog import SyslogAnchor
+from reconcile.audit import checkpoints, exporting, log, verifier
+from reconcile.audit.anchors.settings import SyslogSettings
+from reconcile.audit.anchors.syslog import SyslogAnchor
 from reconcile.store import Store
 
 
@@ -59,7 +59,7 @@ def test_an_export_is_signed_to_its_end_and_says_what_no_anchor_holds(tmp_path: 
     root = exported(tmp_path / "store").parent
     with Store.open(SQLITE, root) as store:
         with store.begin() as tx:
-            audit.append(tx, "ann", "note", "x", {})
+            log.append(tx, "ann", "note", "x", {})
         exporting.export(store, tmp_path / "later", anchors(root))
 
     done = run(tmp_path / "later", "--public-key", about_of(tmp_path / "later")["public_key"], cwd=tmp_path)

@@ -22,7 +22,7 @@ from chaos_support import SEED
 from storm_support import SECONDS, lasting
 from verifier_support import LENGTH, about_of, copy_of, exported, rewrite
 
-from reconcile import verifier
+from reconcile.audit import verifier
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300 + SECONDS)]
 

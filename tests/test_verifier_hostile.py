@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from verifier_support import LENGTH, about_of, copy_of, exported, rewrite
 
-from reconcile import checkpoints, verifier
+from reconcile.audit import checkpoints, verifier
 from reconcile.store import Store
 
 MEMORY = 700 << 20

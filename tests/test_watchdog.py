@@ -16,10 +16,13 @@ import pytest
 import sqlalchemy as sa
 from store_support import NOON, FixedClock
 
-from notifications import document, render
-from reconcile import clock, config, outbox, pauses, slots, watchdog
+from notifications.wording import document, render
+from reconcile import config
 from reconcile.app import Application
 from reconcile.config.settings import JobConfig, Project
+from reconcile.coordination import clock, pauses
+from reconcile.messages import outbox, watchdog
+from reconcile.schedule import slots
 from reconcile.store import Store, tables
 from reconcile.store import runs as stored_runs
 

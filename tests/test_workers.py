@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 from store_support import FixedClock
 
-from reconcile import audit, config, pauses, releases, troubles
+from reconcile import config
 from reconcile.app import load
+from reconcile.audit import log
 from reconcile.config.settings import Project
+from reconcile.coordination import pauses, releases
+from reconcile.messages import troubles
+from reconcile.service.workers import RUNS, Ended, Workers
 from reconcile.store import Store
 from reconcile.store import slots as stored
 from reconcile.store.slots import NewSlot, SlotRow
-from reconcile.workers import RUNS, Ended, Workers
 
 
 @dataclass
@@ -223,7 +226,7 @@ def test_what_a_dead_process_had_taken_is_taken_over_and_its_own_word_counts_no_
     row = office.row("nightly")
     assert (row.status, row.attempts, other.rescued) == ("running", 2, 1)
     with office.store.read() as tx:
-        assert len(list(audit.entries(tx, event="slot.rescued"))) == 1
+        assert len(list(log.entries(tx, event="slot.rescued"))) == 1
 
 
 def test_a_paused_job_is_stopped_killed_if_it_does_not_and_not_taken_again(office: Office) -> None:

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reconcile import anchoring, audit, exporting
-from reconcile.anchors.base import Anchor
-from reconcile.anchors.file import FileAnchor
-from reconcile.anchors.settings import FileSettings
+from reconcile.audit import anchoring, exporting, log
+from reconcile.audit.anchors.base import Anchor
+from reconcile.audit.anchors.file import FileAnchor
+from reconcile.audit.anchors.settings import FileSettings
+from reconcile.audit.verifier import commitment, genesis, next_head
 from reconcile.store import Store
-from reconcile.verifier import commitment, genesis, next_head
 
 SQLITE = "sqlite:///reconcile.db"
 LENGTH = 331
@@ -29,10 +29,10 @@ def exported(root: Path) -> Path:
         for _ in range(LENGTH // 30):
             with store.begin() as tx:
                 for n in range(30):
-                    audit.append(tx, "Zoë", "note", "x", {"n": n, "text": "\x00 \ud800 🦆"})
+                    log.append(tx, "Zoë", "note", "x", {"n": n, "text": "\x00 \ud800 🦆"})
         anchoring.carry(store, anchors(root), {"log": anchoring.CLAIM * 0})
         with store.begin() as tx:
-            audit.append(tx, "ann", "note", "x", {})
+            log.append(tx, "ann", "note", "x", {})
         anchoring.carry(store, anchors(root), {"log": anchoring.CLAIM * 0})
         exporting.export(store, root / "export", anchors(root))
     return root / "export"

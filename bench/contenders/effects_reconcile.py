@@ -14,8 +14,8 @@ from pathlib import Path
 from bench.effects_clock import Clock
 from reconcile import config
 from reconcile.app import Application
-from reconcile.clean import carrier
-from reconcile.clean.terms import Terms
+from reconcile.cleaning.execution import carrier
+from reconcile.cleaning.execution.terms import Terms
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from connectors.workbook import WorkbookSource
+from connectors.workbook.source import WorkbookSource
 
 path = Path(sys.argv[1])
 settings = WorkbookSource.Settings.model_validate({"type": "workbook", "path": str(path)})

@@ -7,8 +7,8 @@ import os
 import sys
 from typing import NoReturn
 
-from reconcile import visible
 from reconcile.cli import exits, signals
+from reconcile.telemetry import visible
 
 
 def command() -> NoReturn:

@@ -11,9 +11,9 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Note, Output, Qu
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.clean.desk import Answer, Desk
-    from reconcile.clean.undo import Undone
-    from reconcile.effects import Verdict
+    from reconcile.cleaning.decisions import Answer, Desk
+    from reconcile.cleaning.undo import Undone
+    from reconcile.journal.effects import Verdict
 
 Finding = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
 Plan = Annotated[
@@ -148,7 +148,7 @@ def _undone(done: Undone) -> dict[str, Any]:
 
 def tell(out: Output, done: Undone) -> None:
     """What was taken back, and what was not."""
-    from notifications.words import plural
+    from notifications.wording.words import plural
 
     if done.taken_back:
         out.say(f"Taken back: {plural(len(done.taken_back), 'cleaning', 'cleanings')} ({_some(done.taken_back)}).")

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from reconcile import visible
 from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.telemetry import visible
 
 
 def register(app: typer.Typer) -> None:
@@ -49,8 +49,8 @@ def check(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile.checking import look, state
     from reconcile.cli.opening import load
+    from reconcile.doctor.checking import look, state
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
@@ -81,8 +81,8 @@ def explain(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import detect
     from reconcile.cli.opening import load
+    from reconcile.detection import detect
 
     out = Output(json, quiet, no_color)
     with load(config) as application:

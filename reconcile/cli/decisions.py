@@ -12,11 +12,11 @@ from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Ou
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.audit import Entry
-    from reconcile.decide import Decision
+    from reconcile.audit.log import Entry
     from reconcile.findings.shown import Finding, FindingMember
-    from reconcile.personal import Hidden
+    from reconcile.messages.personal import Hidden
     from reconcile.store.bundles import Stored
+    from reconcile.tracking.decide import Decision
 
 Finding_ = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
 _NEXT = {
@@ -104,7 +104,7 @@ def findings(
 
 def hidden(application: Application, finding: Finding, *, show: bool) -> Hidden:
     """What of a finding is not shown."""
-    from reconcile.personal import Hidden
+    from reconcile.messages.personal import Hidden
 
     return Hidden() if show else Hidden.of(application.project, finding.dataset, finding.rule)
 
@@ -145,19 +145,19 @@ def show(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from notifications import words
-    from reconcile import audit
+    from notifications.wording import words
+    from reconcile.audit import log
     from reconcile.cli.events import in_words
     from reconcile.cli.opening import load_for_state
     from reconcile.findings.shown import to_json
-    from reconcile.personal import names
+    from reconcile.messages.personal import names
     from reconcile.store.bundles import undo_of, waiting_plans
     from reconcile.store.findings import get
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
         one = get(tx, finding)
-        history = list(audit.entries(tx, finding=one.id))
+        history = list(log.entries(tx, finding=one.id))
         undo = undo_of(tx, one.id)
         plan = waiting_plans(tx, [one.id]).get(one.id)
     veil = hidden(application, one, show=show)
@@ -216,7 +216,7 @@ def _next(one: Finding, undo: Stored | None, plan: str | None) -> str | None:
 
 def _near(shown: Mapping[str, Any]) -> str | None:
     """The records that a window left out, as one line, where there are any."""
-    from reconcile.personal import names
+    from reconcile.messages.personal import names
 
     if "nearby" not in shown:
         return None
@@ -241,7 +241,7 @@ def dismiss(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import decide
+    from reconcile.tracking import decide
 
     _decide(
         config,
@@ -261,7 +261,7 @@ def snooze(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import decide
+    from reconcile.tracking import decide
 
     def decision(application: Application, actor: str) -> Decision:
         end = None if until is None else people.moment(until, application.project.timezone, "--until")
@@ -278,7 +278,7 @@ def reopen(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import decide
+    from reconcile.tracking import decide
 
     _decide(
         config,
@@ -296,7 +296,7 @@ def assign(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import decide
+    from reconcile.tracking import decide
 
     _decide(
         config,

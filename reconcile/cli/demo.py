@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconcile import visible
 from reconcile.cli.output import Output
+from reconcile.telemetry import visible
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -112,7 +112,7 @@ def _largest(application: Application, rules: Sequence[str], out: Output) -> Non
 
 
 def _sum(found: list[Finding]) -> str:
-    from notifications.words import money, plural
+    from notifications.wording.words import money, plural
     from rules.sums import of
 
     risk = money(of(one.money for one in found))
@@ -120,7 +120,7 @@ def _sum(found: list[Finding]) -> str:
 
 
 def _line(one: Finding, span: object) -> str:
-    from notifications.words import money
+    from notifications.wording.words import money
     from reconcile.findings.identity import public
 
     ids = " + ".join(str(public(member.id[0])) for member in one.members)
@@ -132,7 +132,7 @@ def _line(one: Finding, span: object) -> str:
 
 
 def _slack(application: Application) -> str:
-    from notifications.slack import SlackChannel, SlackSettings
+    from notifications.slack.channel import SlackChannel, SlackSettings
     from reconcile.cli.messages import about_open_findings
 
     settings = SlackSettings.model_validate({"type": "slack", "token": "xoxb-demo", "channel": "#finance-ops"})

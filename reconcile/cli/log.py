@@ -13,9 +13,9 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.audit import Entry
-    from reconcile.erasure import Erased, Wanted
-    from reconcile.proof import Proof
+    from reconcile.audit.log import Entry
+    from reconcile.audit.proof import Proof
+    from reconcile.upkeep.erasure import Erased, Wanted
 
 
 def register(app: typer.Typer) -> None:
@@ -43,14 +43,14 @@ def listing(
 ) -> None:
     if context.invoked_subcommand is not None:
         return
-    from reconcile import audit
+    from reconcile.audit import log
     from reconcile.cli.opening import load_for_state
     from reconcile.store.findings import name_of
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
         about = None if finding is None else name_of(tx, finding)
-        found = audit.entries(tx, finding=about, run=run, event=event)
+        found = log.entries(tx, finding=about, run=run, event=event)
         if json:
             out.stream(map(_to_json, found))
             return
@@ -69,7 +69,7 @@ def _to_json(one: Entry) -> dict[str, Any]:
 
 
 def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
-    from reconcile import proof
+    from reconcile.audit import proof
     from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
@@ -84,7 +84,7 @@ def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
 
 
 def _proof_to_json(found: Proof) -> dict[str, Any]:
-    from reconcile import facts
+    from reconcile.audit import facts
 
     wrong = found.problem
     problem = {"seq": wrong and wrong.seq, "until": wrong and wrong.until, "problem": wrong and wrong.sentence}
@@ -97,7 +97,7 @@ def _proof_to_json(found: Proof) -> dict[str, Any]:
 
 
 def _say(out: Output, found: Proof) -> None:
-    from reconcile import facts
+    from reconcile.audit import facts
 
     if found.problem is not None:
         where = found.problem.seq
@@ -127,7 +127,7 @@ def export(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import exporting
+    from reconcile.audit import exporting
     from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
@@ -145,7 +145,7 @@ def export(
 
 
 def key(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
-    from reconcile import checkpoints
+    from reconcile.audit import checkpoints
     from reconcile.cli.opening import load_for_state
 
     out = Output(json, quiet, no_color)
@@ -171,9 +171,9 @@ def erase(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import erasure
     from reconcile.cli.opening import load_for_state
     from reconcile.cli.people import person
+    from reconcile.upkeep import erasure
 
     if (record is None) == (column is None) or (column is None) != (value is None):
         raise typer.BadParameter("name a record by --id, or by --column and --value")
@@ -194,7 +194,7 @@ def erase(
 def _wanted(
     application: Application, dataset: str, record: list[str] | None, column: str | None, value: str | None
 ) -> tuple[Wanted, tuple[str, ...]]:
-    from reconcile import erasure
+    from reconcile.upkeep import erasure
 
     application.require("dataset", dataset, tuple(application.project.datasets))
     chosen, store = application.project.datasets[dataset], application.memory
@@ -211,7 +211,7 @@ def _wanted(
 def _known_there(application: Application, dataset: str, column: str) -> None:
     """Nothing was found: a misspelt column must not read as nothing to erase. Columns that are gone may be named."""
     from connectors.errors import ConnectorError
-    from rules.mistakes import suggestion
+    from rules.document.mistakes import suggestion
 
     with contextlib.suppress(ConnectorError):
         seen = application.subject(dataset).relation
@@ -224,7 +224,7 @@ def _known_there(application: Application, dataset: str, column: str) -> None:
 
 
 def _tell_erased(out: Output, done: Erased, *, dry_run: bool) -> None:
-    from reconcile import erasure
+    from reconcile.upkeep import erasure
 
     if not done.anything:
         out.say("nothing of it is in the state")

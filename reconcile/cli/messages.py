@@ -52,8 +52,8 @@ def preview(
 
 def about_open_findings(application: Application, channel: str, name: str | None) -> Notice | None:
     """The message of the job's latest run, as a channel would get it that was never told anything."""
-    from reconcile import notify
     from reconcile.findings.states import State
+    from reconcile.messages import notify
     from reconcile.store import runs as stored
     from reconcile.store.bundles import waiting_plans
     from reconcile.store.findings import ASKING, Filter, each, not_undone

@@ -11,7 +11,7 @@ from reconcile.cli import exits, people
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
-    from reconcile.outbox import Message
+    from reconcile.messages.outbox import Message
 
 Named = Annotated[str, typer.Argument(help="A message's id, as `reconcile messages` shows it.", metavar="ID")]
 
@@ -35,8 +35,8 @@ def messages(
 ) -> None:
     if context.invoked_subcommand is not None:
         return
-    from reconcile import outbox
     from reconcile.cli.opening import load_for_state
+    from reconcile.messages import outbox
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
@@ -53,7 +53,7 @@ def messages(
 def requeue(
     message: Named, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
 ) -> None:
-    from reconcile import outbox
+    from reconcile.messages import outbox
 
     _decide(config, message, outbox.requeue, Output(json, quiet, no_color))
 
@@ -61,15 +61,15 @@ def requeue(
 def drop(
     message: Named, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
 ) -> None:
-    from reconcile import outbox
+    from reconcile.messages import outbox
 
     _decide(config, message, outbox.drop, Output(json, quiet, no_color))
 
 
 def _decide(config: str, name: str, decision: Callable[..., bool], out: Output) -> None:
     """Write the decision down, deliver what waits, and say how the message stands; 3 where it is not sent yet."""
-    from reconcile import outbox
     from reconcile.cli.opening import load
+    from reconcile.messages import outbox
 
     with load(config) as application:
         store = application.memory

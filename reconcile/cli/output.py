@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from reconcile import visible
 from reconcile.cli import exits
+from reconcile.telemetry import visible
 from rules.packed import Packed
 
 if TYPE_CHECKING:

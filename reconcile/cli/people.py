@@ -36,7 +36,7 @@ def moment(text: str, timezone: str, option: str) -> dt.datetime:
     """`3d` from now, a time, or when a day begins, in UTC; raises the command line's error, which names the option."""
     from zoneinfo import ZoneInfo
 
-    from reconcile.slots import SlotRefused, parse_slot
+    from reconcile.schedule.slots import SlotRefused, parse_slot
     from rules.models import parse_duration
 
     with contextlib.suppress(ValueError):  # then it is a time

@@ -14,13 +14,13 @@ from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, 
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.clean.actions.base import NotPlannable
-    from reconcile.clean.plan import Tools
-    from reconcile.clean.shown import Line
-    from reconcile.clean.terms import Terms
+    from reconcile.cleaning.actions.base import NotPlannable
+    from reconcile.cleaning.execution.terms import Terms
+    from reconcile.cleaning.planning.plan import Tools
+    from reconcile.cleaning.shown import Line
     from reconcile.findings.bundle import Bundle
     from reconcile.findings.shown import Finding
-    from reconcile.personal import Hidden
+    from reconcile.messages.personal import Hidden
     from rules.cleaning import Caps
     from rules.kinds.duplicates import DuplicatesRule
 
@@ -85,7 +85,7 @@ class _Planning:
     """Plans of findings, a few at a time, as the configuration and the rows are now."""
 
     def __init__(self, application: Application, *, show: bool, limit: int | None) -> None:
-        from reconcile.clean.terms import Terms
+        from reconcile.cleaning.execution.terms import Terms
 
         self.application = application
         self.show = show
@@ -120,7 +120,7 @@ class _Planning:
 
     def plans(self, rule: DuplicatesRule, names: list[str] | None) -> Iterator[Planned]:
         """Raises the source's ConnectorError."""
-        from reconcile.clean.plan import make_many
+        from reconcile.cleaning.planning.plan import make_many
         from reconcile.findings.bundle import Bundle
         from reconcile.store.findings import some
 
@@ -150,8 +150,8 @@ class _Planning:
     def tools(self, rule: DuplicatesRule) -> Tools:
         """What planning the rule's findings needs. Raises NothingToPlan, ConnectorError."""
         from connectors.target import Target
-        from reconcile import effects
-        from reconcile.clean.plan import Tools
+        from reconcile.cleaning.planning.plan import Tools
+        from reconcile.journal import effects
 
         application = self.application
         subject = application.subject(rule.dataset)
@@ -191,7 +191,7 @@ class _Planning:
 
     def veil(self, rule: DuplicatesRule) -> Hidden:
         """What is not shown of what is at risk."""
-        from reconcile.personal import Hidden
+        from reconcile.messages.personal import Hidden
 
         return Hidden() if self.show else Hidden.of(self.application.project, rule.dataset, rule.name)
 
@@ -201,7 +201,7 @@ class _Planning:
             return self.terms.caps(tx, rule.name)
 
     def as_json(self, rule: DuplicatesRule, names: list[str] | None) -> Iterator[dict[str, Any]]:
-        from reconcile.clean.shown import to_json
+        from reconcile.cleaning.shown import to_json
         from reconcile.findings.bundle import Bundle
 
         for one in self.plans(rule, names):
@@ -244,12 +244,12 @@ class _Telling:
         self._sum()
 
     def _plan(self, one: Planned, bundle: Bundle) -> None:
-        from reconcile import budgets
-        from reconcile.clean import shown
+        from reconcile.cleaning import shown
+        from reconcile.journal import limits
         from rules import sums
 
         self.plans += 1
-        use = budgets.Use.of("", bundle)
+        use = limits.Use.of("", bundle)
         self.keepers += bundle.rows - use.records
         self.counted += use.records
         sums.add(self.limited, use.money)
@@ -274,7 +274,7 @@ class _Telling:
         self.out.say("")
 
     def _sum(self) -> None:
-        from notifications.words import plural
+        from notifications.wording.words import plural
 
         if self.plans:
             veil = self.planning.veil(self.rule)
@@ -296,7 +296,7 @@ class _Telling:
             self.out.say(f"… and {len(self.not_planned) - _REASONS} other reasons; --json has them all.")
 
     def _limits(self) -> Iterator[str]:
-        from reconcile.clean.shown import limits_said
+        from reconcile.cleaning.shown import limits_said
 
         caps = self.planning.caps(self.rule)
         _, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.limited)

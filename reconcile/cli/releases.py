@@ -60,7 +60,7 @@ def releases(
 
 
 def _listed(one: ReleaseRow, now: Current | None, ours: str) -> dict[str, Any]:
-    from reconcile.slots import slot_text
+    from reconcile.schedule.slots import slot_text
 
     current = now is not None and now.release == one.release
     return {
@@ -77,7 +77,7 @@ def _listed(one: ReleaseRow, now: Current | None, ours: str) -> dict[str, Any]:
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
-    from reconcile.releases import shortened
+    from reconcile.coordination.releases import shortened
 
     marks = ["held" if one["held"] else "current"] * one["current"] + ["this file"] * one["file"]
     counts = (str(one["jobs"]), str(one["rules"]))
@@ -92,7 +92,7 @@ def show(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
-    from reconcile.releases import text_of
+    from reconcile.coordination.releases import text_of
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
@@ -117,7 +117,7 @@ def diff(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load, load_for_state
-    from reconcile.releases import difference, shortened
+    from reconcile.coordination.releases import difference, shortened
 
     out = Output(json, quiet, no_color)
     with (load if other is None else load_for_state)(config) as application, application.memory.read() as tx:
@@ -139,7 +139,7 @@ def diff(
 
 def _kept(application: Application, tx: Transaction, asked: str) -> ReleaseRow:
     """The release of that name; raises ReleaseUnknown also for that of the file where it was never kept."""
-    from reconcile.releases import ReleaseUnknown, named
+    from reconcile.coordination.releases import ReleaseUnknown, named
     from reconcile.store import releases as stored
 
     release, known = named(tx, asked, application.project), stored.hashes(tx)
@@ -157,8 +157,8 @@ def hold(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import releases as held
     from reconcile.cli.opening import load_for_state
+    from reconcile.coordination import releases as held
 
     if off and release is not None:
         raise typer.BadParameter("it stands without a release", param_hint="--off")
@@ -185,8 +185,8 @@ def promote(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import releases as promoted
     from reconcile.cli.opening import load, load_for_state
+    from reconcile.coordination import releases as promoted
 
     out = Output(json, quiet, no_color)
     with (load if release is None else load_for_state)(config) as application, application.store.begin() as tx:
@@ -198,7 +198,7 @@ def promote(
 
 def _tell(out: Output, before: Current | None, now: Current | None, *, kept: bool) -> None:
     """What is current now, and what follows."""
-    from reconcile.releases import shortened
+    from reconcile.coordination.releases import shortened
 
     if out.json:
         shown = {"release": now and now.release, "held": now is not None and now.held, "changed": now != before}
@@ -218,6 +218,6 @@ def _tell(out: Output, before: Current | None, now: Current | None, *, kept: boo
 
 
 def _in_words(now: Current) -> str:
-    from reconcile.releases import in_words
+    from reconcile.coordination.releases import in_words
 
     return in_words(now)

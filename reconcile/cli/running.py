@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reconcile import visible
 from reconcile.cli import exits, signals
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet, Show
+from reconcile.telemetry import visible
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.run_report import RunReport
+    from reconcile.runs.report import RunReport
 
 _SHOWN = 3
 _TOLD = ("new", "grown", "reopened", "woken")
@@ -135,7 +135,7 @@ def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
 
 def _hidden(application: Application, report: Mapping[str, Any]) -> dict[str, Any]:
     """The findings and sums of a report without what is personal in them."""
-    from reconcile.personal import Hidden
+    from reconcile.messages.personal import Hidden
     from rules.packed import Packed
 
     project = application.project
@@ -146,7 +146,7 @@ def _hidden(application: Application, report: Mapping[str, Any]) -> dict[str, An
 def _without_amounts(application: Application, rule: Mapping[str, Any]) -> Mapping[str, Any]:
     """A rule's part of a report, its sum hidden where that is one finding's and personal."""
     from notifications.base import MASK
-    from reconcile.personal import Hidden
+    from reconcile.messages.personal import Hidden
 
     hidden, amounts = Hidden.of(application.project, rule["dataset"], rule["rule"]), rule.get("money", {})
     if not amounts or hidden.risk(amounts, _undecided(rule)):
@@ -161,7 +161,7 @@ def _undecided(rule: Mapping[str, Any]) -> int:
 
 def tell(report: RunReport, out: Output, hiding: Application | None = None) -> None:
     """A run for people: a line a rule, then what to do next; without what is personal in the project of `hiding`."""
-    from reconcile.slots import slot_text
+    from reconcile.schedule.slots import slot_text
 
     out.say(f"{report.job}  {slot_text(report.slot)}  {_what(report)}")
     if report.status == "running":
@@ -208,7 +208,7 @@ def _largest(report: RunReport, hiding: Application | None) -> Mapping[str, list
 
 
 def _line(one: Mapping[str, Any], hiding: Application | None) -> str:
-    from reconcile.personal import Hidden, names
+    from reconcile.messages.personal import Hidden, names
 
     veil = Hidden() if hiding is None else Hidden.of(hiding.project, one["dataset"], one["rule"])
     shown, amounts = veil.finding(one), _amounts(one)
@@ -224,7 +224,7 @@ def _amounts(one: Mapping[str, Any]) -> dict[str, Decimal]:
 
 
 def _details(rule: Mapping[str, Any], report: RunReport, out: Output) -> None:
-    from reconcile.notify import left_out
+    from reconcile.messages.notify import left_out
 
     for sentence in _cleaning(rule, report):
         out.say(sentence)
@@ -274,7 +274,7 @@ def _what(report: RunReport) -> str:
 
 def _row(rule: Mapping[str, Any]) -> Sequence[str]:
     from notifications.base import MASK
-    from notifications.words import money
+    from notifications.wording.words import money
 
     counts, amounts = rule["findings"], rule["money"]
     hidden = MASK in amounts.values()
@@ -299,7 +299,7 @@ def runs(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
-    from reconcile.slots import slot_text
+    from reconcile.schedule.slots import slot_text
     from reconcile.store import runs as stored
 
     out = Output(json, quiet, no_color)

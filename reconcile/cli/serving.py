@@ -46,9 +46,9 @@ def serve(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")] = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import logs
     from reconcile.cli.opening import nothing_to_collect
-    from reconcile.serve import Server
+    from reconcile.service.serve import Server
+    from reconcile.telemetry import logs
 
     logs.set_up(as_json=json, quiet=quiet, colors=not no_color and not os.environ.get("NO_COLOR"))
     told, at_once = threading.Event(), threading.Event()
@@ -96,8 +96,9 @@ def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
 
 def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
     """How a job stands, as the JSON shows it. `state`: paused, running, due, waiting, idle."""
-    from reconcile import pauses, scheduler
-    from reconcile.slots import slot_text
+    from reconcile.coordination import pauses
+    from reconcile.schedule.slots import slot_text
+    from reconcile.service import scheduler
     from reconcile.store import slots, successes
 
     if tx is None:
@@ -141,8 +142,8 @@ def pause(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import pauses
     from reconcile.cli.opening import load_for_state
+    from reconcile.coordination import pauses
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
@@ -168,8 +169,9 @@ def resume(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import pauses, scheduler
     from reconcile.cli.opening import load, load_for_state
+    from reconcile.coordination import pauses
+    from reconcile.service import scheduler
 
     out = Output(json, quiet, no_color)
     with (load if clock else load_for_state)(config) as application:
@@ -193,14 +195,14 @@ def resume(
 
 
 def _called(subject: str) -> str:
-    from reconcile import pauses
+    from reconcile.coordination import pauses
 
     kind, _, name = subject.partition(":")
     return pauses.in_words(subject) if kind in ("rule", "source") else name or subject
 
 
 def _subject(application: Application, job: str | None, everything: bool, rule: str | None, source: str | None) -> str:
-    from reconcile import pauses
+    from reconcile.coordination import pauses
 
     if sum((job is not None, everything, rule is not None, source is not None)) != 1:
         raise typer.BadParameter("name a job, or give one of --all, --rule and --source", param_hint="JOB")

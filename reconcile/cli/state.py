@@ -13,7 +13,7 @@ from reconcile.cli import exits
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
-    from reconcile.backup import Backup
+    from reconcile.upkeep.backup import Backup
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")]
 
@@ -36,8 +36,8 @@ def backup(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import backup as backups
     from reconcile.cli.opening import load_for_state
+    from reconcile.upkeep import backup as backups
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
@@ -83,14 +83,14 @@ _WORDS = {
 
 
 def _counted(name: str, rows: int) -> str:
-    from notifications.words import plural
+    from notifications.wording.words import plural
 
     return plural(rows, *_WORDS[name])
 
 
 def _gone(rows: Mapping[str, int]) -> str:
     """What a restore lost, in words; the rest of it as one number, so that nothing is left out."""
-    from notifications.words import plural
+    from notifications.wording.words import plural
 
     told = [_counted(name, rows[name]) for name in _WORDS if name in rows]
     others = sum(count for name, count in rows.items() if name not in _WORDS)
@@ -108,11 +108,11 @@ def restore(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import backup as backups
-    from reconcile import ownership
-    from reconcile import restore as restoring
     from reconcile.cli.opening import load_for_state
     from reconcile.cli.people import person
+    from reconcile.journal import ownership
+    from reconcile.upkeep import backup as backups
+    from reconcile.upkeep import restore as restoring
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
@@ -182,9 +182,9 @@ def compact(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import compaction
     from reconcile.cli.opening import load
     from reconcile.cli.people import person
+    from reconcile.upkeep import compaction
 
     out = Output(json, quiet, no_color)
     with load(config) as application:
@@ -207,10 +207,10 @@ def compact(
 
 
 def seal(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
-    from notifications.words import plural
-    from reconcile import unsealed
+    from notifications.wording.words import plural
     from reconcile.cli.opening import load
     from reconcile.cli.people import person
+    from reconcile.upkeep import unsealed
 
     out = Output(json, quiet, no_color)
     with load(config) as application:

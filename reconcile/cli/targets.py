@@ -30,8 +30,8 @@ def register(app: typer.Typer) -> None:
 
 def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
     from connectors.errors import ConnectorError
-    from reconcile import ownership
     from reconcile.cli.opening import load_for_state
+    from reconcile.journal import ownership
 
     out = Output(json, quiet, no_color)
     found: list[dict[str, str | None]] = []
@@ -63,10 +63,10 @@ def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
 def adopt(
     source: Source, config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False
 ) -> None:
-    from notifications.words import plural
-    from reconcile import ownership
-    from reconcile.clean import taken_back
+    from notifications.wording.words import plural
+    from reconcile.cleaning.execution import taken_back
     from reconcile.cli.opening import load
+    from reconcile.journal import ownership
 
     out = Output(json, quiet, no_color)
     with load(config) as application:

@@ -9,7 +9,7 @@ import typer
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
-    from reconcile.pauses import Pause
+    from reconcile.coordination.pauses import Pause
     from reconcile.store import Transaction
 
 
@@ -27,11 +27,11 @@ def trigger(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    from reconcile import triggers
     from reconcile.cli.opening import load_for_state
     from reconcile.cli.people import person
-    from reconcile.lease import holder
-    from reconcile.slots import slot_text
+    from reconcile.coordination.lease import holder
+    from reconcile.schedule.slots import slot_text
+    from reconcile.service import triggers
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
@@ -52,7 +52,7 @@ def trigger(
 
 
 def _pause(tx: Transaction, job: str) -> Pause | None:
-    from reconcile import pauses
+    from reconcile.coordination import pauses
 
     active = pauses.active(tx)
     return active.get(pauses.EVERYTHING) or active.get(pauses.of_job(job))

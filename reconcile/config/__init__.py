@@ -29,14 +29,14 @@ from reconcile.config.settings import (
 )
 from reconcile.config.written import texts
 from reconcile.plugins import Kinds, PluginBroken
-from rules.document import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
+from rules.document.mistakes import Position, Problem, short, suggestion
+from rules.document.reading import Reader, known_keys, name_problem, wants_secret, without
+from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
 from rules.expressions import ExpressionError, parse
+from rules.kinds.base import Rule
 from rules.kinds.duplicates import DuplicatesRule
 from rules.kinds.duplicates.barren import Named, reasons
 from rules.loader import expression_problems, load_rule
-from rules.mistakes import Position, Problem, short, suggestion
-from rules.reading import Reader, known_keys, name_problem, wants_secret, without
-from rules.rule import Rule
 
 FILE_NAME = "reconcile.yaml"
 DEFAULT_JOB = "default"

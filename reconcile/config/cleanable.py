@@ -13,11 +13,11 @@ from typing import Any
 from reconcile.config.cleaning import OWN_RETRIES
 from reconcile.config.sections import Sections
 from reconcile.config.settings import DatasetConfig, SourceConfig, TopSettings
-from rules.document import Entry, Node, locate
+from rules.document.mistakes import Position, Problem, short, suggestion
+from rules.document.tree import Entry, Node, locate
 from rules.expressions import ExpressionError, parse
+from rules.kinds.base import Rule
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.mistakes import Position, Problem, short, suggestion
-from rules.rule import Rule
 
 _OF_CLEANING = ("approval", "approval_expires", "limits", "retry")
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from reconcile.config.values import NAMES_SCHEMA, Names, Zone, listed
-from reconcile.maintenance import DAYS, Window, minute
-from rules.mistakes import short, suggestion
+from reconcile.schedule.maintenance import DAYS, Window, minute
+from rules.document.mistakes import short, suggestion
 from rules.models import Duration, Strict, parse_duration
 
 OWN_RETRIES = ("patient", "quick", "never")

@@ -11,8 +11,8 @@ from reconcile.config.secrets import hide_in_addresses
 from reconcile.config.sections import HIDDEN, Sections
 from reconcile.config.settings import JobEntry, TopSettings
 from reconcile.plugins import Kinds
-from rules.document import Data, Entry, ListNode, MapNode, Node, ScalarNode, locate
-from rules.reading import wants_secret
+from rules.document.reading import wants_secret
+from rules.document.tree import Data, Entry, ListNode, MapNode, Node, ScalarNode, locate
 
 
 def canonical(sections: Sections) -> str:

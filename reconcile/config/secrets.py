@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rules.document import Entry, ListNode, MapNode, Node, ScalarNode
-from rules.mistakes import Position, Problem, nearest, short
+from rules.document.mistakes import Position, Problem, nearest, short
+from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode
 
 MAX_SECRET_BYTES = 65_536
 MAX_TOLD = 20  # so many mistakes of one value are told

@@ -9,9 +9,9 @@ from typing import Any
 
 from reconcile.config.secrets import Resolver, hide_in_addresses
 from reconcile.config.settings import TopSettings
-from rules.document import Document, Entry, ListNode, MapNode, Node, ScalarNode, parse, read, walk
-from rules.mistakes import Position, Problem, short
-from rules.reading import known_keys, not_yet, unknown_key
+from rules.document.mistakes import Position, Problem, short
+from rules.document.reading import known_keys, not_yet, unknown_key
+from rules.document.tree import Document, Entry, ListNode, MapNode, Node, ScalarNode, parse, read, walk
 
 SECTIONS = ("sources", "datasets", "rules", "jobs", "channels")
 

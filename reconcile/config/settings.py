@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJsonSchema, model_validator
 
-from reconcile.anchors.settings import AuditSettings
+from reconcile.audit.anchors.settings import AuditSettings
 from reconcile.config.cleaning import LinkEntry, MaintenanceEntry, RetryTemplate
 from reconcile.config.values import (
     DEFAULT_LISTEN,
@@ -35,12 +35,12 @@ from reconcile.config.values import (
     parse_traces,
     parse_version,
 )
-from reconcile.maintenance import Window
-from reconcile.schedule import Schedule
+from reconcile.schedule.maintenance import Window
+from reconcile.schedule.schedules import Schedule
 from rules.cleaning import Caps, Limits, TargetLimits
-from rules.mistakes import Problem, short, suggestion
+from rules.document.mistakes import Problem, short, suggestion
+from rules.kinds.base import Rule
 from rules.models import Duration, Strict, parse_duration
-from rules.rule import Rule
 
 if TYPE_CHECKING:
     from connectors.base import DatasetSettings, SourceSettings

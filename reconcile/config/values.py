@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, SecretStr, WithJsonSchema
 
-from reconcile.schedule import zone_meant, zone_named
-from rules.mistakes import short
+from reconcile.schedule.schedules import zone_meant, zone_named
+from rules.document.mistakes import short
 
 MIN_MEMORY = 64_000_000
 DEFAULT_LISTEN = "127.0.0.1:8321"

@@ -17,8 +17,8 @@ from reconcile.config.release import model_of, names_a_database
 from reconcile.config.secrets import hide_in_addresses, refers_to_secret, without_references
 from reconcile.config.sections import SECTIONS, Sections
 from reconcile.config.settings import TopSettings
-from rules.document import Data, MapNode, Node, ScalarNode, data, walk
-from rules.reading import known_keys, wants_secret
+from rules.document.reading import known_keys, wants_secret
+from rules.document.tree import Data, MapNode, Node, ScalarNode, data, walk
 
 _PLAIN = re.compile(r"[A-Za-z0-9_/$(](?:[\w./@+$(){}=<>'*%,-]|:(?=\S)| (?=[^ #:]))*", re.ASCII)
 _NULLS = ("~", "null", "Null", "NULL")

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from connectors.errors import ConnectorError
-from reconcile import checking, ownership
 from reconcile.app import Application, load_for_state
 from reconcile.config.settings import DatasetConfig
-from reconcile.doctor import host, keeping, plans, work
+from reconcile.doctor import checking, host, keeping, plans, work
 from reconcile.doctor.diagnosis import Check, Diagnosis, StateCheck
+from reconcile.journal import ownership
 from reconcile.plugins import PluginBroken
 from reconcile.store import Store, StoreError, tables
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from reconcile import __version__
 from reconcile.app import Application
 from reconcile.doctor.diagnosis import Diagnosis
-from reconcile.schedule import tzdata_version
+from reconcile.schedule.schedules import tzdata_version
 
 _PACKAGES = ("reconcile", "rules", "connectors", "notifications")
 

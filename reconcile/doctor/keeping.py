@@ -11,8 +11,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from reconcile import clock
 from reconcile.app import Application
+from reconcile.coordination import clock
 from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.store import Transaction
 from reconcile.store.tables import audit, audit_head

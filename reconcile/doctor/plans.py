@@ -8,11 +8,11 @@ import itertools
 import os
 from collections.abc import Iterator
 
-from reconcile import traces
 from reconcile.app import Application
 from reconcile.config.settings import JobConfig
 from reconcile.doctor.diagnosis import Diagnosis
-from reconcile.schedule import Schedule
+from reconcile.schedule.schedules import Schedule
+from reconcile.telemetry import traces
 from rules.models import parse_duration
 
 _LOOK_AHEAD = 100

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 import sqlalchemy as sa
 
-from notifications.words import plural
-from reconcile import breaker, budgets, lease, pauses, troubles
+from notifications.wording.words import plural
 from reconcile.app import Application
+from reconcile.coordination import lease, pauses
 from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.findings.operations import BundleState
-from reconcile.schedule import tzdata_version
+from reconcile.journal import breaker, limits
+from reconcile.messages import troubles
+from reconcile.schedule.schedules import tzdata_version
 from reconcile.store import Transaction
 from reconcile.store import slots as stored
 from reconcile.store.tables import bundles, outbox, slots
@@ -107,7 +109,7 @@ def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         found = True
         sentence = f"nothing is written to it now: {breaker.reason(tx, one.target) or 'it is tried again'}"
         yield Diagnosis(f"source {sources.get(one.target, one.target)}", "look", sentence)
-    for scope, why in budgets.stops(tx).items():
+    for scope, why in limits.stops(tx).items():
         found = True
         yield Diagnosis(f"cleaning of {scope}", "look", why.rstrip("."))
     if not found and any(rule.clean is not None for rule in application.project.rules.values()):

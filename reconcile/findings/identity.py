@@ -14,10 +14,10 @@ from decimal import Decimal
 from typing import Any
 
 from rules.engines.base import Group
+from rules.kinds.base import Rule
 from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Severity
 from rules.normalise import NORMALISERS
-from rules.rule import Rule
 from rules.values import RecordId, Value, canonical, canonical_instant, canonical_json
 
 _NOT_MATCHING = {

@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from connectors.errors import Reaction
 from reconcile.findings.bundle import Bundle, from_json, hash_of, is_alike, text_of
 from reconcile.findings.operations import OVER, BundleState
-from reconcile.sealing import SealedUnreadable, Seals
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
+from reconcile.store.sealing import SealedUnreadable, Seals
 from reconcile.store.tables import bundles, finding_members
 
 PAGE = 500

@@ -11,7 +11,6 @@ from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from reconcile.sealing import Seals
 from reconcile.store import creation, errors, key, tables, told
 from reconcile.store.engine import (
     APPLICATION_ID,
@@ -24,6 +23,7 @@ from reconcile.store.engine import (
     look_up_references,
     standing,
 )
+from reconcile.store.sealing import Seals
 
 Clock = Callable[[], dt.datetime]
 

@@ -23,8 +23,8 @@ from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for, load_not_same
 from reconcile.store.tables import bundles, finding_aliases, finding_members, findings, told
 from rules import sums
+from rules.document.mistakes import listed
 from rules.engines.base import Nearby
-from rules.mistakes import listed
 from rules.models import Severity
 
 _PREFIXES_SHOWN = 5

@@ -13,7 +13,7 @@ import os
 import secrets
 from pathlib import Path
 
-from reconcile import private_files
+from reconcile.store import private_files
 from reconcile.store.errors import StoreKeyMissing, StoreNotWritable
 
 SIZE = 32
@@ -55,7 +55,7 @@ def write_text(path: Path, text: str, where: str) -> None:
 
 
 def signed_of(path: Path) -> Path:
-    """Where the newest signed head of the audit log stands beside the key (see reconcile.checkpoints)."""
+    """Where the newest signed head of the audit log stands beside the key (see reconcile.audit.checkpoints)."""
     return path.with_name(f"{path.name}.signed")
 
 

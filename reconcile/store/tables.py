@@ -573,7 +573,7 @@ audit = sa.Table(
     sa.Column("prev", Word, nullable=False),
     sa.Column("head", Word, nullable=False),
 )
-"""The hash chain; see reconcile.audit."""
+"""The hash chain; see reconcile.audit.log."""
 
 audit_bodies = sa.Table(
     "audit_bodies",
@@ -603,4 +603,4 @@ facts = sa.Table(
     sa.Column("name", Word, primary_key=True),
     sa.Column("digest", Word, nullable=False),
 )
-"""The digest of each thing that the audit log commits to; see reconcile.facts."""
+"""The digest of each thing that the audit log commits to; see reconcile.audit.facts."""

@@ -28,12 +28,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from connectors.isolated import search_path
+from connectors.workbook.isolated import search_path
 from reconcile.testing.points import Fault, arm
 
 PRELOAD = (
-    *("reconcile.fork_server", "reconcile.cli.commands", "reconcile.app", "reconcile.audit"),
-    *("connectors.sql", "notifications.file", "rules.engines.embedded", "rules.engines.pushdown"),
+    *("reconcile.service.fork_server", "reconcile.cli.commands", "reconcile.app", "reconcile.audit.log"),
+    *("connectors.sql.source", "notifications.file", "rules.engines.embedded", "rules.engines.pushdown"),
     *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
 )
 """What a run of ours loads; where the driver of a database is not installed, that one is left out."""

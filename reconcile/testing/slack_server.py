@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qsl
 
-from notifications.slack_limits import METADATA, check
+from notifications.slack.limits import METADATA, check
 from reconcile.testing.faults import Fault, error, lost_answer, ratelimited, reset, server_error, slow
 
 __all__ = ["WEBHOOK", "SlackServer", "error", "lost_answer", "ratelimited", "reset", "server_error", "slow"]

@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
+from rules.document.mistakes import suggestion
 from rules.expressions import comparing, computing
 from rules.expressions.tokens import ExpressionError
 from rules.expressions.tree import Among, Binary, Call, Constant, IsNull, Like, Logic, Name, Negated, Node, Span
 from rules.expressions.typed import EVERYWHERE, Target, Typed, computed
 from rules.functions import DIALECTS
-from rules.mistakes import suggestion
 from rules.normalise import Exactness
 from rules.values import Column, Schema, Type, Value, filled
 

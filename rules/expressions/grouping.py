@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from rules.document.mistakes import suggestion
 from rules.expressions.binding import FUNCTIONS, Binder
 from rules.expressions.computing import EXACT
 from rules.expressions.tree import Call, Name
 from rules.expressions.typed import NOWHERE, Target, Typed
-from rules.mistakes import suggestion
 from rules.normalise.numbers import as_decimal
 from rules.values import Column, Type, Value, canonical, order_key
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from rules.document.mistakes import short
 from rules.errors import RuleError
-from rules.mistakes import short
 
 MAX_LENGTH = 10_000
 _KEYWORDS = frozenset(["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rules.document.mistakes import suggestion
 from rules.errors import RuleError
-from rules.mistakes import suggestion
 from rules.models import Step
 from rules.normalise.normaliser import NORMALISERS, Exactness, Normaliser, weakest
 from rules.values import Type, Value, filled

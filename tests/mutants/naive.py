@@ -24,7 +24,13 @@ MUTANTS = (
     Mutant(
         "a failed COMMIT means not done",
         "a connection that breaks in COMMIT is taken for a rollback",
-        (("connectors/sql_outcomes.py", '_LOST = Meaning((GONE,), N, A, "', '_LOST = Meaning((GONE,), N, N, "'),),
+        (
+            (
+                "connectors/sql/target/outcomes.py",
+                '_LOST = Meaning((GONE,), N, A, "',
+                '_LOST = Meaning((GONE,), N, N, "',
+            ),
+        ),
         (
             _at(
                 "test_connectors_target_errors", "test_a_commit_whose_answer_is_lost_is_ambiguous_and_the_receipt_tells"
@@ -36,7 +42,7 @@ MUTANTS = (
         "whoever is in hand counts as left by a dead worker, alive or not",
         (
             (
-                "reconcile/lease.py",
+                "reconcile/coordination/lease.py",
                 "    if owner.boot == boot_id() and owner.pids == _pid_namespace() and _is_gone(owner):",
                 "    if owner.boot:",
             ),
@@ -48,12 +54,12 @@ MUTANTS = (
         "what became of a plan is written whoever has it in hand by now",
         (
             (
-                "reconcile/effects/moving.py",
+                "reconcile/journal/effects/moving.py",
                 '_MINE = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))',
                 '_MINE = (bundles.c.fence >= sa.bindparam("the_fence") * 0, sa.bindparam("the_state") != "")',
             ),
             (
-                "reconcile/effects/moving.py",
+                "reconcile/journal/effects/moving.py",
                 '{"id": one.id, "fence": one.fence, "state": one.state.value} for one in plans',
                 '{"id": one.id} for one in plans',
             ),
@@ -65,7 +71,7 @@ MUTANTS = (
         "the process is part of the key",
         (
             (
-                "reconcile/keys.py",
+                "reconcile/journal/keys.py",
                 '    said = {"v": VERSION, "namespace": namespace, ',
                 '    import os\n\n    said = {"pid": os.getpid(), "v": VERSION, "namespace": namespace, ',
             ),
@@ -77,7 +83,7 @@ MUTANTS = (
         "a record that comes back has the key of the one that went",
         (
             (
-                "reconcile/effects/lives.py",
+                "reconcile/journal/effects/lives.py",
                 "number = row.generation + (BundleState(row.state) in _DONE)",
                 "number = row.generation",
             ),
@@ -94,7 +100,7 @@ MUTANTS = (
         "rows are changed by their id, whatever is in them by now",
         (
             (
-                "reconcile/clean/images.py",
+                "reconcile/cleaning/execution/images.py",
                 "        elif changed := differing(bundle, change, row.cells):",
                 "        elif changed := []:",
             ),
@@ -109,7 +115,7 @@ MUTANTS = (
         "what was approved is carried out, whatever the rule and the target are now",
         (
             (
-                "reconcile/clean/terms.py",
+                "reconcile/cleaning/execution/terms.py",
                 "        if bundle.target != target:",
                 "        if bundle:\n            return None\n        if bundle.target != target:",
             ),
@@ -124,7 +130,7 @@ MUTANTS = (
         "an undo sets back what somebody wrote since",
         (
             (
-                "reconcile/clean/inverse.py",
+                "reconcile/cleaning/inverse.py",
                 "for name in changed if name in now and now[name] == after[name]}",
                 "for name in changed}",
             ),
@@ -136,7 +142,7 @@ MUTANTS = (
         "what was used in the last 24 hours is not looked at",
         (
             (
-                "reconcile/budgets.py",
+                "reconcile/journal/limits.py",
                 'in ((self.day, "in 24 hours"), *([(self.in_run, "in a run")] if self.run else [])):',
                 'in [(self.in_run, "in a run")] if self.run else []:',
             ),
@@ -148,7 +154,7 @@ MUTANTS = (
         "references that cascade are not followed",
         (
             (
-                "connectors/sql_catalogue.py",
+                "connectors/sql/catalogue/tables.py",
                 "found = [link for ident in reached for link in by_parent.get(ident, ())]",
                 'found = [y for x in reached for y in by_parent.get(x, ()) if y.on_delete != "CASCADE"]',
             ),
@@ -160,7 +166,7 @@ MUTANTS = (
         "a reference that was born since the plan is not seen",
         (
             (
-                "reconcile/clean/execute.py",
+                "reconcile/cleaning/execution/execute.py",
                 "if tables and work.hold(tables) !=",
                 "if False and work.hold(tables) !=",
             ),
@@ -172,7 +178,7 @@ MUTANTS = (
         "what a rule finds is never compared with what it found before",
         (
             (
-                "reconcile/clean/shape.py",
+                "reconcile/cleaning/planning/shape.py",
                 "why = None if known is None else compare(",
                 "why = None if True else compare(",
             ),
@@ -182,7 +188,7 @@ MUTANTS = (
     Mutant(
         "tables without transactions are taken",
         "any engine of MariaDB is good enough",
-        (("connectors/sql_catalogue_mysql.py", 'if str(listed.engine).lower() != "innodb":', "if False:"),),
+        (("connectors/sql/catalogue/mysql.py", 'if str(listed.engine).lower() != "innodb":', "if False:"),),
         (_at("test_connectors_catalogue", "test_of_mariadb_is_refused"),),
     ),
     Mutant(
@@ -190,7 +196,7 @@ MUTANTS = (
         "whose target it is is not looked at",
         (
             (
-                "reconcile/ownership.py",
+                "reconcile/journal/ownership.py",
                 "    if seen.owner is not None and seen.owner[0] != store.id:\n        raise AnotherOwner",
                 "    if False:\n        raise AnotherOwner",
             ),
@@ -202,7 +208,7 @@ MUTANTS = (
         "what is sent and whose worker died counts as done",
         (
             (
-                "reconcile/effects/doubt.py",
+                "reconcile/journal/effects/doubt.py",
                 "done += _each_fence(tx, sent, BundleState.AMBIGUOUS, why)",
                 "done += _each_fence(tx, sent, BundleState.SUCCEEDED, why)",
             ),
@@ -214,7 +220,7 @@ MUTANTS = (
         "what was sent and whose worker died counts as not done, without a receipt to tell",
         (
             (
-                "reconcile/effects/doubt.py",
+                "reconcile/journal/effects/doubt.py",
                 "done += _each_fence(tx, sent, BundleState.AMBIGUOUS, why)",
                 "done += _each_fence(tx, sent, BundleState.SKIPPED, why)",
             ),

@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from rules.document.mistakes import listed
 from rules.errors import RuleError
 from rules.expressions import parse, parse_group
 from rules.expressions.possible import Range, Ranges, narrowed
 from rules.kinds.duplicates.model import DuplicatesRule
-from rules.mistakes import listed
 from rules.normalise import emptying_step
 from rules.values import PLACE
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules.compile import Compiler
 from rules.engines import embedded, pushdown
 from rules.engines.base import Detection, Pushed, Records, Relation, Stop, Streamed, Tally
+from rules.engines.compile import Compiler
 from rules.engines.embedded import Embedded
 from rules.errors import RuleError
 from rules.kinds.duplicates.fitted import Fitted, fit

@@ -9,8 +9,8 @@ from functools import cached_property
 import sqlalchemy as sa
 
 from rules import fitting, survivorship
-from rules.compile import Columns, Uses, column_type, part_exactness
 from rules.engines.base import Relation
+from rules.engines.compile import Columns, Uses, column_type, part_exactness
 from rules.errors import RuleError
 from rules.expressions import Bound, BoundGroup, parse, parse_group
 from rules.kinds.duplicates import barren

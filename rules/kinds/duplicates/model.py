@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
-from rules.mistakes import suggestion
+from rules.document.mistakes import suggestion
+from rules.kinds.base import Rule
 from rules.models import Keep, KeyPart, Strict, parse_duration
-from rules.rule import Rule
 
 
 class Span(Strict):

@@ -8,8 +8,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rules.compile import Compiler, unused
 from rules.engines.base import Near, Repeats, Skipped, Tally
+from rules.engines.compile import Compiler, unused
 from rules.engines.marked import Marked, mark
 from rules.kinds.duplicates.fitted import Fitted
 from rules.values import Type

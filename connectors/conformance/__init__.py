@@ -1,0 +1,1 @@
+"""The suites that every connector passes, ours and other people's: one for sources, one for targets."""

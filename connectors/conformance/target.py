@@ -1,0 +1,442 @@
+"""The suite every target passes, ours and other people's: what a run relies on when it changes records.
+
+The author of a connector writes a kit, which stores two small tables where the target can change them, and runs the
+checks:
+
+    @pytest.mark.parametrize("check", conformance_target.CHECKS, ids=lambda check: check.__name__)
+    def test_shop_conforms(check, tmp_path):
+        check(ShopKit(tmp_path))
+
+Each check stores its own tables and opens its own targets. A broken promise is a ConformanceFailure whose sentence says
+which one. Needs no test framework. Targets without room for receipts are not for this suite.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from connectors.conformance.source import ConformanceFailure
+from connectors.target import (
+    Change,
+    Image,
+    Outcome,
+    Receipt,
+    ReceiptStands,
+    Row,
+    RowsDiffer,
+    Target,
+    TargetError,
+)
+
+SECONDS = 8.0
+"""What each transaction of the suite is given; a target waits for somebody else's lock no longer than that."""
+CUSTOMERS: Sequence[Mapping[str, Any]] = (
+    {"id": 1, "name": "Zoë 🦊", "email": "a@x.org"},
+    {"id": 2, "name": "", "email": "A@X.ORG"},
+    {"id": 3, "name": None, "email": '100% o\'clock \\ "x" :y {z}'},
+    {"id": 4, "name": " two  spaces ", "email": None},
+)
+NOTES: Sequence[Mapping[str, Any]] = (
+    {"id": 10, "customer": 1, "body": "first"},
+    {"id": 11, "customer": 2, "body": "second"},
+    {"id": 12, "customer": 2, "body": None},
+)
+
+
+@dataclass(frozen=True)
+class StoredTarget:
+    """The tables as a target holds them.
+
+    `customers` and `notes` are datasets with the columns of CUSTOMERS and NOTES, `id` being the primary key of each;
+    `notes.customer` is a foreign key to `customers.id`. `another` opens one more target on the same tables, as another
+    process would; `elsewhere` one on another database. `scan` gives the customers as the source reads them.
+    """
+
+    target: Target
+    customers: Any
+    notes: Any
+    another: Callable[[], Target]
+    elsewhere: Callable[[], Target]
+    scan: Callable[[], pa.Table]
+    close: Callable[[], None] = lambda: None
+
+
+class TargetKit(Protocol):
+    """How the suite makes a target; `secret` is a text in its settings that must never be shown (None: it has none)."""
+
+    secret: str | None
+
+    def store(self) -> StoredTarget:
+        """Store CUSTOMERS and NOTES, replacing earlier ones, without receipts or an owner."""
+
+
+def records_are_found_by_their_ids_and_no_others(kit: TargetKit) -> None:
+    """Rows come in the order asked for; an id that is not there is None; another case is another text."""
+    with _stored(kit) as stored:
+        found = stored.target.rows(stored.customers, ["id"], [(3,), (99,), (1,)])
+        _same("rows in the order asked for", [one and one.values["id"] for one in found], [3, None, 1])
+        by_mail = stored.target.rows(stored.customers, ["email"], [("A@X.ORG",), ("a@x.org",), ("a@x.org ",)])
+        _same("rows by exactly this text", [one and one.values["id"] for one in by_mail], [2, 1, None])
+        both = stored.target.rows(stored.customers, ["id", "email"], [(1, "a@x.org"), (1, "A@X.ORG")])
+        _same("rows by two columns", [one and one.values["id"] for one in both], [1, None])
+
+
+def values_are_those_of_a_scan(kit: TargetKit) -> None:
+    """What rules compute with is typed as a scan gives it."""
+    with _stored(kit) as stored:
+        scanned = {one["id"]: one for one in stored.scan().to_pylist()}
+        for row in _customers(stored):
+            _same("the values of a row", dict(row.values), scanned[row.values["id"]])
+
+
+def a_row_that_is_deleted_and_inserted_again_is_the_same(kit: TargetKit) -> None:
+    """Cells are lossless: they are equal after the row was written from them."""
+    with _stored(kit) as stored:
+        before = _customers(stored)[2:]
+        with stored.target.work(SECONDS) as work:
+            for row in before:
+                work.apply(Change(row.name, row.cells, None, "surplus"))
+            _same("rows after they were deleted", work.lock([one.name for one in before]), {})
+            for row in before:
+                work.apply(Change(row.name, None, row.cells, "surplus"))
+            work.commit()
+        _same("rows after they were inserted again", _customers(stored)[2:], before)
+
+
+def a_text_is_taken_for_any_column(kit: TargetKit) -> None:
+    """A planner that knows no type writes a text; the target makes the column's type of it."""
+    with _stored(kit) as stored:
+        row = stored.target.rows(stored.notes, ["id"], [(10,)])[0]
+        assert row is not None  # noqa: S101 - for the type checker
+        with stored.target.work(SECONDS) as work:
+            work.apply(Change(row.name, row.cells, {"customer": ("t", "3"), "body": ("t", "%s moved")}, "reference"))
+            work.commit()
+        after = stored.target.rows(stored.notes, ["id"], [(10,)])[0]
+        _same(
+            "values that were written as texts",
+            after and dict(after.values),
+            {"id": 10, "customer": 3, "body": "%s moved"},
+        )
+
+
+def nothing_is_kept_without_a_commit(kit: TargetKit) -> None:
+    """Neither at the end of the block nor when it raises."""
+    with _stored(kit) as stored:
+        before = _customers(stored)
+        with stored.target.work(SECONDS) as work:
+            work.apply(Change(before[3].name, before[3].cells, None, "surplus"))
+        _same("rows after a block without commit", _customers(stored), before)
+
+
+def a_savepoint_undoes_its_block_and_no_more(kit: TargetKit) -> None:
+    """What was done before it is kept, and the transaction goes on."""
+    with _stored(kit) as stored:
+        before = _customers(stored)
+        with stored.target.work(SECONDS) as work:
+            work.apply(Change(before[2].name, before[2].cells, None, "surplus"))
+            _raised("a block that raises", RowsDiffer, lambda: _inside(work, [_gone(before[3]), _gone(before[3])]))
+            work.apply(Change(before[0].name, before[0].cells, {"name": ("t", "kept")}, "keeper"))
+            work.commit()
+        names = [row and row.values["name"] for row in stored.target.rows(stored.customers, ["id"], [(1,), (3,), (4,)])]
+        _same("rows after a savepoint was rolled back", names, ["kept", None, before[3].values["name"]])
+
+
+def a_change_meets_one_row_or_none_is_made(kit: TargetKit) -> None:
+    """One that meets no row raises RowsDiffer; one that sets what is there has met its row; a guard is nothing."""
+    with _stored(kit) as stored:
+        row = _customers(stored)[0]
+        missing = replace(row.name, key=(("id", ("t", "77")),))
+        with stored.target.work(SECONDS) as work:
+            work.apply(Change(row.name, row.cells, {"name": row.cells["name"]}, "keeper"))
+            work.apply(Change(missing, row.cells, {}, "keeper"))
+            for after in (None, {"name": row.cells["name"]}):
+                changes = [Change(missing, row.cells, after, "surplus")]
+                _raised("a change of a missing row", RowsDiffer, functools.partial(_inside, work, changes))
+                _raised("the same at once", RowsDiffer, functools.partial(_inside, work, changes, at_once=True))
+            work.commit()
+
+
+def many_changes_at_once_are_the_same_as_each(kit: TargetKit) -> None:
+    """`apply_all` in its order, with neighbours of every kind."""
+    with _stored(kit) as stored:
+        one, _, three, four = _customers(stored)
+        renamed = {"name": ("t", "renamed")}
+        changes = [
+            *(Change(row.name, row.cells, None, "surplus") for row in (three, four)),
+            *(Change(row.name, None, row.cells, "surplus") for row in (four, three)),
+            Change(one.name, one.cells, {}, "keeper"),
+            *(Change(row.name, row.cells, renamed, "surplus") for row in (one, three)),
+        ]
+        with stored.target.work(SECONDS) as work:
+            work.apply_all(changes)
+            work.commit()
+        names = [row.values["name"] for row in _customers(stored)]
+        _same("names after many changes", names, ["renamed", "", "renamed", four.values["name"]])
+
+
+def the_witness_counts_what_was_not_planned(kit: TargetKit) -> None:
+    """What was applied and is in the images is no surprise, also after a savepoint was rolled back; more is told."""
+    with _stored(kit) as stored:
+        row, other = _customers(stored)[2:4]
+        changes = [Change(row.name, row.cells, None, "surplus"), Change(other.name, other.cells, _NAMED, "keeper")]
+        with stored.target.work(SECONDS) as work:
+            _raised("a savepoint that fails", _Back, lambda: _inside_and_back(work, changes))
+            work.lock([row.name, other.name])
+            witness = work.witness(changes)
+            for change in changes:
+                work.apply(change)
+            after = work.lock([row.name, other.name])
+            images = [
+                Image(change, change.before, after[change.row].cells if change.row in after else None)
+                for change in changes
+            ]
+            _same("what was changed beside the plan", witness.unplanned(images), [])
+            _same("values that do not stand", work.unheld(images), [])
+            wrong = Change(other.name, other.cells, {"name": ("t", "somebody else")}, "keeper")
+            found = work.unheld([Image(wrong, other.cells, after[other.name].cells)])
+            _same("columns that hold another value", [columns for _, columns in found], [("name",)])
+
+
+_NAMED = {"name": ("t", "x")}
+
+
+class _Back(Exception):
+    """Raised so that a savepoint is rolled back."""
+
+
+def _inside_and_back(work: Any, changes: Sequence[Change]) -> None:
+    with work.savepoint():
+        for change in changes:
+            work.apply(change)
+        raise _Back
+
+
+def what_refers_to_a_row_is_found_and_keeps_it(kit: TargetKit) -> None:
+    """The catalogue tells the foreign key; rows that refer are given; a row they need cannot be deleted: CONFLICT."""
+    with _stored(kit) as stored:
+        found = stored.target.catalogue(stored.customers)
+        links = [one for one in found.references if one.table == stored.target.catalogue(stored.notes).table]
+        _same("references to the customers", len(links), 1)
+        second = _customers(stored)[1]
+        cell = second.cells["id"]
+        plain = stored.target.referring(links[0], [(cell,)])
+        with stored.target.work(SECONDS) as work:
+            _same("rows that refer, locked or not", work.referring(links[0], [(cell,)], lock=True), plain)
+            _same(
+                "ids of rows that refer",
+                [dict(one.name.key)["id"] for one in plain],
+                [one.cells["id"] for one in plain],
+            )
+            error = _raised(
+                "deleting what is referred to", TargetError, lambda: _inside(work, [_gone(second)], commit=True)
+            )
+            _same("its outcome", error.outcome, Outcome.CONFLICT)
+        _same("how many refer", len(plain), 2)
+
+
+def a_receipt_is_written_once(kit: TargetKit) -> None:
+    """The first wins; the second is told what stands; one that was rolled back does not stand."""
+    with _stored(kit) as stored:
+        _is("room for receipts", stored.target.remembers(), "yes")
+        _same("receipts that stand at first", stored.target.receipts(["a"]), {})
+        with stored.target.work(SECONDS) as work:
+            work.receive([_receipt("b"), _receipt("a")])
+            work.seal([replace(_receipt("a"), after="image"), replace(_receipt("b"), after="image")])
+        _same("receipts of a block without commit", stored.target.receipts(["a", "b"]), {})
+        with stored.target.work(SECONDS) as work:
+            work.receive([_receipt("b"), _receipt("a")])
+            work.seal([replace(_receipt("a"), after="image"), replace(_receipt("b"), after="image")])
+            work.commit()
+        standing = {key: replace(_receipt(key), after="image") for key in ("a", "b")}
+        _same("receipts that stand", stored.target.receipts(["a", "b", "c"]), standing)
+        again = [replace(_receipt("b"), fence=9), _receipt("c")]
+        with stored.another().work(SECONDS) as work:
+            stands = _raised("a receipt that stands", ReceiptStands, lambda: _received(work, again))
+            _same("what it says of them", dict(stands.found), {"b": standing["b"]})
+            work.commit()
+        _same("receipts beside one that stood", stored.target.receipts(["c"]), {})
+
+
+def receipts_of_a_batch_are_told_apart(kit: TargetKit) -> None:
+    """Each of many gets its own `after`, texts come back as they are, and one that stands is the only one told."""
+    with _stored(kit) as stored:
+        _is("room for receipts", stored.target.remembers(), "yes")
+        many = [replace(_receipt(f"key-{n:03}"), bundle=f'"{n}" {{%s}} \\ ü', fence=2**40 + n) for n in range(230)]
+        sealed = {one.key: replace(one, after=f"image of {one.key}") for one in many}
+        with stored.target.work(SECONDS) as work:
+            work.receive(many[::-1])
+            work.seal(list(sealed.values()))
+            work.commit()
+        _same("receipts of a batch", stored.target.receipts(list(sealed)), sealed)
+        again = [*(_receipt(f"other-{n:03}") for n in range(120)), many[200]]
+        with stored.target.work(SECONDS) as work:
+            stands = _raised("a receipt that stands among many", ReceiptStands, lambda: _received(work, again))
+            _same("what it says of them", dict(stands.found), {many[200].key: sealed[many[200].key]})
+            error = _raised("sealing what is not there", TargetError, lambda: work.seal([*many, _receipt("none")]))
+            _same("its outcome", error.outcome, Outcome.NOT_DONE)
+        _same("receipts beside one that stood", stored.target.receipts([one.key for one in again[:-1]]), {})
+
+
+def two_at_once_make_one_effect(kit: TargetKit) -> None:
+    """The second waits for the first, and either finds its receipt or is told that nothing was done."""
+    with _stored(kit) as stored:
+        stored.target.remembers()
+        other, said = stored.another(), []
+
+        def second() -> None:
+            try:
+                with other.work(SECONDS) as work:
+                    work.receive([_receipt("same")])
+                    work.commit()
+            except ReceiptStands:
+                said.append("stands")
+            except TargetError as error:
+                said.append(error.outcome.value)
+
+        racer = threading.Thread(target=second)
+        with stored.target.work(SECONDS) as work:
+            work.receive([_receipt("same")])
+            racer.start()
+            racer.join(0.3)
+            _same("what the second said while the first was open", said, [])
+            work.seal([replace(_receipt("same"), after="image")])
+            work.commit()
+        racer.join(SECONDS * 2)
+        if said not in (["stands"], ["not_done"]):
+            raise ConformanceFailure(f"the second of two at once finds the receipt of the first, but it said {said}")
+
+
+def a_locked_row_is_waited_for_no_longer_than_it_was_given(kit: TargetKit) -> None:
+    """Somebody else's lock ends in NOT_DONE, and nothing was done."""
+    with _stored(kit) as stored:
+        row = _customers(stored)[0]
+        with stored.target.work(SECONDS * 4) as work:
+            work.lock([row.name])
+
+            def locks_it() -> None:
+                with stored.another().work(SECONDS / 4) as other:
+                    other.lock([row.name])
+
+            error = _raised("locking a locked row", TargetError, locks_it)
+        _same("its outcome", error.outcome, Outcome.NOT_DONE)
+
+
+def a_transaction_that_failed_is_over(kit: TargetKit) -> None:
+    """After an error outside of a savepoint nothing can be committed."""
+    with _stored(kit) as stored:
+        before = _customers(stored)
+        with stored.target.work(SECONDS) as work:
+            work.apply(_gone(before[3]))
+            _raised("a change of a row that is gone", RowsDiffer, lambda: work.apply(_gone(before[3])))
+            _raised("a commit after it", TargetError, work.commit)
+        _same("rows after a transaction that failed", _customers(stored), before)
+
+
+def one_store_owns_it(kit: TargetKit) -> None:
+    """`adopt` compares and sets, so of two that were told the same one is first."""
+    with _stored(kit) as stored:
+        _same("the owner at first", stored.target.owned("customers").owner, None)
+        _is("the first to adopt it", stored.target.adopt("mine", 1, 0, None), "yes")
+        _is("the second, who knew of none", stored.another().adopt("yours", 1, 0, None), "no")
+        _same("the owner", stored.another().owned("customers").owner, ("mine", 1, 0))
+        _is("one step on", stored.target.adopt("mine", 1, 1, ("mine", 1, 0)), "yes")
+        _is("the same step again", stored.target.adopt("mine", 1, 1, ("mine", 1, 0)), "no")
+        _same("the owner after that", stored.target.owned("customers").owner, ("mine", 1, 1))
+
+
+def it_knows_which_it_is(kit: TargetKit) -> None:
+    """The identity is the same by every way to it, another one elsewhere, and shows no secret."""
+    with _stored(kit) as stored:
+        own = stored.target.identity()
+        _same("the identity, asked again", stored.another().identity(), own)
+        if stored.elsewhere().identity() == own:
+            raise ConformanceFailure("another database has another identity")
+        if kit.secret is not None and kit.secret in own:
+            raise ConformanceFailure("the identity shows no secret")
+
+
+CHECKS: Sequence[Callable[[TargetKit], None]] = (
+    records_are_found_by_their_ids_and_no_others,
+    values_are_those_of_a_scan,
+    a_row_that_is_deleted_and_inserted_again_is_the_same,
+    a_text_is_taken_for_any_column,
+    nothing_is_kept_without_a_commit,
+    a_savepoint_undoes_its_block_and_no_more,
+    a_change_meets_one_row_or_none_is_made,
+    many_changes_at_once_are_the_same_as_each,
+    the_witness_counts_what_was_not_planned,
+    what_refers_to_a_row_is_found_and_keeps_it,
+    a_receipt_is_written_once,
+    receipts_of_a_batch_are_told_apart,
+    two_at_once_make_one_effect,
+    a_locked_row_is_waited_for_no_longer_than_it_was_given,
+    a_transaction_that_failed_is_over,
+    one_store_owns_it,
+    it_knows_which_it_is,
+)
+
+
+@contextmanager
+def _stored(kit: TargetKit) -> Iterator[StoredTarget]:
+    stored = kit.store()
+    try:
+        yield stored
+    finally:
+        stored.close()
+
+
+def _customers(stored: StoredTarget) -> list[Row]:
+    found = stored.target.rows(stored.customers, ["id"], [(one["id"],) for one in CUSTOMERS])
+    if None in found:
+        raise ConformanceFailure("every record that is stored is found by its id")
+    return [one for one in found if one is not None]
+
+
+def _gone(row: Row) -> Change:
+    return Change(row.name, row.cells, None, "surplus")
+
+
+def _receipt(key: str) -> Receipt:
+    return Receipt(key, f"of {key}", "store", 1, 3, "B-1")
+
+
+def _inside(work: Any, changes: Sequence[Change], *, at_once: bool = False, commit: bool = False) -> None:
+    with work.savepoint():
+        if at_once:
+            work.apply_all(changes)
+        else:
+            for one in changes:
+                work.apply(one)
+    if commit:  # a deferred constraint is looked at only now
+        work.commit()
+
+
+def _received(work: Any, receipts: Sequence[Receipt]) -> None:
+    with work.savepoint():
+        work.receive(receipts)
+
+
+def _same(what: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise ConformanceFailure(f"{what}: expected {expected!r}, found {found!r}")
+
+
+def _is(what: str, found: bool, expected: str) -> None:  # noqa: FBT001 - the answer of the target
+    _same(what, "yes" if found else "no", expected)
+
+
+def _raised(what: str, kind: type[Any], act: Callable[[], object]) -> Any:
+    try:
+        act()
+    except kind as error:
+        return error
+    except Exception as error:
+        raise ConformanceFailure(f"{what} raises {kind.__name__}, not {type(error).__name__}: {error}") from error
+    raise ConformanceFailure(f"{what} raises {kind.__name__}, but it went through")

@@ -1,0 +1,1 @@
+"""Source `files`: CSV, TSV, JSON Lines and Parquet below one directory, `.gz` too."""

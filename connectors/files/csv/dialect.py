@@ -1,0 +1,140 @@
+"""How a CSV file is written: encoding, delimiter, header. Decided once, told by `check`, overruled by configuration."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from connectors.disk.opened_file import OpenedFile
+from connectors.errors import FileUnreadable
+from connectors.files.csv.facts import Facts
+from connectors.files.csv.fields import ENDS, NO_DELIMITER, Malformed, Reader
+from connectors.headers import repeated, stable_names
+
+DELIMITERS = ",;\t|"
+SAMPLE = 1 << 18
+ENOUGH = 200
+
+
+@dataclass(frozen=True)
+class CsvWish:
+    """What the configuration says about the dialect; None leaves it to the file.
+
+    `skip_footer` lines at the end are left out, and with `skip_malformed` records that cannot be read.
+    """
+
+    delimiter: str | None = None
+    quote: str = '"'
+    skip: int = 0
+    header: bool | tuple[str, ...] = True
+    skip_footer: int = 0
+    skip_malformed: bool = False
+
+
+@dataclass(frozen=True)
+class CsvDialect:
+    """How one file is read. `before` are the physical lines before the header, or the data where there is none.
+
+    Names are stable: an empty header becomes column_7, a repeated one amount_2; `repeated` tells of which. `folded`
+    says that a cell of the first record holds a line end.
+    """
+
+    encoding: str
+    delimiter: str
+    quote: str
+    before: int
+    header: bool
+    columns: tuple[str, ...]
+    repeated: tuple[tuple[str, ...], ...] = ()
+    folded: bool = False
+
+    @property
+    def above(self) -> int:
+        """The rows that a spreadsheet shows above the first record."""
+        return self.before + int(self.header)
+
+    def __str__(self) -> str:
+        apart = {"\t": "tabs", NO_DELIMITER: "nothing (one column)"}.get(self.delimiter, repr(self.delimiter))
+        return (
+            f"{self.encoding}, fields separated by {apart}, quoted by {self.quote}, "
+            f"{'a header' if self.header else 'no header'} after {self.before} lines, {len(self.columns)} columns"
+        )
+
+
+def decide(file: OpenedFile, facts: Facts, wish: CsvWish) -> CsvDialect:
+    """The dialect of a file, from its first lines. Raises FileUnreadable when it has no header."""
+    name = file.name
+    text, whole = _sample(file, facts)
+    lines = io.StringIO(text, newline="").readlines()
+    before, delimiter = wish.skip, wish.delimiter
+    if before < len(lines) and (said := _sep_line(lines[before])) is not None:
+        before, delimiter = before + 1, delimiter or said
+    while before < len(lines) and not lines[before].strip("\r\n"):
+        before += 1
+    rest = lines[before:]
+    if not rest:
+        where = f"after skipping {wish.skip} lines, " if wish.skip else ""
+        raise FileUnreadable(name, f"{where}the file is empty, it has not even a header", "remove it, or send it again")
+    delimiter = delimiter or _delimiter(rest, wish.quote, whole=whole)
+    first = _records(rest, delimiter, wish.quote, 1)
+    if not first or (delimiter == NO_DELIMITER and not all(_records(rest, d, wish.quote, 1) for d in DELIMITERS)):
+        raise FileUnreadable(
+            f"{name}:{before + 1}", "a quote opened in the header is not closed", "repair the header, or set `quote`"
+        )
+    header = _header(name, first[0], wish)
+    names, headed = stable_names(header), wish.header is True
+    folded = any(set(ENDS) & set(cell) for cell in first[0])
+    return CsvDialect(facts.encoding, delimiter, wish.quote, before, headed, names, repeated(header, names), folded)
+
+
+def _sample(file: OpenedFile, facts: Facts) -> tuple[str, bool]:
+    with file.bytes() as content:
+        data = content.read(SAMPLE)
+    text = data.decode("utf-8-sig" if facts.encoding == "utf-8" else facts.encoding, errors="replace")
+    return text, facts.size <= len(data)
+
+
+def _sep_line(line: str) -> str | None:
+    """Excel's own first line, sep=;"""
+    bare = line.strip("\r\n").strip('"')
+    return bare[4] if len(bare) == 5 and bare.lower().startswith("sep=") else None
+
+
+def _records(lines: Sequence[str], delimiter: str, quote: str, limit: int) -> list[list[str]]:
+    """The first records that can be read; none after the first unreadable one."""
+    found: list[list[str]] = []
+    for record in Reader(lines, delimiter, quote, SAMPLE):
+        if isinstance(record.fields, Malformed):
+            break  # what is wrong is told, with its line, by the pass that reads the data
+        found.append(record.fields)
+        if len(found) >= limit:
+            break
+    return found
+
+
+def _delimiter(lines: Sequence[str], quote: str, *, whole: bool) -> str:
+    """The candidate that splits the header, and most records into as many fields; ties go to more fields."""
+    best, rank = NO_DELIMITER, (0.0, 0)
+    for one in DELIMITERS:
+        rows = _records(lines, one, quote, ENOUGH)
+        if not whole and len(rows) > 1 and len(rows) < ENOUGH:
+            rows = rows[:-1]
+        if not rows or len(rows[0]) < 2:
+            continue
+        fields = len(rows[0])
+        like = sum(1 for row in rows if len(row) == fields or (len(row) > fields and not any(row[fields:])))
+        if (like / len(rows), fields) > rank:
+            best, rank = one, (like / len(rows), fields)
+    return best
+
+
+def _header(name: str, first: Sequence[str], wish: CsvWish) -> Sequence[str]:
+    header = wish.header
+    if isinstance(header, tuple):
+        if len(header) != len(first):
+            raise FileUnreadable(
+                name, f"`header` names {len(header)} columns, the first record has {len(first)}", "name each column"
+            )
+        return header
+    return first if header else [""] * len(first)

@@ -1,0 +1,130 @@
+"""What one pass over the bytes of a text file tells: its encoding, its line ends, its longest line."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from connectors.disk.opened_file import OpenedFile
+from connectors.errors import FileRefused, FileUnreadable
+from connectors.files.csv.lines import BLOCK, Lines
+
+CHUNK = 1 << 20
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_LINE_FEED = ord("\n")
+NEAR = 64
+UNIT = {"utf-16": 2, "utf-32": 4}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`plain` says that lines end in one way only, and that no blanks stand between quotes or before one that opens a
+    field, which DuckDB takes for other fields than we do. `first_odd_line` is where bytes stop being UTF-8.
+
+    `lines` tells where they are in a plain file of line feeds that is not compressed, `count` only how many there are.
+    """
+
+    encoding: str
+    plain: bool
+    size: int
+    first_odd_line: int | None = None
+    lines: Lines | None = field(default=None, compare=False)
+    count: int | None = None
+
+
+class _Utf8:
+    """Strict UTF-8, a chunk at a time; remembers the line of the first byte that is not."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._waiting = False
+        self.odd_line: int | None = None
+
+    def feed(self, chunk: bytes, lines_before: int) -> None:
+        if self.odd_line is not None or (chunk.isascii() and not self._waiting and chunk):
+            return
+        try:
+            self._decoder.decode(chunk, final=not chunk)
+            self._waiting = bool(self._decoder.getstate()[0])
+        except UnicodeDecodeError as error:
+            self.odd_line = 1 + lines_before + chunk[: max(error.start, 0)].count(b"\n")
+
+
+class _Blanks:
+    """Whether blanks stand beside quotes where that matters; sees more of them than there are, never fewer."""
+
+    def __init__(self, quote: bytes) -> None:
+        self._near = b" " + quote
+        self._pattern = re.compile(rb"(?:^|[,;|\t\r\n]|%b) +%b" % (2 * (re.escape(quote),)))
+        self._tail = b"\n"
+        self.seen = False
+
+    def feed(self, chunk: bytes) -> None:
+        begun = self._tail + chunk[:NEAR]
+        self._tail = chunk[-NEAR:]
+        for part in (begun, chunk):
+            self.seen = self.seen or (self._near in part and self._pattern.search(part) is not None)
+
+
+def facts(file: OpenedFile, configured: str | None, max_line: int, quote: str = '"') -> Facts:
+    """Read the file once, in bounded memory.
+
+    The encoding is that of a byte order mark, else the configured one, else UTF-8 if all bytes fit, else
+    Windows-1252.
+    Raises FileRefused for a line longer than `max_line` bytes, and for what unpacks to more than it may.
+    """
+    size = lines = returns = pairs = run = 0
+    utf8, tail, marked, blanks = _Utf8(), b"", None, _Blanks(quote.encode())
+    feeds: list[int] = []
+    try:
+        changed = file.stamp
+        with file.bytes() as content:
+            while chunk := content.read(CHUNK):
+                if not size:
+                    marked = next((encoding for mark, encoding in MARKS if chunk.startswith(mark)), None)
+                size += len(chunk)
+                if configured is None and marked is None:
+                    utf8.feed(chunk, lines)
+                blanks.feed(chunk)
+                last = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+                run = run + len(chunk) if last < 0 else len(chunk) - last - 1
+                if run > max_line:
+                    raise FileRefused(
+                        file.name, f"a line is longer than {max_line:,} bytes", "raise `max_line` if it is data"
+                    )
+                more = _feeds(chunk)
+                feeds += more
+                lines += sum(more)
+                if b"\r" in chunk or tail == b"\r":
+                    returns += chunk.count(b"\r")
+                    pairs += chunk.count(b"\r\n") + (tail == b"\r" and chunk[:1] == b"\n")
+                tail = chunk[-1:]
+    except (EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise FileRefused(file.name, f"it cannot be read: {error.strerror}", "check its permissions") from error
+        raise FileUnreadable(file.name, "the compressed data is cut or damaged", "fetch the file again") from error
+    utf8.feed(b"", lines)
+    plain = returns == 0 or lines == 0 or (returns == pairs == lines)
+    encoding = marked or configured or ("cp1252" if utf8.odd_line is not None else "utf-8")
+    plain = plain and not blanks.seen and UNIT.get(encoding, 1) == 1
+    count = lines + (tail != b"\n") if plain and lines >= returns else None
+    found = None
+    if count is not None and not file.is_compressed:
+        found = Lines(np.array(feeds, np.int64), count, changed)
+    return Facts(encoding, plain, size, utf8.odd_line, found, count)
+
+
+def _feeds(chunk: bytes) -> list[int]:
+    # bytes.count takes a while where there is much to count.
+    found = np.frombuffer(chunk, np.uint8) == _LINE_FEED
+    return [int(np.count_nonzero(found[i : i + BLOCK])) for i in range(0, len(chunk), BLOCK)]

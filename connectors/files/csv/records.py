@@ -1,0 +1,135 @@
+"""Walking a CSV file record by record with physical lines: to count, to say where something is wrong, and to mend.
+
+Slower than DuckDB, so never the way data is read; it only looks at files about which there is something to say.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from connectors.disk.opened_file import OpenedFile
+from connectors.errors import FileUnreadable
+from connectors.files.csv.dialect import CsvDialect
+from connectors.files.csv.fields import Malformed, Reader, Record
+from connectors.files.left_out import LeftOut
+
+NEAR = 5
+"""So many records behind a bad one are looked at for advice."""
+QUOTE = "quote fields that hold the delimiter, or set `delimiter`"
+
+
+def records(file: OpenedFile, dialect: CsvDialect, max_line: int) -> Iterator[Record]:
+    """Every data record. Raises FileUnreadable for bytes that the encoding does not have."""
+    encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
+    width = len(dialect.columns)
+    with io.TextIOWrapper(file.bytes(), encoding, newline="") as text, _decoding(file.name, dialect.encoding):
+        for _ in range(dialect.before):
+            text.readline()
+        reader = iter(Reader(text, dialect.delimiter, dialect.quote, max_line, dialect.before, width == 1))
+        if dialect.header:
+            next(reader, None)
+        for record in reader:
+            fields = record.fields
+            if isinstance(fields, Malformed) or len(fields) == width:
+                yield record
+            else:
+                yield _of_width(record, fields, width)
+
+
+def _of_width(record: Record, fields: list[str], width: int) -> Record:
+    if len(fields) > width and not any(fields[width:]):
+        return Record(record.line, fields[:width])
+    reason = f"this record has {len(fields)} fields, the header has {width}"
+    return Record(record.line, Malformed(record.line, reason, QUOTE, len(fields)))
+
+
+@contextmanager
+def _decoding(name: str, encoding: str) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeError:
+        reason = f"it is not written in {encoding}"
+        raise FileUnreadable(name, reason, "set `encoding` to what it is") from None
+
+
+def count(file: OpenedFile, dialect: CsvDialect, max_line: int) -> int:
+    """How many data records it has, those that cannot be read included."""
+    return sum(1 for _ in records(file, dialect, max_line))
+
+
+def line_of(file: OpenedFile, dialect: CsvDialect, max_line: int, number: int) -> int:
+    """The physical line on which data record `number`, counted from 0, starts."""
+    for position, record in enumerate(records(file, dialect, max_line)):
+        if position == number:
+            return record.line
+    raise IndexError(number)
+
+
+def diagnose(file: OpenedFile, dialect: CsvDialect, max_line: int) -> FileUnreadable | None:
+    """What is wrong with the first bad record, with its line; None when every record can be read."""
+    try:
+        walk = records(file, dialect, max_line)
+        for number, record in enumerate(walk):
+            if isinstance(record.fields, Malformed):
+                return _unreadable(file.name, record.fields, number, walk)
+    except FileUnreadable as error:
+        return error
+    return None
+
+
+def malformed(file: OpenedFile, dialect: CsvDialect, max_line: int) -> LeftOut:
+    """The data records that cannot be read."""
+    numbers: list[int] = []
+    first, count = Malformed(0, "", ""), 0
+    for number, record in enumerate(records(file, dialect, max_line)):
+        count = number + 1
+        if isinstance(record.fields, Malformed):
+            first = first if numbers else record.fields
+            numbers.append(number)
+    return LeftOut(tuple(numbers), count, first.reason, f"{file.name}:{first.line}")
+
+
+def rewrite(file: OpenedFile, dialect: CsvDialect, max_line: int, target: BinaryIO, left_out: LeftOut) -> None:
+    """Write the data records that are not left out with one kind of line end, in UTF-8 and all quoted.
+
+    Raises FileUnreadable for another record that cannot be read.
+    """
+    skipped = frozenset(left_out.numbers)
+    with io.TextIOWrapper(target, "utf-8", newline="") as text:
+        writer = csv.writer(
+            text, delimiter=dialect.delimiter, quotechar=dialect.quote, lineterminator="\n", quoting=csv.QUOTE_ALL
+        )
+        walk = records(file, dialect, max_line)
+        for number, record in enumerate(walk):
+            if number in skipped:
+                continue
+            if isinstance(record.fields, Malformed):
+                raise _unreadable(file.name, record.fields, number, walk)
+            writer.writerow(record.fields)
+
+
+def _unreadable(name: str, bad: Malformed, number: int, walk: Iterator[Record]) -> FileUnreadable:
+    """Describe a bad record, counted from 0; `walk` yields the records behind it."""
+    remedy = bad.remedy if bad.width is None else _advice(bad, number, list(itertools.islice(walk, NEAR)))
+    return FileUnreadable(f"{name}:{bad.line}", bad.reason, remedy)
+
+
+def _advice(bad: Malformed, number: int, behind: list[Record]) -> str:
+    """Advise on a record of another width: below a title, among the totals, or in the midst of others."""
+    if number == 0:
+        records = [Record(bad.line, bad), *behind]
+        widths = [record.fields.width if isinstance(record.fields, Malformed) else None for record in records]
+        agreed = next((i for i in range(len(widths) - 1) if len(set(widths[i:])) == 1), None)
+        if agreed is not None and widths[agreed] is not None:
+            line = records[agreed].line
+            return f"set `skip: {line - 1}` if the header is on line {line}; otherwise {QUOTE}"
+    elif len(behind) < NEAR:
+        return (
+            f"leave totals at the end out with `skip_footer`, or the record with `malformed: skip`; otherwise {QUOTE}"
+        )
+    return f"{QUOTE}; or leave the record out with `malformed: skip`"

@@ -1,0 +1,283 @@
+"""Parquet, typed as it is stored. What DuckDB has no plain type for, nested columns too, is text that tells any two
+values apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from connectors.base import DuckScan, Problem
+from connectors.disk.opened_file import OpenedFile, unpacks_to_too_much
+from connectors.duck import identifier, literal, literals, named
+from connectors.errors import ColumnMissing, ConnectorError, FileUnreadable
+from connectors.files.left_out import confirm_count
+from connectors.headers import confusable, repeated, stable_names
+
+if TYPE_CHECKING:
+    from connectors.base import Positions
+
+WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+KEPT = frozenset(("VARCHAR", "BOOLEAN", *WHOLE, "FLOAT", "DOUBLE", "DATE", "BLOB", "TIMESTAMP"))
+NAIVE = frozenset(("TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S"))
+PLACED = frozenset(("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMPTZ_NS"))
+DIGITS = 38
+"""Digits of a decimal that DuckDB keeps exactly; it reads longer ones as floating point."""
+VECTOR = 2_048
+"""Rows that DuckDB gives at least; wide ones are gathered to no more than BATCH bytes."""
+BATCH = 16_000_000
+OURS = frozenset(("filename", "file_row_number"))
+"""Columns that DuckDB's reader adds, or gives way with to one of the file."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column by its name here and by the one DuckDB gave it, which is another where names differ only in case."""
+
+    name: str
+    duck: str
+    kind: str
+
+    @property
+    def sql(self) -> str:
+        """The expression that reads it."""
+        return _converted(identifier(self.duck), self.kind)
+
+
+@dataclass(frozen=True)
+class ParquetFile:
+    file: OpenedFile
+
+    @property
+    def name(self) -> str:
+        return self.file.name
+
+    @property
+    def reader(self) -> str:
+        return _reader(literal(self.file.path))
+
+    def weigh(self, limit: int) -> None:
+        """Raise FileRefused for a file whose pages say they unpack to more bytes than that, a cell being at least one.
+
+        Repeated values take no room in a file, so that its size says nothing about its records.
+        """
+        path = literal(self.file.path)
+        pages = f"select sum(total_uncompressed_size)::double from parquet_metadata({path})"
+        cells = (
+            f"select num_rows::double * (select count(*) from parquet_schema({path}) where type is not null) "
+            f"from parquet_file_metadata({path})"
+        )
+        [(unpacked,)] = self._ask(f"select greatest(({pages}), ({cells}))")
+        if unpacked is not None and unpacked > limit:
+            raise unpacks_to_too_much(self.file, limit)
+
+    @property
+    def columns(self) -> pa.Schema:
+        names = [column.name for column in self.found]
+        if not names:
+            raise FileUnreadable(self.name, "it has no columns", "write it with the columns that rules compare")
+        self._refuse_long_decimals()
+        with _connection() as con:
+            try:
+                schema: pa.Schema = con.sql(f"{self._select(names)} limit 0").to_arrow_table().schema
+            except duckdb.Error as error:
+                raise self._unreadable(error) from None
+        return pa.schema([field.with_name(name) for name, field in zip(names, schema, strict=True)])
+
+    def _refuse_long_decimals(self) -> None:
+        long = f"from parquet_schema({literal(self.file.path)}) where precision > {DIGITS} limit 1"
+        for name, precision in self._ask(f"select name, precision {long}"):
+            reason = f"column {name!r} has decimals of {precision} digits, which cannot be compared exactly"
+            raise FileUnreadable(self.name, reason, f"write it with {DIGITS} digits at most, or as text")
+
+    @property
+    def local(self) -> tuple[str, ...]:
+        """Columns of naive times, still to be placed in the dataset's zone."""
+        return tuple(column.name for column in self.found if column.kind in NAIVE)
+
+    @cached_property
+    def found(self) -> list[Column]:
+        """All columns, in the order of the file."""
+        described = self._ask(f"describe select * from {self.reader}")
+        names = stable_names(self._header)
+        return [Column(name, duck, kind) for name, (duck, kind, *_) in zip(names, described, strict=True)]
+
+    @property
+    def records(self) -> int:
+        """How many the file says it has."""
+        [(count,)] = self._ask(f"select num_rows from parquet_file_metadata({literal(self.file.path)})")
+        return int(count)
+
+    def warnings(self, columns: Sequence[str] | None) -> Iterator[Problem]:
+        """What was decided for the file and concerns a reader of these columns, or of any."""
+        if told := confusable(repeated(self._header, [column.name for column in self.found]), columns):
+            yield Problem("*", f"{told}; rename them where the file is written", 0, self.name)
+
+    def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """The columns in the order of the file; `nulls` are applied to text by the caller. Raises FileUnreadable."""
+        del nulls
+        yield from _gathered(self._vectors(columns), rows)
+
+    def _vectors(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The columns as DuckDB gives them, under their own names."""
+        with _connection() as con:
+            try:
+                for batch in con.sql(self._select(columns)).to_arrow_reader(VECTOR):
+                    yield pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
+            except (duckdb.Error, pa.ArrowException, OSError) as error:
+                raise self.failure(error) from None
+
+    def place(self, record: int) -> str:
+        return f"{self.name}, record {record + 1}"
+
+    def confirm(self, returned: int) -> None:
+        """Raise RecordsLost unless its metadata counts so many records."""
+        confirm_count(self.name, self.records, returned)
+
+    def failure(self, error: Exception) -> ConnectorError:
+        """The sentence for an error while records were read."""
+        if "utf8" in str(error).lower() and (column := self._not_utf8()):
+            reason = f"column {column!r} holds text that is not UTF-8"
+            return FileUnreadable(self.name, reason, "write it as UTF-8, or declare it binary where it is written")
+        return self._unreadable(error)
+
+    def _unreadable(self, error: Exception) -> ConnectorError:
+        with self.file.bytes() as content:
+            magic = content.read(4)
+        if magic == b"PARE" or "encrypted" in f"{error} {self._complaint('*')}":
+            return FileUnreadable(self.name, "it is encrypted", "write it without encryption")
+        if magic != b"PAR1":
+            reason = "it is not a Parquet file" if magic else "it is empty"
+            return FileUnreadable(self.name, reason, "fetch it again, or set `format`")
+        return FileUnreadable(self.name, "the Parquet file is cut or damaged", "fetch it again")
+
+    def _not_utf8(self) -> str | None:
+        texts = (column for column in self.found if column.kind == "VARCHAR")
+        return next((column.name for column in texts if self._complaint(f"max({identifier(column.duck)})")), None)
+
+    def _complaint(self, expression: str) -> str:
+        """What DuckDB says against reading that; nothing if it can."""
+        with _connection() as con:
+            try:
+                con.execute(f"select {expression} from {self.reader}").fetchone()
+            except duckdb.Error as error:
+                return str(error)
+        return ""
+
+    def _ask(self, sql: str) -> list[Any]:
+        with _connection() as con:
+            try:
+                return con.sql(sql).fetchall()
+            except duckdb.Error as error:
+                raise self._unreadable(error) from None
+
+    @cached_property
+    def _header(self) -> list[str]:
+        """The names of the columns as the file has them, without what is nested in them."""
+        inside, names = 0, []
+        schema = self._ask(f"select name, num_children from parquet_schema({literal(self.file.path)})")
+        for name, children in schema[1:]:
+            if inside == 0:
+                names.append(name)
+            inside += (children or 0) - (inside > 0)
+        return names
+
+    def _select(self, columns: Sequence[str]) -> str:
+        known = {column.name: column.sql for column in self.found}
+        for name in columns:
+            if name not in known:
+                raise ColumnMissing(self.name, name, list(known))
+        parts = [f"{known[name]} as c{place}" for place, name in enumerate(columns)]
+        return f"select {', '.join(parts)} from {self.reader}"
+
+
+def select(files: Sequence[ParquetFile], columns: Sequence[str], timezone: str) -> DuckScan | None:
+    """One SELECT over all files; None where naive times need a zone that SQL does not place as we do, and where names
+    that DuckDB changed or takes for its own could mean another column.
+    """
+    found = {column.name: column for column in files[0].found}
+    if any(column.duck.lower() in OURS or (len(files) > 1 and column.duck != column.name) for column in found.values()):
+        return None
+    parts, names = [], named({file.file.path: file.name for file in files})
+    for name in columns:
+        sql = names if name == "_file" else found[name].sql
+        if name in found and found[name].kind in NAIVE:
+            if timezone != "UTC":
+                return None
+            sql = f"timezone('UTC', {sql})"
+        parts.append(f"{sql} as {identifier(name)}")
+    chosen = f"select {', '.join(parts)} from "
+    reader = _reader(literals(file.file.path for file in files))
+    return DuckScan(f"{chosen}{reader}", confirm=partial(_confirm, files), at=partial(_some, files, chosen))
+
+
+def _confirm(files: Sequence[ParquetFile], read: int) -> None:
+    confirm_count(files[0].name, sum(file.records for file in files), read)
+
+
+def _some(files: Sequence[ParquetFile], chosen: str, _positions: Positions, of: int, table: str) -> str | None:
+    """The reader skips what it does not look for; None where the files have changed since."""
+    found, begin = [], 0
+    for file in files:
+        here = f"select position - {begin} from {table}"
+        reader = _reader(literal(file.file.path), "file_row_number=true")
+        found.append(f"{chosen}{reader} where file_row_number in ({here})")
+        begin += file.records
+    return " union all ".join(found) if begin == of else None
+
+
+def _gathered(vectors: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """Batches of so many rows, or of fewer where they come to BATCH bytes."""
+    waiting, count, size = list[pa.RecordBatch](), 0, 0
+    for vector in vectors:
+        if count + vector.num_rows > rows or size + vector.nbytes > BATCH:
+            yield from _whole(waiting)
+            count = size = 0
+        waiting.append(vector)
+        count, size = count + vector.num_rows, size + vector.nbytes
+    yield from _whole(waiting)
+
+
+def _whole(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """One batch of those that wait; they are let go before it is used."""
+    if waiting:
+        whole = waiting[0] if len(waiting) == 1 else pa.concat_batches(waiting)
+        waiting.clear()
+        yield whole
+
+
+def _reader(paths: str, *options: str) -> str:
+    """The files as a table. Names of folders like a=5 are no columns, whatever DuckDB makes of them."""
+    return f"read_parquet({', '.join((paths, 'hive_partitioning=false', *options))})"
+
+
+def _converted(column: str, kind: str) -> str:
+    if kind in KEPT or (kind.startswith("DECIMAL(") and not kind.endswith("]")):
+        return column
+    if kind == "TIMESTAMP_NS":
+        return f"make_timestamp({_microseconds(column)})"
+    if kind == "TIMESTAMPTZ_NS":
+        return f"make_timestamptz({_microseconds(column)})"
+    if kind in NAIVE:
+        return f"{column}::timestamp"
+    if kind in PLACED:
+        return f"{column}::timestamptz"
+    if kind in ("HUGEINT", "UHUGEINT"):
+        return f"{column}::decimal(38,0)"
+    return f"{column}::varchar"
+
+
+def _microseconds(column: str) -> str:
+    """Nanoseconds are cut, as in text: to round them could make another day."""
+    return f"((epoch_ns({column}) - ((epoch_ns({column}) % 1000) + 1000) % 1000) // 1000)"
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect(config={"threads": "2"})
+    con.execute("set TimeZone = 'UTC'")
+    return con

@@ -1,0 +1,292 @@
+"""Source `files`: CSV, TSV, JSON Lines and Parquet below one directory, `.gz` too.
+
+All files a dataset's `path` matches are one dataset. Columns are text unless `columns:` declares them (Parquet: as
+stored). `_file` is the file's path below the root, `_row` the number of the data record in its file, from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import pyarrow as pa
+from pydantic import Field
+
+from connectors.base import DatasetSettings, DuckScan, Problem, Scan, SourceSettings
+from connectors.coerce import Coercion
+from connectors.declared import Declared, Notation, declared
+from connectors.disk.opened_file import make_room, open_beneath, unpacked_limit
+from connectors.disk.paths import folder_columns, format_of, listed, matching, refuse_other_folders, state
+from connectors.errors import ColumnMissing, ConnectorError, FileRefused, HeadersDiffer
+from connectors.files import parquet as parquet_files
+from connectors.files.csv import reader as csv_files
+from connectors.files.csv.dialect import CsvDialect, CsvWish
+from connectors.files.csv.reader import CsvFile
+from connectors.files.footer import without_footer
+from connectors.files.jsonl import JsonLines
+from connectors.files.left_out import numbered, told
+from connectors.files.parquet import ParquetFile
+
+if TYPE_CHECKING:
+    from connectors.base import Positions
+
+ROWS = 65_536
+FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
+ROW: pa.Field[Any] = pa.field("_row", pa.int64(), nullable=False)
+PLACES = pa.schema([FILE, ROW])
+_TEXT_ONLY = "`malformed` and `skip_footer` are for CSV, TSV and JSON Lines: leave them out"
+OneFile = CsvFile | JsonLines | ParquetFile
+
+
+class FilesSettings(SourceSettings):
+    """`root` is relative to the configuration file; nothing outside it is read, links followed.
+
+    `max_unpacked` is for each compressed file, in bytes; without it see `opened_file.unpacked_limit`.
+    """
+
+    type: Literal["files"]
+    root: str = "."
+    max_unpacked: int | None = Field(default=None, ge=1)
+
+
+class FilesDataset(DatasetSettings):
+    """`path` is a file or a pattern (`bank-*.csv`) below the root; the rest is decided by the file unless said here.
+
+    `header` is true, false (columns are column_1, column_2, …) or a list of names for a file without header. `skip`
+    are physical lines before the header, `skip_footer` lines that are not blank at the end; `max_line` is in bytes.
+    With `partitions`, folders like year=2026 are columns.
+    """
+
+    path: str
+    format: Literal["csv", "tsv", "jsonl", "parquet"] | None = None
+    delimiter: str | None = Field(default=None, min_length=1, max_length=1)
+    quote: str = Field(default='"', min_length=1, max_length=1)
+    encoding: str | None = None
+    header: bool | tuple[str, ...] = True
+    skip: int = Field(default=0, ge=0)
+    skip_footer: int = Field(default=0, ge=0, le=1_000)
+    malformed: Literal["refuse", "skip"] = "refuse"
+    max_line: int = Field(default=csv_files.DUCKDB_LINE, ge=1_000, le=1_000_000_000)
+    partitions: bool = False
+
+
+class FilesSource:
+    """Files below one directory. Reads never change them; copies it needs are temporary and its own."""
+
+    Settings: ClassVar[type[SourceSettings]] = FilesSettings
+    Dataset: ClassVar[type[DatasetSettings]] = FilesDataset
+
+    def __init__(self, name: str, settings: FilesSettings, directory: Path) -> None:
+        self.name = name
+        self.root = directory / settings.root
+        self._max_unpacked = settings.max_unpacked
+        self._prepared: dict[tuple[Any, ...], tuple[object, CsvFile]] = {}
+
+    def datasets(self) -> Sequence[str]:
+        return listed(self.name, self.root)
+
+    def describe(self, dataset: FilesDataset) -> pa.Schema:
+        return self._opened(dataset).schema
+
+    def dialect(self, dataset: FilesDataset) -> dict[str, CsvDialect]:
+        """How each CSV file is read, by its name, for `check`, `explain` and the run record."""
+        return {one.name: one.dialect for one in self._files(dataset) if isinstance(one, CsvFile)}
+
+    def scan(self, dataset: FilesDataset, columns: Sequence[str]) -> Scan:
+        opened = self._opened(dataset)
+        opened.check(columns)
+        raw = pa.schema([opened.raw.field(one) for one in columns])
+        coercion = Coercion(raw, opened.declared, opened.notation)
+        reader = pa.RecordBatchReader.from_batches(coercion.schema, _stream(opened, columns, coercion))
+        return Scan(reader, coercion.problems)
+
+    def warnings(self, dataset: FilesDataset, columns: Sequence[str] | None) -> tuple[Problem, ...]:
+        """Of several files that are alike the first is named. Raises FileRefused where too many records are skipped."""
+        files = self._files(dataset)
+        found: dict[str, Problem] = {}
+        for problem in (problem for file in files for problem in file.warnings(columns)):
+            found.setdefault(problem.reason, problem)
+        return (*found.values(), *told([file.left_out for file in files if not isinstance(file, ParquetFile)]))
+
+    def duck_scan(self, dataset: FilesDataset, columns: Sequence[str]) -> DuckScan | None:
+        """None for JSON Lines, `_row`, columns of folders, naive instants outside UTC, and declared columns of Parquet.
+
+        An error DuckDB raises while it reads is turned into a sentence by `failure`.
+        """
+        opened = self._opened(dataset)
+        opened.check(columns)
+        if "_row" in columns or not columns or not opened.in_folders.isdisjoint(columns):
+            return None
+        csv = [one for one in opened.files if isinstance(one, CsvFile)]
+        if csv:
+            found = csv_files.select(csv, columns, opened.declared, opened.notation)
+            return found and replace(found, at=partial(_some, csv, columns, opened, []))
+        parquet = [one for one in opened.files if isinstance(one, ParquetFile)]
+        if not parquet or opened.notation.null_values or set(columns) & set(opened.asked):
+            return None
+        return parquet_files.select(parquet, columns, dataset.timezone)
+
+    def failure(self, dataset: FilesDataset, error: Exception) -> ConnectorError:
+        """The sentence for an error that DuckDB raised while it ran a SELECT of `duck_scan`."""
+        try:
+            for one in self._files(dataset):
+                few = None if isinstance(one, ParquetFile) else 1  # its columns are read one by one
+                for _ in one.batches(list(one.columns.names)[:few], (), ROWS):
+                    pass
+        except ConnectorError as found:
+            return found
+        return self._files(dataset)[0].failure(error)
+
+    def state(self, dataset: FilesDataset) -> str | None:
+        return state(self.name, self.root, dataset.path)
+
+    def close(self) -> None:
+        """What a scan still holds stays open until it is closed, too."""
+        self._prepared.clear()
+
+    def _opened(self, dataset: FilesDataset) -> _Opened:
+        files = self._files(dataset)
+        told([one.left_out for one in files if not isinstance(one, ParquetFile)])
+        first, known = files[0], files[0].columns
+        for other in files[1:]:
+            _same(first.name, known, other.name, other.columns)
+        folders = {file.name: _folders(file.name, dataset) for file in files}
+        for file in files:
+            refuse_other_folders(file.name, folders[file.name], first.name, folders[first.name], known.names)
+        known = pa.schema([*known, *(pa.field(name, pa.string()) for name in folders[first.name])])
+        kinds = {name: declared(name, word) for name, word in dataset.columns.items()}
+        for name in kinds:
+            if name not in known.names:
+                raise ColumnMissing(first.name, name, known.names)
+        local = first.local if isinstance(first, ParquetFile) else ()
+        asked = tuple(kinds)
+        kinds = {**{name: Declared("instant") for name in local}, **kinds}
+        notation = Notation(dataset.decimal, dataset.null_values, dataset.timezone)
+        return _Opened(files, _with_places(known), kinds, asked, notation, folders)
+
+    def _files(self, dataset: FilesDataset) -> list[OneFile]:
+        found = matching(self.name, self.root, dataset.path)
+        make_room(len(found))
+        return [self._one(path, dataset) for path in found]
+
+    def _one(self, path: Path, dataset: FilesDataset) -> OneFile:
+        name = path.relative_to(self.root).as_posix()
+        kind = dataset.format or format_of(path)
+        file = open_beneath(self.root, name)
+        skips = dataset.malformed == "skip"
+        limit = self._max_unpacked or unpacked_limit(file.size)
+        if path.suffix == ".gz":
+            file.limit = limit
+        if kind is None:
+            raise FileRefused(name, "its name does not say its format", "set `format` to csv, tsv, jsonl or parquet")
+        if kind == "parquet":
+            if skips or dataset.skip_footer:
+                raise FileRefused(name, "Parquet has no malformed records and no footer", _TEXT_ONLY)
+            parquet = ParquetFile(file)
+            parquet.weigh(limit)
+            return parquet
+        if kind == "jsonl":
+            folders = _folders(name, dataset)
+            text = without_footer(file, dataset.skip_footer) if dataset.skip_footer else file
+            lines = JsonLines(text, dataset.max_line, tuple(one for one in dataset.columns if one not in folders))
+            return lines.without_malformed() if skips else lines
+        delimiter = dataset.delimiter or ("\t" if kind == "tsv" else None)
+        wish = CsvWish(delimiter, dataset.quote, dataset.skip, dataset.header, dataset.skip_footer, skips)
+        key, stamp = (name, wish, dataset.encoding, dataset.max_line), file.stamp
+        before, prepared = self._prepared.get(key, (None, None))
+        if prepared is None or before != stamp:
+            prepared = csv_files.prepared(file, wish, encoding=dataset.encoding, max_line=dataset.max_line)
+            self._prepared[key] = stamp, prepared
+        return prepared
+
+
+def _some(
+    csv: list[CsvFile],
+    columns: Sequence[str],
+    opened: _Opened,
+    held: list[CsvFile],
+    positions: Positions,
+    of: int,
+    _table: str,
+) -> str | None:
+    if len(positions) * csv_files.FEW > of or csv_files.records(csv) != of:
+        return None
+    sql, held[:] = csv_files.some(csv, columns, opened.declared, opened.notation, positions)
+    return sql
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """The files of a dataset and what they have in common; `asked` are the columns a user declared.
+
+    `folders` are the columns that each file, by its name, has from the names of its folders.
+    """
+
+    files: Sequence[OneFile]
+    raw: pa.Schema
+    declared: dict[str, Declared]
+    asked: tuple[str, ...]
+    notation: Notation
+    folders: Mapping[str, Mapping[str, str | None]]
+
+    @property
+    def in_folders(self) -> Set[str]:
+        return self.folders[self.files[0].name].keys()
+
+    @property
+    def schema(self) -> pa.Schema:
+        coercion = Coercion(self.raw, self.declared, self.notation)
+        return coercion.schema
+
+    def check(self, columns: Sequence[str]) -> None:
+        for one in columns:
+            if one not in self.raw.names:
+                raise ColumnMissing(self.files[0].name, one, self.raw.names)
+
+
+def _stream(opened: _Opened, columns: Sequence[str], coercion: Coercion) -> Iterator[pa.RecordBatch]:
+    elsewhere = {*PLACES.names, *opened.in_folders}
+    wanted = [one for one in columns if one not in elsewhere] or [opened.raw.names[0]]
+    before = 0
+    try:
+        for file in opened.files:
+            row, above = 0, file.dialect.above if isinstance(file, CsvFile) else 0
+            left_out = () if isinstance(file, ParquetFile) else file.left_out.numbers
+            for batch in file.batches(wanted, opened.notation.null_values, ROWS):
+                same = {**opened.folders[file.name], "_file": file.name}
+                extra: dict[str, pa.Array[Any]] = {
+                    **{name: pa.repeat(pa.scalar(text, pa.string()), batch.num_rows) for name, text in same.items()},
+                    "_row": pa.array(numbered(left_out, row, row + batch.num_rows) + above + 1),
+                }
+                arrays = [extra[one] if one in extra else batch.column(wanted.index(one)) for one in columns]
+                whole = pa.RecordBatch.from_arrays(arrays, schema=pa.schema([opened.raw.field(one) for one in columns]))
+                yield coercion.batch(whole, lambda i, file=file, start=before: file.place(i - start))  # type: ignore[misc]
+                row += batch.num_rows
+            file.confirm(row)
+            before += row
+    finally:
+        coercion.close()
+
+
+def _folders(name: str, dataset: FilesDataset) -> dict[str, str | None]:
+    return folder_columns(name) if dataset.partitions else {}
+
+
+def _with_places(columns: pa.Schema) -> pa.Schema:
+    for name in PLACES.names:
+        columns = columns.append(PLACES.field(name))
+    return columns
+
+
+def _same(first: str, known: pa.Schema, name: str, columns: pa.Schema) -> None:
+    for one in columns.names:
+        if one not in known.names:
+            raise HeadersDiffer(name, one, first)
+    for field in known:
+        if field.name not in columns.names:
+            raise HeadersDiffer(first, field.name, name)
+        if columns.field(field.name).type != field.type:
+            raise HeadersDiffer(name, f"{field.name} of type {columns.field(field.name).type}", first)

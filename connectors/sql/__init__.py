@@ -1,0 +1,1 @@
+"""Databases: PostgreSQL, MariaDB and MySQL, SQLite, and every other that SQLAlchemy has a dialect for."""

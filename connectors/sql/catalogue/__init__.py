@@ -1,0 +1,1 @@
+"""Tables as their database describes them, with everything that refers to them."""

@@ -1,0 +1,62 @@
+"""What makes a SqlSource a Target: nothing of the changing side is imported or made before it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from connectors.target import Catalogue, Cell, Owned, Receipt, Reference, Row, Work
+
+if TYPE_CHECKING:
+    from connectors.sql.target.database import SqlTarget
+
+
+class Changing:
+    """The methods of `connectors.target.Target`, each handed to a SqlTarget that the first of them makes."""
+
+    _changing: SqlTarget | None = None
+
+    def _made_target(self) -> SqlTarget:
+        raise NotImplementedError
+
+    @property
+    def _target(self) -> SqlTarget:
+        if self._changing is None:
+            self._changing = self._made_target()
+        return self._changing
+
+    def identity(self) -> str:
+        return self._target.identity()
+
+    def catalogue(self, dataset: Any, soft: Sequence[Reference] = ()) -> Catalogue:
+        return self._target.catalogue(dataset, soft)
+
+    def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
+        return self._target.rows(dataset, key, ids)
+
+    def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
+        return self._target.referring(reference, to)
+
+    def table(self, dataset: Any) -> str:
+        return self._target.table(dataset)
+
+    def remembers(self, table: str = "") -> bool:
+        return self._target.remembers(table)
+
+    def receipts(self, keys: Sequence[str], table: str = "") -> dict[str, Receipt]:
+        return self._target.receipts(keys, table)
+
+    def happened(self, transaction: str) -> bool | None:
+        return self._target.happened(transaction)
+
+    def work(self, seconds: float) -> AbstractContextManager[Work]:
+        return self._target.work(seconds)
+
+    def owned(self, table: str) -> Owned:
+        return self._target.owned(table)
+
+    def adopt(
+        self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None, table: str = ""
+    ) -> bool:
+        return self._target.adopt(store, epoch, ratchet, instead_of, table)

@@ -1,0 +1,186 @@
+"""Which columns a table or query has and what they mean: asked of the database itself, by a select of no rows.
+
+One question for tables and queries alike gives domains, unsigned numbers and the types of expressions as they arrive.
+What the database compares otherwise than we do is cast to text in the relation: char(n), citext, uuid, enum, json,
+inet, arrays, times of day, intervals, money and whatever else has no type of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql.elements import quoted_name
+
+from connectors.sql.values import DIGITS, Wall
+
+Kind = sa.types.TypeEngine[Any]
+Base = sa.TableClause | sa.TextClause
+"""A table, or the text of a query."""
+
+
+@dataclass(frozen=True)
+class SqlColumn:
+    """A column as the relation gives it; `cast`: the relation casts it to `kind` first."""
+
+    name: str
+    kind: Kind
+    cast: bool = False
+    nullable: bool = True
+    pushable: bool = False
+
+
+def columns(connection: sa.Connection, base: Base, zone: str) -> list[SqlColumn]:
+    """The columns of a table (a lightweight TableClause) or of a query's text. Database errors pass through."""
+    if connection.dialect.name == "mysql":
+        from connectors.sql import columns_mysql  # noqa: PLC0415 - needs PyMySQL, which is an extra
+
+        return columns_mysql.columns(connection, base, zone)
+    ask = _postgresql if connection.dialect.name == "postgresql" else _sqlite
+    return ask(connection, base, zone)
+
+
+def no_rows(base: Base) -> sa.Select[Any]:
+    source = base if isinstance(base, sa.TableClause) else base.columns().subquery("records")
+    return sa.select(sa.literal_column("*")).select_from(source).where(sa.false()).limit(0)
+
+
+_POSTGRESQL: dict[int, Callable[[str], Kind]] = {
+    16: lambda _: sa.Boolean(),
+    17: lambda _: sa.LargeBinary(),
+    19: lambda _: sa.Text(),
+    20: lambda _: sa.BigInteger(),
+    21: lambda _: sa.SmallInteger(),
+    23: lambda _: sa.Integer(),
+    25: lambda _: sa.Text(),
+    700: lambda _: sa.REAL(),
+    701: lambda _: sa.Double(),
+    1043: lambda _: sa.Text(),
+    1082: lambda _: sa.Date(),
+    1114: Wall,
+    1184: lambda _: sa.DateTime(timezone=True),
+}
+_NUMERIC = 1700
+
+
+def _postgresql(connection: sa.Connection, base: Base, zone: str) -> list[SqlColumn]:
+    result = connection.execute(no_rows(base))
+    cursor: Any = result.cursor
+    described = list(cursor.description)
+    result.close()
+    required = _required(connection, base)
+    # White space and case of texts have our meaning in UTF-8 only; elsewhere half of the white space has no character.
+    unicode = connection.exec_driver_sql("show server_encoding").scalar() == "UTF8"
+    found = []
+    for one in described:
+        if one.type_code == _NUMERIC:
+            column = _postgresql_numeric(one)
+        elif one.type_code in _POSTGRESQL:
+            kind = _POSTGRESQL[one.type_code](zone)
+            calendar = isinstance(kind, (sa.Date, sa.DateTime))  # may hold infinity, which becomes null
+            nullable = calendar or one.name not in required
+            pushable = exactly_compared(kind) and (unicode or not isinstance(kind, sa.Text))
+            column = SqlColumn(one.name, kind, nullable=nullable, pushable=pushable)
+        else:
+            column = SqlColumn(one.name, sa.Text(), cast=True, nullable=one.name not in required, pushable=unicode)
+        found.append(column)
+    return found
+
+
+def _postgresql_numeric(described: Any) -> SqlColumn:
+    """Without a precision, or with more than 38 digits, a value may be too long for our type: only reading tells."""
+    precision, scale = described.precision, described.scale or 0
+    if precision is None:
+        return SqlColumn(described.name, sa.Numeric())
+    pushable = max(precision, scale, precision - scale) <= DIGITS
+    return SqlColumn(described.name, sa.Numeric(precision, scale), pushable=pushable)
+
+
+def _required(connection: sa.Connection, base: Base) -> set[str]:
+    if not isinstance(base, sa.TableClause):
+        return set()
+    asked = sa.text("select attname from pg_attribute where attrelid = to_regclass(:name) and attnotnull")
+    return set(connection.execute(asked, {"name": regclass(base)}).scalars())
+
+
+def regclass(table: sa.TableClause) -> str:
+    """The table's name as PostgreSQL's `to_regclass` reads it."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in (table.schema, table.name) if part)
+
+
+def exactly_compared(kind: Kind) -> bool:
+    """Whether databases compare such values as we do. Floats do not (NaN, -0), nor naive times of zones with gaps."""
+    if isinstance(kind, Wall):
+        return kind.zone == "UTC"
+    return not isinstance(kind, sa.Float)
+
+
+def _sqlite(connection: sa.Connection, base: Base, zone: str) -> list[SqlColumn]:
+    if isinstance(base, sa.TableClause):
+        name, schema = base.name, base.schema
+    else:  # only a view tells which declared types the columns of a query have; a temporary one is in memory
+        name, schema = "reconcile_asks", "temp"
+        connection.exec_driver_sql("PRAGMA query_only = OFF")
+        connection.exec_driver_sql(f"CREATE TEMP VIEW {name} AS {_plain(base)}")
+        connection.exec_driver_sql("PRAGMA query_only = ON")
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    inside = f"{quote(schema)}." if schema else ""
+    rows = connection.exec_driver_sql(f"PRAGMA {inside}table_xinfo({quote(name)})").all()
+    virtual = 1  # a virtual table's hidden column; 2 and 3 are generated columns, which are data
+    found = [(str(row[1]), sqlite_kind(str(row[2] or ""), zone)) for row in rows if row[6] != virtual]
+    return [SqlColumn(name, kind, pushable=isinstance(kind, (sa.Integer, sa.Boolean, sa.Text))) for name, kind in found]
+
+
+def _plain(query: sa.TextClause) -> str:
+    return query.text.replace("\\:", ":")
+
+
+def sqlite_kind(declared: str, zone: str) -> Kind:
+    """What a declared type means: SQLite's own rules of affinity, and the names everybody gives dates and decimals.
+
+    A type that says nothing ("", "UUID", "JSON") is text.
+    """
+    text = declared.upper()
+    sized = re.search(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)", text)
+    word = re.sub(r"\(.*", "", text).strip()
+    if word.startswith(("DATETIME", "TIMESTAMP")):
+        return Wall(zone)
+    rules: Sequence[tuple[str, Callable[[], Kind]]] = (
+        ("^DATE$", sa.Date),
+        ("BOOL", sa.Boolean),
+        ("INT", sa.BigInteger),
+        ("CHAR|CLOB|TEXT", sa.Text),
+        ("BLOB", sa.LargeBinary),
+        ("REAL|FLOA|DOUB", sa.Double),
+        ("^DEC|^NUMERIC|^NUMBER|^MONEY", lambda: _sized(sized)),
+    )
+    return next((make() for pattern, make in rules if re.search(pattern, word)), sa.Text())
+
+
+def _sized(sized: re.Match[str] | None) -> Kind:
+    return sa.Numeric(int(sized[1]), int(sized[2] or 0)) if sized and int(sized[1]) else sa.Numeric()
+
+
+def unfit_in_sqlite(connection: sa.Connection, base: Base, found: Sequence[SqlColumn]) -> set[str]:
+    """Columns whose cells SQLite does not compare as we do, because some are not of the declared type: one pass.
+
+    Only whole numbers, booleans and text are compared alike at all; decimals are doubles there and times are text.
+    """
+    likely = [one for one in found if isinstance(one.kind, (sa.Integer, sa.Boolean, sa.Text))]
+    if not likely:
+        return {one.name for one in found}
+    source = base if isinstance(base, sa.TableClause) else base.columns().subquery("records")
+    asked = [sa.func.max(_odd(sa.column(quoted_name(one.name, quote=True)), one.kind)) for one in likely]
+    row = connection.execute(sa.select(*asked).select_from(source)).one()
+    return {one.name for one in found if one not in likely} | {
+        one.name for one, odd in zip(likely, row, strict=True) if odd
+    }
+
+
+def _odd(column: sa.ColumnClause[Any], kind: Kind) -> sa.ColumnElement[Any]:
+    stored = "text" if isinstance(kind, sa.Text) else "integer"
+    other = sa.func.typeof(column).not_in((stored, "null"))
+    return sa.or_(other, column.not_in((0, 1))) if isinstance(kind, sa.Boolean) else other

@@ -1,0 +1,1 @@
+"""Databases without a reader of our own, read through their SQLAlchemy dialect."""

@@ -1,0 +1,1 @@
+"""Databases whose rows can be changed: one transaction for a batch, with receipts."""

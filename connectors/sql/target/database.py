@@ -1,0 +1,416 @@
+"""A database whose rows can be changed: what `connectors.target` promises, for PostgreSQL, MariaDB, MySQL and SQLite.
+
+Changes go over connections of their own, which may write; everything else of the source reads over connections that
+cannot. `connectors.sql.target.transaction` makes the changes and limits their time; `connectors.sql.target.receipts`
+keeps our own tables; `connectors.sql.target.outcomes` tells what an error means.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.sql.elements import quoted_name
+
+from connectors.errors import DatasetMissing, Reaction
+from connectors.sql.catalogue.tables import catalogue
+from connectors.sql.cells import Shape
+from connectors.sql.errors import Place, translated
+from connectors.sql.settings import SqlDataset
+from connectors.sql.stop import watched
+from connectors.sql.target.dialect import Dialect
+from connectors.sql.target.errors import failed, over, told
+from connectors.sql.target.outcomes import Phase
+from connectors.sql.target.receipts import OWNER, RECEIPTS, OurTables, OwnerRow
+from connectors.sql.target.rows import Records
+from connectors.sql.target.session import Session
+from connectors.sql.target.tables import Tables
+from connectors.sql.target.transaction import SqlWork
+from connectors.sql.target.watch import watch
+from connectors.target import (
+    Catalogue,
+    Cell,
+    Outcome,
+    Owned,
+    Receipt,
+    Reference,
+    Row,
+    TargetError,
+    TargetRefused,
+    Work,
+)
+
+_OWN_SECONDS = 40.0
+"""How long a transaction on our own tables is given."""
+_KEPT_SECONDS = 20.0
+_ENGINES = 8
+_PARENTS: list[Session] = []
+_T = TypeVar("_T")
+_PROBE = Receipt("reconcile.probe", "", "", 0, 0, "")
+
+
+class TableNotWritable(TargetRefused):
+    """Our own tables stand beside the cleaned one, and this user may not write them: they may be another state's."""
+
+    def __init__(self, source: str, schema: str) -> None:
+        super().__init__(
+            f"{schema}.{OWNER} of source {source!r} says whose the tables there are, and this user may not write it, "
+            f"so another state may clean them. Nothing is cleaned there. Clean from there, or give the user the rights "
+            f"SELECT, INSERT and UPDATE on {schema}.{OWNER} and {schema}.{RECEIPTS}"
+        )
+
+
+class SqlTarget:
+    """The changing side of a SqlSource. Opens connections when it is asked for something, and keeps one for the next.
+
+    `names` gives the datasets there are, for the sentence of one that is not.
+    """
+
+    def __init__(
+        self, url: sa.URL, root: Path, place: Place, seconds: float, names: Callable[[], Sequence[str]]
+    ) -> None:
+        self.name = place.source
+        self._url, self._root, self._place, self._seconds = url, root, place, seconds
+        self._names = names
+        self._dialect = _dialect(place.dialect)
+        self._engines: dict[float, sa.Engine] = {}
+        self._kept: tuple[Session, int, float] | None = None
+        self._lock = threading.Lock()
+        self._homes: dict[str, str] = {}
+        """By the schema of a cleaned table, where our own tables for it stand, once they can be written there."""
+
+    def identity(self) -> str:
+        with self._reading() as session:
+            schema = self._default(session)
+            found = self._dialect.identity(session) or self._random_name(session, schema)
+        if found is not None:
+            return found
+        if schema is None or not self._make_tables(schema, schema):
+            raise TargetRefused(
+                f"Source {self.name!r} at {self._place.where} has no name of its own, and the table {OWNER} that would "
+                f"give it one cannot be made there; give the user the right to create it"
+            )
+        with self._reading() as session:
+            return str(self._random_name(session, schema))
+
+    def _random_name(self, session: Session, schema: str | None) -> str | None:
+        row = None if schema is None else self._owner_row(session, schema)
+        return None if row is None else row.identity
+
+    def table(self, dataset: Any) -> str:
+        with self._reading() as session:
+            return self._shape(session, dataset).name
+
+    def catalogue(self, dataset: Any, soft: Sequence[Reference] = ()) -> Catalogue:
+        with self._reading() as session:
+            shape = self._shape(session, dataset)
+            return catalogue(session.connection, _clause(shape), soft)
+
+    def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
+        with self._reading() as session:
+            return Records(session, self._dialect, dataset, self._shape(session, dataset)).with_ids(key, ids)
+
+    def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
+        with self._reading() as session:
+            return Tables(session, self._dialect).referring(reference, to, lock=False)
+
+    def remembers(self, table: str = "") -> bool:
+        with self._reading() as session:
+            schema, default = self._schema(session, table), self._default(session)
+        return self._remembers(schema, default)
+
+    def _remembers(self, schema: str, default: str | None) -> bool:
+        """Beside the cleaned table or, where we may make none there, in the default schema."""
+        if schema not in self._homes:
+            homes = (one for one in dict.fromkeys((schema, default)) if one is not None)
+            home = next((one for one in homes if self._make_tables(one, schema, default)), None)
+            if home is None:
+                return False
+            self._homes[schema] = home
+        return True
+
+    def receipts(self, keys: Sequence[str], table: str = "") -> dict[str, Receipt]:
+        with self._reading() as session:
+            schema = self._schema(session, table)
+            ours = self._at(self._homes.get(schema, schema))
+            return ours.find(session, keys) if self._is_there(session, ours, RECEIPTS) else {}
+
+    def happened(self, transaction: str) -> bool | None:
+        with self._reading() as session:
+            return self._dialect.happened(session, transaction)
+
+    @contextmanager
+    def work(self, seconds: float) -> Iterator[Work]:
+        with self._session(seconds) as session:
+            work = SqlWork(session, self._dialect, self._beside)
+            yield work
+            session.is_clean = work.committed
+
+    def owned(self, table: str) -> Owned:
+        """Beside the table or, where nothing of ours is there, in the default schema, as far as that was for all."""
+        with self._reading() as session:
+            schema, default = self._schema(session, table), self._default(session)
+            home = self._homes.get(schema, schema)
+            row = self._owner_row(session, home)
+            self._at(home).check(session, RECEIPTS)
+            if row is None and default is not None:
+                before = self._owner_row(session, default)
+                if before is not None and before.is_older:
+                    home, row = default, before
+            place = self._dialect.place(session, home)
+            whole = self._dialect.identity(session)
+        whole = whole or self.identity()
+        owner = None if row is None else row.owner
+        is_older = row is not None and row.is_older
+        if is_older and home != schema:  # that row speaks for everything that is reached by this default schema
+            return Owned(whole, owner)
+        return Owned(place or f"{whole}/{home}", owner, whole if is_older or (not owner and home == default) else None)
+
+    def adopt(
+        self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None, table: str = ""
+    ) -> bool:
+        with self._reading() as session:
+            schema, default = self._schema(session, table), self._default(session)
+        if not self._remembers(schema, default):
+            raise failed(self._place, f"the table {OWNER} may not be made there", Outcome.PAUSE)
+        home = self._homes[schema]
+        to = (store, epoch, ratchet)
+        return self._own(lambda session: self._at(home).adopt(session, to, instead_of, mark=home == schema))
+
+    def close(self) -> None:
+        """Give back what is kept between transactions. Safe to call twice."""
+        kept = self._taken(1)
+        if kept is not None:
+            kept.end()
+
+    def _at(self, schema: str) -> OurTables:
+        return OurTables(self._dialect, schema)
+
+    def _default(self, session: Session) -> str | None:
+        """The schema of names without one; SQLite has a single one, by this name."""
+        return "main" if self._dialect.name == "sqlite" else self._dialect.default_schema(session)
+
+    def _schema(self, session: Session, table: str) -> str:
+        """The schema that the table stands in; where the table is gone, the one that its name means."""
+        shape = Tables(session, self._dialect).find(table) if table else None
+        named = table.rpartition(".")[0]
+        return (shape.schema if shape else named) or self._default(session) or ""
+
+    def _beside(self, session: Session, table: str) -> OurTables:
+        """Our tables for this one, in a transaction that is to write them. Raises TargetError, TableNotOurs."""
+        schema = self._schema(session, table)
+        home = self._homes.get(schema, None if self._homes else schema)
+        if home is None:
+            raise over(self._place, f"table {table} is in another schema than when its owner was looked up")
+        ours = self._at(home)
+        ours.hold(session)
+        return ours
+
+    def _is_there(self, session: Session, ours: OurTables, name: str) -> bool:
+        """Whether this table of ours is there. Raises TableNotOurs where it is, and not as we make it."""
+        ours.check(session, name)
+        return self._dialect.shape(session, ours.schema, name) is not None
+
+    def _owner_row(self, session: Session, schema: str) -> OwnerRow | None:
+        ours = self._at(schema)
+        return ours.row(session) if self._is_there(session, ours, OWNER) else None
+
+    def _make_tables(self, home: str, schema: str, default: str | None = None) -> bool:
+        """Make our tables where they are not there, and see that they can be written; False where they may not be.
+
+        For tables of `schema`. Raises TargetError, TableNotOurs, and TableNotWritable for those that are there.
+        """
+        ours = self._at(home)
+        with self._reading() as session:
+            missing = [one for one in (RECEIPTS, OWNER) if not self._is_there(session, ours, one)]
+            before = None
+            if default is not None and default != home:
+                older = self._at(default)
+                before = older if all(self._is_there(session, older, one) for one in (RECEIPTS, OWNER)) else None
+        identity = f"random:{secrets.token_hex(16)}"
+        try:
+            for name in missing:
+                self._make(ours.made()[name])
+            self._own(lambda session: self._named(session, ours, identity, before, mark=home == schema))
+        except TargetError as error:
+            if error.code not in self._dialect.no_rights:
+                raise
+            if not missing and home != default:
+                raise TableNotWritable(self.name, home) from None
+            return False
+        return True
+
+    def _named(self, session: Session, ours: OurTables, identity: str, before: OurTables | None, *, mark: bool) -> None:
+        """The owner's row is there, and a receipt could be written."""
+        ours.hold(session)
+        ours.check(session, OWNER)
+        ours.name_it(session, identity, before, mark=mark)
+        session.run("SAVEPOINT reconcile_probe")  # whether it would go through is all we want to know
+        ours.insert(session, [_PROBE])
+        ours.seal(session, [_PROBE])
+        session.run("ROLLBACK TO SAVEPOINT reconcile_probe")
+
+    def _make(self, statement: str) -> None:
+        try:
+            self._own(lambda session: session.run(statement))
+        except TargetError as error:
+            if error.code not in self._dialect.made_meanwhile:
+                raise
+
+    def _own(self, act: Callable[[Session], _T]) -> _T:
+        """A transaction on our own tables."""
+        with self._session(_OWN_SECONDS) as session:
+            phase: Phase = "before"
+            try:
+                answer = act(session)
+                phase = "commit"
+                self._dialect.commit(session)
+            except session.errors as error:
+                raise told(self._place, self._dialect.code(error), phase, error) from None
+            session.is_clean = True
+            return answer
+
+    @contextmanager
+    def _session(self, seconds: float) -> Iterator[Session]:
+        """A session in which a transaction is begun; a server that is silent, even now, is cut off in the end."""
+        used: list[Session] = []
+
+        def late() -> None:
+            if used:
+                used[-1].cut()
+            else:  # it is not even connected
+                self._place.underway.stop()
+
+        with watch.within(seconds, late):
+            session = self._begun(seconds, used)
+            try:
+                yield session
+            finally:
+                self._let_go(session)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        """A transaction that can only read; its errors are those of every read."""
+        stops = self._place.underway.stops
+        session: Session | None = None
+        try:
+            connection = self._engine(self._seconds).connect()
+            session = Session(connection, self._place, self._seconds)
+            self._dialect.begin_reading(session, self._seconds)
+            yield session
+        except sa.exc.DBAPIError as error:
+            raise translated(error, self._place, stops) from None
+        except Exception as error:
+            if session is not None and isinstance(error, session.errors):
+                raise translated(error, self._place, stops) from None
+            raise
+        finally:
+            if session is not None:
+                session.end()
+
+    def _begun(self, seconds: float, used: list[Session]) -> Session:
+        """A session in which a transaction is begun, and in `used` what it is begun on. Raises TargetError."""
+        kept = self._taken(seconds)
+        if kept is not None:
+            used.append(kept)
+            try:
+                self._dialect.begin(kept, seconds)
+            except kept.errors as error:
+                kept.end()
+                used.clear()
+                code = self._dialect.code(error)
+                if kept.is_cut or code not in self._dialect.lost:
+                    raise told(self._place, code, "before", error) from None
+            else:
+                return kept
+        try:
+            session = Session(self._engine(seconds).connect(), self._place, seconds / 2)
+        except sa.exc.DBAPIError as error:
+            said = translated(error, self._place, self._place.underway.stops)
+            lasting = said.reaction is not Reaction.RETRY
+            raise TargetError(str(said), Outcome.PAUSE if lasting else Outcome.NOT_DONE) from None
+        used.append(session)
+        try:
+            session.stamp = self._dialect.stamp(session)
+            self._dialect.begin(session, seconds)
+        except session.errors as error:
+            session.end()
+            raise told(self._place, self._dialect.code(error), "before", error) from None
+        except BaseException:
+            session.end()
+            raise
+        return session
+
+    def _taken(self, seconds: float) -> Session | None:
+        """The connection that the last transaction left, where this process made it just now."""
+        with self._lock:
+            kept, self._kept = self._kept, None
+        if kept is None:
+            return None
+        session, process, since = kept
+        if process != os.getpid():
+            _PARENTS.append(session)  # closing it here, also by forgetting it, would end the parent's
+            return None
+        if time.monotonic() - since > _KEPT_SECONDS or not self._is_usable(session):
+            session.end()
+            return None
+        return session.again(seconds / 2)
+
+    def _is_usable(self, session: Session) -> bool:
+        try:
+            return not session.is_ended and self._dialect.stamp(session) == session.stamp
+        except session.errors:
+            return False
+
+    def _let_go(self, session: Session) -> None:
+        with self._lock:
+            keep = session.is_clean and self._kept is None
+            if keep:
+                session.is_clean = False
+                self._kept = (session, os.getpid(), time.monotonic())
+        if not keep:
+            session.end()
+
+    def _engine(self, seconds: float) -> sa.Engine:
+        """Engines ask the database a few things when they connect for the first time, so they are kept."""
+        with self._lock:
+            made = self._engines.get(seconds)
+            if made is None:
+                if len(self._engines) >= _ENGINES:
+                    self._engines.clear()
+                made = watched(self._dialect.engine(self.name, self._url, self._root, seconds), self._place.underway)
+                self._engines[seconds] = made
+        return made
+
+    def _shape(self, session: Session, dataset: SqlDataset) -> Shape:
+        if dataset.table is None:
+            raise TargetRefused(f"A dataset of source {self.name!r} is a query; only records of a table can be cleaned")
+        shape = Tables(session, self._dialect).find(dataset.table)
+        if shape is None:
+            raise DatasetMissing(self.name, f"table {dataset.table}", [f"table {one}" for one in self._names()])
+        return shape
+
+
+def _clause(shape: Shape) -> sa.TableClause:
+    return sa.table(quoted_name(shape.table, quote=True), schema=shape.schema and quoted_name(shape.schema, quote=True))
+
+
+def _dialect(name: str) -> Dialect:
+    if name == "postgresql":
+        from connectors.sql.target.postgresql import PostgreSql  # noqa: PLC0415 - needs psycopg, which is an extra
+
+        return PostgreSql()
+    if name == "mysql":
+        from connectors.sql.target.mysql import MySql  # noqa: PLC0415 - needs PyMySQL, which is an extra
+
+        return MySql()
+    from connectors.sql.target.sqlite import Sqlite  # noqa: PLC0415 - only one of them is needed
+
+    return Sqlite()

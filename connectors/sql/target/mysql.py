@@ -1,0 +1,357 @@
+"""Changing rows of MariaDB and MySQL: under a sql_mode of ours, found rows counted, collations never trusted."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+import pymysql
+import sqlalchemy as sa
+from pymysql.constants import CLIENT
+from sqlalchemy.pool import NullPool
+
+from connectors.sql.address import CONNECT_SECONDS
+from connectors.sql.cells import BYTES, TEXT, Column, Fragment, Link, Shape, joined
+from connectors.sql.columns import Kind
+from connectors.sql.target.dialect import Unwritable
+from connectors.sql.target.links import family, number_of, uuid_of
+from connectors.sql.target.outcomes import GONE
+from connectors.sql.target.session import Session
+from connectors.sql.values import Wall
+from connectors.target import Cell, NotATable
+
+_MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES"
+"""Strict, but what stands in a row can be written again: zeros in dates and in identities, days that never were."""
+_SESSION = (
+    f"sql_mode = '{_MODE}'",
+    "time_zone = '+00:00'",
+    "autocommit = 0",
+    "completion_type = 'NO_CHAIN'",
+    "foreign_key_checks = 1",
+    "unique_checks = 1",
+    "sql_safe_updates = 0",
+    "sql_auto_is_null = 0",
+)
+_TABLE = """
+    SELECT t.table_schema, t.table_name, t.table_type, t.engine, e.transactions, t.table_schema = database()
+    FROM information_schema.tables t LEFT JOIN information_schema.engines e ON e.engine = t.engine
+    WHERE t.table_schema = coalesce(%s, database()) AND t.table_name = %s
+"""
+_COLUMNS = """
+    SELECT column_name, data_type, column_type, is_nullable, character_set_name, generation_expression
+    FROM information_schema.columns WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position
+"""
+_KEYS = """
+    SELECT index_name, column_name, sub_part FROM information_schema.statistics
+    WHERE table_schema = %s AND table_name = %s AND non_unique = 0 ORDER BY index_name, seq_in_index
+"""
+_NUMBER = "^[[:space:]]*[-+]?(0|[1-9][0-9]*)([.][0-9]*)?[[:space:]]*$"
+_NO_TABLE = ("1146", "1049", "1142")
+_WHOLE = {"tinyint", "smallint", "mediumint", "int", "bigint"}
+_TEXT = {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "json"}
+_BYTES = {
+    *("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"),
+    *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
+    *("geometrycollection", "geomcollection", "vector"),
+}
+_EXACT_CHARSETS = {"utf8mb4", "utf8mb3", "utf8", "ascii", "latin1"}
+"""Every text in them becomes one text in utf8mb4, and that one becomes the first again."""
+
+
+class MySql:
+    """Forms of columns: whole, decimal, float, double, bit, text, coded (text read as bytes), bytes, plain."""
+
+    name: ClassVar[str] = "mysql"
+    mark: ClassVar[str] = "%s"
+    for_update: ClassVar[str] = " FOR UPDATE"
+    receipts_given: ClassVar[str] = ""
+    insert_new: ClassVar[str] = ""
+    or_abort: ClassVar[str] = ""
+    lost: ClassVar[Collection[str]] = (GONE, "2006", "2013", "2055", "1927", "4031")
+    no_rights: ClassVar[Collection[str]] = ("1044", "1142", "1143", "1227", "1046")
+    made_meanwhile: ClassVar[Collection[str]] = ("1050",)
+    duplicate: ClassVar[str] = "1062"
+    receipt_types: ClassVar[Mapping[str, str]] = {
+        "key": "VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY",
+        "word": "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
+        "number": "BIGINT NOT NULL",
+        "time": "TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)",
+        "end": " ENGINE=InnoDB",
+    }
+
+    def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
+        del source, root
+        patience = max(2, round(seconds) + 2)
+        wanted = {
+            "charset": "utf8mb4",
+            "connect_timeout": CONNECT_SECONDS,
+            "read_timeout": patience,
+            "write_timeout": patience,
+            "client_flag": CLIENT.FOUND_ROWS,  # an update that changes nothing has met its row as well
+            "autocommit": None,
+        }
+        made = sa.create_engine(url, poolclass=NullPool, connect_args=wanted, hide_parameters=True)
+
+        @sa.event.listens_for(made, "connect")
+        def prepare(connection: pymysql.Connection[Any], _: object) -> None:
+            with connection.cursor() as cursor:
+                cursor.execute("SET SESSION " + ", ".join(_SESSION))
+                cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+
+        return made
+
+    def stamp(self, session: Session) -> object:
+        del session
+        return None
+
+    def begin(self, session: Session, seconds: float) -> None:
+        quarter = seconds / 4
+        whole = max(1, int(quarter))
+        limits = {"innodb_lock_wait_timeout": max(1, int(quarter * 0.8))}
+        if _is_mariadb(session):
+            limits |= {"idle_transaction_timeout": whole, "idle_write_transaction_timeout": whole}
+            timed = f"max_statement_time = {quarter}"
+        else:
+            limits["wait_timeout"] = whole
+            timed = f"max_execution_time = {max(1, round(quarter * 1000))}"
+        session.raw._read_timeout = session.raw._write_timeout = round(seconds) + 2  # noqa: SLF001 - no other way
+        session.say_once("SET SESSION " + ", ".join([timed, *(f"{name} = {value}" for name, value in limits.items())]))
+        session.say("START TRANSACTION READ WRITE")
+
+    def begin_reading(self, session: Session, seconds: float) -> None:
+        limit = f"max_statement_time = {seconds}"
+        if not _is_mariadb(session):
+            limit = f"max_execution_time = {max(1, round(seconds * 1000))}"
+        session.say_once(f"SET SESSION {limit}")
+        session.say("START TRANSACTION READ ONLY")
+
+    def commit(self, session: Session) -> None:
+        session.say("COMMIT")
+
+    def default_schema(self, session: Session) -> str | None:
+        found = session.one("SELECT database()")
+        return None if found is None else str(found)
+
+    def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
+        name = ".".join(self.quoted(one) for one in (schema, table) if one)
+        known, definition = session.remembered.get(name), self._definition(session, name)
+        if definition is None:
+            return None
+        if known is not None and known[0] == definition:
+            return known[1]
+        rows = session.run(_TABLE, (schema, table)).rows
+        if not rows:
+            return None
+        inside, found, kind, engine, transactions, is_default = rows[0]
+        if kind not in ("BASE TABLE", "SYSTEM VERSIONED"):
+            raise NotATable(
+                f"{found} of source {session.place.source!r} is a {str(kind).lower()}; nothing is cleaned there: name "
+                f"the table that its records are kept in"
+            )
+        columns = tuple(_column(row) for row in session.run(_COLUMNS, (inside, found)).rows)
+        known_as = found if is_default else f"{inside}.{found}"
+        kept = None if transactions == "YES" else f"its engine {engine} has no transactions"
+        key = _key(columns, session.run(_KEYS, (inside, found)).rows)
+        shape = Shape(known_as, inside, found, columns, key, kept)
+        session.remembered[name] = (definition, shape)
+        return shape
+
+    def _definition(self, session: Session, name: str) -> str | None:
+        """What creates the table, without how far it has counted; None where there is none, or none to be seen."""
+        try:
+            told = session.run(f"SHOW CREATE TABLE {name}").rows
+        except session.errors as error:
+            if self.code(error) not in _NO_TABLE:
+                raise
+            return None
+        return re.sub(r" AUTO_INCREMENT=\d+", "", str(told[0][1]))
+
+    def quoted(self, name: str) -> str:
+        return "`" + name.replace("`", "``").replace("%", "%%") + "`"
+
+    def relation(self, shape: Shape) -> str:
+        return f"{self.quoted(str(shape.schema))}.{self.quoted(shape.table)}"
+
+    def read(self, column: Column) -> str:
+        name = self.quoted(column.name)
+        match column.form:
+            case "text" | "bytes":
+                return name
+            case "coded":
+                return f"CAST({name} AS BINARY)"
+            case "bit":
+                return f"CAST({name} + 0 AS CHAR)"
+            case "float":  # as a text it would lose digits; as a double it has all of them
+                return f"CAST(CAST({name} AS DOUBLE) AS CHAR)"
+        return f"CAST({name} AS CHAR)"
+
+    def cell(self, column: Column, value: Any) -> Cell:
+        del column
+        if value is None:
+            return None
+        return (BYTES, value.hex()) if isinstance(value, bytes) else (TEXT, str(value))
+
+    def written(self, column: Column, cell: Cell) -> Fragment:
+        return "%s", (_value(column, cell),)
+
+    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+        del column, cells
+        return None
+
+    def sought(self, column: Column, cell: Cell) -> Fragment:
+        return self.written(column, cell)
+
+    def is_exactly(self, column: Column, cell: Cell) -> Fragment:
+        name = self.quoted(column.name)
+        if cell is None:
+            return f"{name} IS NULL", ()
+        mark, bound = self.written(column, cell)
+        if column.form == "coded":
+            return f"({name} = {mark} AND CAST({name} AS BINARY) = {mark})", (*bound, *bound)
+        if column.form == "text":
+            same = f"CAST(CONVERT({name} USING utf8mb4) AS BINARY) = CAST({mark} AS BINARY)"
+            return f"({name} = {mark} AND {same})", (*bound, *bound)
+        return f"{name} = {mark}", bound
+
+    def holds(self, column: Column, cell: Cell) -> Fragment:
+        name = self.quoted(column.name)
+        if cell is None:
+            return f"{name} IS NULL", ()
+        mark, bound = self.written(column, cell)
+        kind = column.type.partition("(")[0].lower()
+        if kind in ("enum", "set"):  # written without regard to case, kept as declared
+            return f"{name} <=> {mark}", bound
+        if column.form == "float":
+            return f"ABS({name} - {mark}) <= ABS({mark}) * 1e-6", (*bound, *bound)
+        if kind == "binary":  # filled up with zeros
+            return f"{name} <=> CAST({mark} AS {column.type})", bound
+        if column.form in ("text", "coded"):
+            texts = f"CONVERT({name} USING utf8mb4)", f"CONVERT({mark} USING utf8mb4)"
+            trimmed = [f"TRIM(TRAILING ' ' FROM {text})" for text in texts] if kind == "char" else texts
+            return " <=> ".join(f"CAST({text} AS BINARY)" for text in trimmed), bound
+        return f"{name} <=> {mark}", bound
+
+    def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
+        each = []
+        for cells in to:
+            parts = list(map(self._refers, link.columns, link.to_columns, cells, [link.soft] * len(cells)))
+            sql, bound = joined(parts, " AND ")
+            each.append((f"({sql})", bound))
+        return joined(each, " OR ")
+
+    def _refers(self, column: Column, to: Column, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
+        name = self.quoted(column.name)
+        if soft and (number := number_of(column, to, cell)) is not None:
+            as_number = f"CAST({name} AS DECIMAL(65,30)) = CAST(%s AS DECIMAL(65,30))"
+            if family(column.type) == "number":
+                return as_number, (number,)
+            return f"IF({name} REGEXP '{_NUMBER}', {as_number}, FALSE)", (number,)
+        if soft and (digits := uuid_of(column, to, cell)) is not None:
+            return f"LOWER(REPLACE(CAST({name} AS CHAR), '-', '')) = %s", (digits,)
+        if soft and column.form != to.form and cell is not None and cell[0] == TEXT:
+            return f"CAST({name} AS CHAR) = %s", (cell[1],)
+        mark, bound = self.written(to, cell)
+        return f"{name} = {mark}", bound
+
+    def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
+        return [("%s", (one,)) for one in _forms(value, kind, column)]
+
+    def transaction(self, session: Session) -> str | None:
+        del session
+        return None
+
+    def happened(self, session: Session, transaction: str) -> bool | None:
+        del session, transaction
+        return None
+
+    def identity(self, session: Session) -> str | None:
+        return self.place(session, str(self.default_schema(session)))
+
+    def place(self, session: Session, schema: str) -> str | None:
+        asked = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid')"
+        rows = session.run(asked).rows
+        return f"mysql:{rows[0][1]}:{schema}" if rows and rows[0][1] else None
+
+    def code(self, error: Exception) -> str:
+        number = error.args[0] if error.args else 0
+        return str(number) if isinstance(number, int) and number else GONE
+
+
+def _is_mariadb(session: Session) -> bool:
+    return "mariadb" in str(session.raw.get_server_info()).lower()
+
+
+def _column(row: Sequence[Any]) -> Column:
+    name, kind, told, nullable, charset, generated = row
+    kind = str(kind).lower()
+    form = "plain"
+    if kind in _WHOLE:
+        form = "whole"
+    elif kind in ("decimal", "float", "double", "bit"):
+        form = kind
+    elif kind in _BYTES:
+        form = "bytes"
+    elif kind in _TEXT:
+        form = "text" if charset is None or charset in _EXACT_CHARSETS else "coded"
+    return Column(name, str(told), form, nullable=nullable == "YES", generated=bool(generated))
+
+
+def _key(columns: Sequence[Column], parts: Sequence[Sequence[Any]]) -> tuple[str, ...]:
+    required = {one.name for one in columns if not one.nullable}
+    keys: dict[str, list[tuple[str | None, Any]]] = {}
+    for index, name, prefix in parts:
+        keys.setdefault(index, []).append((name, prefix))
+    whole = {
+        index: tuple(str(name) for name, _ in found)
+        for index, found in keys.items()
+        if all(name is not None and prefix is None for name, prefix in found)
+    }
+    if "PRIMARY" in whole:
+        return whole["PRIMARY"]
+    found = [key for key in whole.values() if required.issuperset(key)]
+    return min(found, key=lambda key: (len(key), key)) if found else ()
+
+
+def _value(column: Column, cell: Cell) -> Any:
+    """What PyMySQL makes a literal of: numbers are compared as texts are not."""
+    if cell is None:
+        return None
+    tag, text = cell
+    if tag == BYTES:
+        return bytes.fromhex(text)
+    if tag != TEXT:
+        raise Unwritable("a cell that MariaDB did not make")
+    try:
+        if column.form in ("whole", "bit"):
+            return int(text)
+        if column.form == "decimal":
+            return Decimal(text)
+        if column.form in ("float", "double"):
+            return float(text)
+    except (ValueError, InvalidOperation):
+        return text  # a person's text: the database says what it thinks of it
+    return text
+
+
+def _forms(value: Any, kind: Kind, column: Column) -> list[Any]:
+    """The value as a parameter."""
+    match value:
+        case bool():
+            return [int(value)]
+        case int() | Decimal() | float():
+            return [value]
+        case bytes():
+            return [int.from_bytes(value)] if column.form == "bit" else [value]
+        case dt.datetime():
+            zone = ZoneInfo(kind.zone) if isinstance(kind, Wall) else dt.UTC
+            return [value.astimezone(zone).replace(tzinfo=None).isoformat(" ")]
+        case dt.date():
+            return [value.isoformat()]
+        case str():
+            return [] if any("\ud800" <= one <= "\udfff" for one in value) else [value]
+    return [str(value)]

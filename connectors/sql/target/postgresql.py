@@ -1,0 +1,335 @@
+"""Changing rows of PostgreSQL: every value as the text that PostgreSQL itself writes and reads again."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from connectors.sql.address import CONNECT_SECONDS, KEEPALIVES
+from connectors.sql.cells import TEXT, Column, Fragment, Link, Shape, joined
+from connectors.sql.columns import Kind
+from connectors.sql.target.dialect import NotCommitted, Unwritable
+from connectors.sql.target.errors import failed
+from connectors.sql.target.links import family, number_of, uuid_of
+from connectors.sql.target.outcomes import GONE
+from connectors.sql.target.session import Session
+from connectors.sql.values import Wall, forgiving_dates
+from connectors.target import Cell, NotATable, Outcome, TargetRefused
+
+_TEXTS = (
+    "SET LOCAL DateStyle = 'ISO, YMD'",
+    "SET LOCAL IntervalStyle = 'postgres'",
+    "SET LOCAL TimeZone = 'UTC'",
+    "SET LOCAL bytea_output = 'hex'",
+    "SET LOCAL extra_float_digits = 3",
+    "SET LOCAL lc_monetary = 'C'",
+    "SET LOCAL xmloption = 'content'",
+    "SET LOCAL row_security = off",
+)
+"""Under these settings every type's text is read back as the same value, whatever the server's settings are.
+
+With row_security off a statement that would not see all rows of a table is an error.
+"""
+_DURABLE = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
+_ENDS_TRANSACTIONS = 170000
+_SHAPE = """
+    SELECT n.nspname, c.relname, c.relkind::text, n.nspname = current_schema(), t.typnotnull, k.keys,
+           c.oid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated::text,
+           a.attidentity::text
+    FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    JOIN pg_type t ON t.oid = a.atttypid
+    CROSS JOIN LATERAL (
+        SELECT array_agg(
+            CASE WHEN i.indisprimary THEN 'p ' ELSE 'u ' END
+            || array_to_string((i.indkey::int2[])[0:i.indnkeyatts - 1], ' ')
+        ) AS keys
+        FROM pg_index i
+        WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indisready AND i.indislive
+        AND i.indpred IS NULL AND i.indexprs IS NULL
+        AND NOT EXISTS (
+            SELECT FROM unnest(i.indclass::oid[]) one JOIN pg_opclass o ON o.oid = one WHERE NOT o.opcdefault
+        )
+    ) k
+    WHERE c.oid = to_regclass(%s)
+    ORDER BY a.attnum
+"""
+_SAME = """
+    SELECT a.attrelid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated::text,
+           a.attidentity::text
+    FROM pg_attribute a WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
+    ORDER BY a.attnum
+"""
+"""The last columns of _SHAPE: a tenth of its time, and other ones after any change of the table's columns."""
+_IN_ARRAYS = {"smallint", "integer", "bigint", "text", "character varying", "uuid"}
+"""Types of which PostgreSQL takes an array, sent as a text that names no type, for an array of the column's type."""
+_KINDS = {"v": "a view", "m": "a materialised view", "f": "a foreign table", "S": "a sequence"}
+_NUMBER = "^[[:space:]]*[-+]?(0|[1-9][0-9]*)([.][0-9]*)?[[:space:]]*$"
+_WHICH = "SELECT pg_walfile_name(pg_current_wal_lsn())"
+
+
+class PostgreSql:
+    """Parameters are sent as texts without a type, so that each is read as the type of its column is."""
+
+    name: ClassVar[str] = "postgresql"
+    mark: ClassVar[str] = "%s"
+    for_update: ClassVar[str] = " FOR UPDATE"
+    insert_new: ClassVar[str] = " ON CONFLICT DO NOTHING RETURNING 1"
+    or_abort: ClassVar[str] = ""
+    lost: ClassVar[Collection[str]] = (GONE, "08003", "08006", "57P01", "57P02", "57P05", "25P03")
+    no_rights: ClassVar[Collection[str]] = ("42501", "3F000")
+    made_meanwhile: ClassVar[Collection[str]] = ("23505", "42P07")
+    duplicate: ClassVar[str] = "23505"
+    receipt_types: ClassVar[Mapping[str, str]] = {
+        "key": 'text COLLATE "C" NOT NULL PRIMARY KEY',
+        "word": "text NOT NULL",
+        "number": "bigint NOT NULL",
+        "time": "timestamptz NOT NULL DEFAULT now()",
+        "end": "",
+    }
+    receipts_given: ClassVar[str] = (
+        "json_to_recordset(%s) AS given"
+        '("key" text, "fingerprint" text, "store" text, "epoch" bigint, "fence" bigint, "bundle" text, "after" text)'
+    )
+
+    def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
+        del source, root
+        wanted = {
+            **KEEPALIVES,
+            "connect_timeout": CONNECT_SECONDS,
+            "tcp_user_timeout": max(1000, round(seconds * 1000)),
+            "client_encoding": "utf8",
+        }
+        made = sa.create_engine(url, poolclass=NullPool, connect_args=wanted, hide_parameters=True)
+
+        @sa.event.listens_for(made, "connect")
+        def prepare(connection: Any, _: object) -> None:
+            forgiving_dates(connection)
+            connection.autocommit = True  # we say BEGIN and COMMIT ourselves
+            connection.prepare_threshold = None  # a pooler between us need not know of statements
+
+        return made
+
+    def stamp(self, session: Session) -> object:
+        del session
+        return None
+
+    def begin(self, session: Session, seconds: float) -> None:
+        self._must_know_its_letters(session)
+        quarter = max(1, round(seconds * 250))
+        limits = {
+            "statement_timeout": quarter,
+            "lock_timeout": max(1, round(quarter * 0.8)),
+            "idle_in_transaction_session_timeout": quarter,
+        }
+        if session.raw.info.server_version >= _ENDS_TRANSACTIONS:
+            limits["transaction_timeout"] = 4 * quarter
+        settings = [f"SET LOCAL {name} = {value}" for name, value in limits.items()]
+        session.say("; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", *settings, *_TEXTS, _DURABLE]))
+
+    def begin_reading(self, session: Session, seconds: float) -> None:
+        self._must_know_its_letters(session)
+        limit = f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}"
+        session.say("; ".join(["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", limit, *_TEXTS]))
+
+    def _must_know_its_letters(self, session: Session) -> None:
+        if session.raw.info.parameter_status("server_encoding") == "SQL_ASCII":
+            raise TargetRefused(
+                f"Source {session.place.source!r} at {session.place.where} is in the encoding SQL_ASCII, where nobody "
+                f"knows what its texts are; nothing is cleaned there: restore a dump of it into a database in UTF8"
+            )
+
+    def commit(self, session: Session) -> None:
+        cursor = session.raw.cursor()
+        try:
+            cursor.execute("COMMIT")
+            if cursor.statusmessage != "COMMIT":  # a transaction that had failed is rolled back without an error
+                raise NotCommitted
+        finally:
+            cursor.close()
+
+    def default_schema(self, session: Session) -> str | None:
+        found = session.one("SELECT current_schema()")
+        return None if found is None else str(found)
+
+    def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
+        name = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, table) if part)
+        known = session.remembered.get(name)
+        if known is not None and known[0] == session.run(_SAME, (name,)).rows:
+            return known[1]
+        rows = session.run(_SHAPE, (name,)).rows
+        if not rows:
+            return None
+        inside, found, kind, is_default, _, keys = rows[0][:6]
+        if kind in _KINDS:
+            raise NotATable(
+                f"{found} of source {session.place.source!r} is {_KINDS[kind]}; nothing is cleaned there: name the "
+                f"table that its records are kept in"
+            )
+        columns, numbers = [], {}
+        for *_, never, _, _, number, column, told, required, generated, identity in rows:
+            numbers[number] = column
+            nullable = not (required or never)
+            columns.append(Column(column, told, nullable=nullable, generated=bool(generated), identity=bool(identity)))
+        known_as = found if is_default else f"{inside}.{found}"
+        shape = Shape(known_as, inside, found, tuple(columns), _key(numbers, columns, keys or []))
+        session.remembered[name] = ([row[6:] for row in rows], shape)
+        return shape
+
+    def quoted(self, name: str) -> str:
+        return '"' + name.replace('"', '""').replace("%", "%%") + '"'
+
+    def relation(self, shape: Shape) -> str:
+        return f"{self.quoted(str(shape.schema))}.{self.quoted(shape.table)}"
+
+    def read(self, column: Column) -> str:
+        return f"{self.quoted(column.name)}::text"
+
+    def cell(self, column: Column, value: Any) -> Cell:
+        del column
+        return None if value is None else (TEXT, value)
+
+    def written(self, column: Column, cell: Cell) -> Fragment:
+        del column
+        if cell is not None and cell[0] != TEXT:
+            raise Unwritable("a cell that PostgreSQL did not make")
+        return "%s", (None if cell is None else cell[1],)
+
+    def sought(self, column: Column, cell: Cell) -> Fragment:
+        return self.written(column, cell)
+
+    def is_exactly(self, column: Column, cell: Cell) -> Fragment:
+        name = self.quoted(column.name)
+        if cell is None:
+            return f"{name} IS NULL", ()
+        mark, bound = self.written(column, cell)
+        return f'({name} = {mark} AND {name}::text COLLATE "C" = {mark})', (*bound, *bound)
+
+    def holds(self, column: Column, cell: Cell) -> Fragment:
+        name = self.quoted(column.name)
+        if cell is None:
+            return f"{name} IS NULL", ()
+        mark, bound = self.written(column, cell)
+        written = f"CAST({mark} AS {column.type.replace('%', '%%')})"
+        return f'({name}::text COLLATE "C" IS NOT DISTINCT FROM {written}::text COLLATE "C")', bound
+
+    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+        if column.type.partition("(")[0] not in _IN_ARRAYS or column.type.endswith("[]") or None in cells:
+            return None
+        bound = [text for one in cells for text in self.written(column, one)[1]]
+        name, array = self.quoted(column.name), "{" + ",".join(map(_element, bound)) + "}"
+        return f'({name} = ANY (%s) AND {name}::text COLLATE "C" = ANY (%s))', (array, array)
+
+    def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
+        each = []
+        for cells in to:
+            parts = list(map(self._refers, link.columns, link.to_columns, cells, [link.soft] * len(cells)))
+            sql, bound = joined(parts, " AND ")
+            each.append((f"({sql})", bound))
+        return joined(each, " OR ")
+
+    def _refers(self, column: Column, to: Column, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
+        mark, bound = self.written(to, cell)
+        name = self.quoted(column.name)
+        if soft and (number := number_of(column, to, cell)) is not None:
+            if family(column.type) == "number":
+                return f"{name}::numeric = CAST(%s AS numeric)", (number,)
+            as_number = f"{name}::text::numeric = CAST(%s AS numeric)"
+            return f"CASE WHEN {name}::text ~ '{_NUMBER}' THEN {as_number} ELSE false END", (number,)
+        if soft and (digits := uuid_of(column, to, cell)) is not None:
+            return f"lower(regexp_replace({name}::text, '[-{{}}]', '', 'g')) = %s", (digits,)
+        if soft and column.type != to.type:
+            return f"{name}::text = {mark}", bound
+        return f"{name} = CAST({mark} AS {to.type.replace('%', '%%')})", bound
+
+    def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
+        del column
+        return [("%s", (one,)) for one in _texts(value, kind)]
+
+    def transaction(self, session: Session) -> str | None:
+        found = session.one("SELECT pg_current_xact_id()::text")
+        return f"{self._cluster(session)}/{self._timeline(session)}/{found}"
+
+    def happened(self, session: Session, transaction: str) -> bool | None:
+        where, _, name = transaction.rpartition("/")
+        if where != f"{self._cluster(session)}/{self._timeline(session)}":
+            return None
+        try:
+            status = session.one("SELECT pg_xact_status(%s::xid8)", (name,))
+        except psycopg.errors.InvalidParameterValue:  # it is in the future: this is another history
+            return None
+        if status == "in progress":
+            raise failed(session.place, "that transaction is not over yet", Outcome.AMBIGUOUS)
+        return None if status is None else status == "committed"
+
+    def identity(self, session: Session) -> str | None:
+        return f"postgresql:{self._cluster(session)}:{session.one('SELECT current_database()')}"
+
+    def place(self, session: Session, schema: str) -> str | None:
+        return f"{self.identity(session)}/{schema}"
+
+    def _cluster(self, session: Session) -> str:
+        """The system identifier; where a user may not ask for it, the number of the database in its cluster."""
+        if session.one("SELECT has_function_privilege('pg_control_system()', 'execute')"):
+            return str(session.one("SELECT system_identifier FROM pg_control_system()"))
+        return f"oid-{session.one('SELECT oid FROM pg_database WHERE datname = current_database()')}"
+
+    def _timeline(self, session: Session) -> str:
+        if session.one("SELECT pg_is_in_recovery()"):
+            return "standby"
+        return str(session.one(_WHICH))[:8]
+
+    def code(self, error: Exception) -> str:
+        state = str(getattr(error, "sqlstate", None) or "")
+        if state:
+            return state
+        lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError))
+        return GONE if lost else "22021"  # the driver could not even send it
+
+
+def _element(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _key(names: Mapping[int, str], columns: Sequence[Column], keys: Sequence[str]) -> tuple[str, ...]:
+    required = {one.name for one in columns if not one.nullable}
+    found = []
+    for one in keys:
+        kind, *numbers = one.split(" ")
+        key = tuple(names[int(number)] for number in numbers)
+        if kind == "p":
+            return key
+        if required.issuperset(key):
+            found.append(key)
+    return min(found, key=lambda key: (len(key), key)) if found else ()
+
+
+def _texts(value: Any, kind: Kind) -> list[Any]:
+    """The value as a parameter; none where PostgreSQL cannot hold it."""
+    match value:
+        case bool():
+            return ["true" if value else "false"]
+        case int():
+            return [value] if abs(value) < 2**63 else []
+        case Decimal():
+            return [format(value, "f")]
+        case bytes():
+            return ["\\x" + value.hex()]
+        case dt.datetime():
+            if isinstance(kind, Wall):
+                return [value.astimezone(ZoneInfo(kind.zone)).replace(tzinfo=None).isoformat()]
+            return [value.isoformat()]
+        case dt.date():
+            return [value.isoformat()]
+        case str():
+            return [] if "\0" in value or any("\ud800" <= one <= "\udfff" for one in value) else [value]
+    return [str(value)]

@@ -1,0 +1,310 @@
+"""Changing rows of SQLite: one writer at a time, foreign keys kept, a storage class for every cell."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from connectors.sql.address import sqlite_file
+from connectors.sql.cells import BAD_TEXT, BYTES, INTEGER, REAL, TEXT, Column, Fragment, Link, Shape, joined
+from connectors.sql.columns import Kind
+from connectors.sql.target.dialect import Unwritable, any_of
+from connectors.sql.target.links import number_of, uuid_of
+from connectors.sql.target.session import Session
+from connectors.sql.values import NotUtf8, Wall, decoded
+from connectors.target import Cell, NotATable, TargetRefused
+
+_LARGEST = 2**63 - 1
+_READ: Mapping[str, Callable[[str], Any]] = {
+    TEXT: str,
+    INTEGER: int,
+    REAL: float,
+    BYTES: bytes.fromhex,
+    BAD_TEXT: bytes.fromhex,
+}
+_GENERATED = (2, 3)
+_HIDDEN = 1
+
+
+class Sqlite:
+    """Locks are of the whole file: BEGIN IMMEDIATE waits for the other writer, and then there is none."""
+
+    name: ClassVar[str] = "sqlite"
+    mark: ClassVar[str] = "?"
+    for_update: ClassVar[str] = ""
+    receipts_given: ClassVar[str] = ""
+    insert_new: ClassVar[str] = " ON CONFLICT DO NOTHING RETURNING 1"
+    or_abort: ClassVar[str] = " OR ABORT"
+    lost: ClassVar[Collection[str]] = ()
+    no_rights: ClassVar[Collection[str]] = ()
+    made_meanwhile: ClassVar[Collection[str]] = ()
+    duplicate: ClassVar[str] = "SQLITE_CONSTRAINT_PRIMARYKEY"
+    receipt_types: ClassVar[Mapping[str, str]] = {
+        "key": "TEXT NOT NULL PRIMARY KEY",
+        "word": "TEXT NOT NULL",
+        "number": "INTEGER NOT NULL",
+        "time": "TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP",
+        "end": "",
+    }
+
+    def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
+        path = sqlite_file(source, url, root)
+        query = {**url.query, "mode": "rw", "uri": "true"}
+        quoted = re.sub(r"[%?#]", lambda found: f"%{ord(found[0]):02x}", str(path.resolve()))
+        del seconds
+        made = sa.create_engine(
+            url.set(database=f"file:{quoted}", query=query), poolclass=NullPool, hide_parameters=True
+        )
+
+        @sa.event.listens_for(made, "connect")
+        def prepare(connection: sqlite3.Connection, _: object) -> None:
+            connection.isolation_level = None
+            connection.text_factory = decoded
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA synchronous = FULL")
+
+        return made
+
+    def stamp(self, session: Session) -> object:
+        known = session.stamp  # the file that a connection is of stays the same; what its name means may not
+        path = known[0] if isinstance(known, tuple) else self._file(session)
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        return path, found.st_dev, found.st_ino
+
+    def begin(self, session: Session, seconds: float) -> None:
+        self._must_be_utf8(session)
+        session.say_once(f"PRAGMA busy_timeout = {max(1, round(seconds * 250))}")
+        session.say("BEGIN IMMEDIATE")
+
+    def begin_reading(self, session: Session, seconds: float) -> None:
+        del seconds
+        self._must_be_utf8(session)
+        session.say("PRAGMA query_only = ON")
+        session.say("BEGIN DEFERRED")
+
+    def _must_be_utf8(self, session: Session) -> None:
+        if session.one("PRAGMA encoding") != "UTF-8":
+            raise TargetRefused(
+                f"Source {session.place.source!r} at {session.place.where} keeps its text in UTF-16, where cells "
+                f"cannot be read back byte for byte; nothing is cleaned there: make a UTF-8 copy of it with .dump"
+            )
+
+    def commit(self, session: Session) -> None:
+        session.say("COMMIT")
+
+    def default_schema(self, session: Session) -> str | None:
+        del session
+        return None
+
+    def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
+        if schema not in (None, "main"):
+            return None
+        version = session.one("PRAGMA schema_version")
+        known = session.remembered.get(table)
+        if known is not None and known[0] == version:
+            return known[1]
+        asked = "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE"
+        found = session.run(asked, (table,)).rows
+        if not found:
+            return None
+        name, kind, sql = found[0]
+        if kind != "table" or str(sql).upper().startswith("CREATE VIRTUAL"):
+            raise NotATable(
+                f"{name} of source {session.place.source!r} is a {'view' if kind == 'view' else 'virtual table'}; "
+                f"nothing is cleaned there: name the table that its records are kept in"
+            )
+        rows = session.run(f"PRAGMA table_xinfo({self.quoted(name)})").rows
+        columns = tuple(
+            Column(str(row[1]), str(row[2] or ""), nullable=not row[3], generated=row[6] in _GENERATED)
+            for row in rows
+            if row[6] != _HIDDEN
+        )
+        key = tuple(str(row[1]) for row in sorted(rows, key=lambda row: row[5]) if row[5])
+        shape = Shape(name, None, name, columns, key or self._unique(session, name, columns))
+        session.remembered[table] = (version, shape)
+        return shape
+
+    def _unique(self, session: Session, table: str, columns: Sequence[Column]) -> tuple[str, ...]:
+        required = {one.name for one in columns if not one.nullable}
+        found = []
+        for row in session.run(f"PRAGMA index_list({self.quoted(table)})").rows:
+            if row[2] and not row[4]:
+                named = tuple(one[2] for one in session.run(f"PRAGMA index_info({self.quoted(row[1])})").rows)
+                if required.issuperset(named):
+                    found.append(named)
+        return min(found, key=lambda key: (len(key), key)) if found else ()
+
+    def quoted(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
+    def read(self, column: Column) -> str:
+        return self.quoted(column.name)
+
+    def cell(self, column: Column, value: Any) -> Cell:
+        del column
+        match value:
+            case None:
+                return None
+            case NotUtf8():
+                return BAD_TEXT, value.hex()
+            case bytes():
+                return BYTES, value.hex()
+            case int():
+                return INTEGER, str(value)
+            case float():
+                return REAL, repr(value)
+        return TEXT, str(value)
+
+    def written(self, column: Column, cell: Cell) -> Fragment:
+        del column
+        return ("CAST(? AS TEXT)" if cell and cell[0] == BAD_TEXT else "?"), (_value(cell),)
+
+    def is_exactly(self, column: Column, cell: Cell) -> Fragment:
+        name = self.quoted(column.name)
+        if cell is None:
+            return f"{name} IS NULL", ()
+        mark, bound = self.written(column, cell)
+        stored = {TEXT: "text", BAD_TEXT: "text", INTEGER: "integer", REAL: "real", BYTES: "blob"}[cell[0]]
+        alike, same = f"{name} = {mark}", f"+{name} = {mark} COLLATE BINARY"
+        return f"({alike} AND {same} AND typeof({name}) = '{stored}')", (*bound, *bound)
+
+    def holds(self, column: Column, cell: Cell) -> Fragment:
+        name = self.quoted(column.name)
+        if cell is None:
+            return f"{name} IS NULL", ()
+        mark, bound = self.written(column, cell)
+        return f"{name} IS {mark} COLLATE BINARY", bound
+
+    def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
+        del column, cells
+        return None
+
+    def sought(self, column: Column, cell: Cell) -> Fragment:
+        return self.written(column, cell)
+
+    def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
+        if link.soft:
+            each = [joined(list(map(self._names, link.columns, link.to_columns, cells)), " AND ") for cells in to]
+            return joined([(f"({sql})", bound) for sql, bound in each], " OR ")
+        # A foreign key compares by the collation and the affinity of the key that it refers to.
+        child, names = self.relation(link.table), _names(link.table, self.quoted)
+        pairs = zip(link.to_columns, link.columns, strict=True)
+        same = " AND ".join(
+            f"referred.{self.quoted(one.name)} = {child}.{self.quoted(other.name)}" for one, other in pairs
+        )
+        where, bound = any_of(self, link.to_columns, to, "referred.")
+        keys = ", ".join(f"{child}.{name}" for name in names)
+        found = f"SELECT {keys} FROM {self.relation(link.to_table)} AS referred JOIN {child} ON {same} WHERE {where}"
+        return f"({', '.join(names)}) IN ({found})", bound
+
+    def _names(self, column: Column, to: Column, cell: Cell) -> Fragment:
+        """The condition that a column of a declared link names this cell."""
+        name = self.quoted(column.name)
+        if (number := number_of(column, to, cell)) is not None:
+            looks = f"trim({name}) NOT GLOB '*[^0-9.+-]*' AND trim({name}) NOT GLOB '?*[+-]*' "
+            looks += f"AND ltrim(trim({name}), '+-') NOT GLOB '0[0-9]*'"
+            return f"({looks} AND CAST(trim({name}) AS NUMERIC) = CAST(? AS NUMERIC))", (number,)
+        if (digits := uuid_of(column, to, cell)) is not None:
+            return f"lower(replace(replace(replace({name}, '-', ''), '{{', ''), '}}', '')) = ?", (digits,)
+        mark, bound = self.sought(column, cell)
+        return f"{name} = {mark}", bound
+
+    def relation(self, shape: Shape) -> str:
+        return self.quoted(shape.table)
+
+    def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
+        del column
+        return [("?", (one,)) for one in _stored(value, kind)]
+
+    def transaction(self, session: Session) -> str | None:
+        del session
+        return None
+
+    def happened(self, session: Session, transaction: str) -> bool | None:
+        del session, transaction
+        return None
+
+    def identity(self, session: Session) -> str | None:
+        path = self._file(session)
+        found = path.stat()
+        return f"sqlite:{found.st_dev}:{found.st_ino}:{path}"
+
+    def place(self, session: Session, schema: str) -> str | None:
+        del schema
+        return self.identity(session)
+
+    def _file(self, session: Session) -> Path:
+        return Path(str(session.one("SELECT file FROM pragma_database_list WHERE name = 'main'")))
+
+    def code(self, error: Exception) -> str:
+        return str(getattr(error, "sqlite_errorname", "") or type(error).__name__)
+
+
+def _names(shape: Shape, quoted: Callable[[str], str]) -> list[str]:
+    """What tells rows apart in SQL: the key, or the rowid where the key may be null and so is in no list."""
+    if not any(one.nullable for one in shape.keyed):
+        return [quoted(one) for one in shape.key]
+    taken = {one.name.lower() for one in shape.columns}
+    return [next(one for one in ("rowid", "_rowid_", "oid") if one not in taken)]
+
+
+def _value(cell: Cell) -> Any:
+    if cell is None:
+        return None
+    tag, text = cell
+    try:
+        return _READ[tag](text)
+    except (KeyError, ValueError):
+        raise Unwritable("a cell that SQLite did not make") from None
+
+
+def _stored(value: Any, kind: Kind) -> list[Any]:
+    """In which ways a value may be stored that a scan gives as this one."""
+    match value:
+        case bool():
+            return [int(value)]
+        case int():
+            return [value] if abs(value) <= _LARGEST else []
+        case float():
+            return [value]
+        case Decimal():
+            whole = int(value)
+            return [float(value), *([whole] if whole == value and abs(whole) <= _LARGEST else []), format(value, "f")]
+        case dt.datetime():
+            return _moments(value, kind)
+        case dt.date():
+            return [value.isoformat()]
+        case str():
+            return _texts(value)
+    return [value]
+
+
+def _moments(value: dt.datetime, kind: Kind) -> list[Any]:
+    zone = ZoneInfo(kind.zone) if isinstance(kind, Wall) else dt.UTC
+    naive = value.astimezone(zone).replace(tzinfo=None)
+    texts = [naive.isoformat(mark, step) for mark in " T" for step in ("auto", "seconds", "milliseconds")]
+    return [*dict.fromkeys(texts), round(value.timestamp())]
+
+
+def _texts(text: str) -> list[Any]:
+    try:
+        found: list[Any] = [text, text.encode()]
+    except UnicodeEncodeError:
+        return []
+    if re.fullmatch(r"-?(0|[1-9][0-9]{0,18})", text) and abs(int(text)) <= _LARGEST:
+        found.append(int(text))
+    elif re.fullmatch(r"-?[0-9.]+(e[+-][0-9]+)?", text) and text.count(".") <= 1 and text.strip("-.e"):
+        found.append(float(text))
+    return found

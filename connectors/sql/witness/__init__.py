@@ -1,0 +1,1 @@
+"""What a database itself counts as changed, compared with what our statements did."""

@@ -1,0 +1,62 @@
+"""The witness of a transaction: what the database itself says was changed, compared with what our statements did.
+
+No prediction of cascades, triggers or hidden rows is trusted: the count decides. What each database can tell is in the
+three modules beside this one, one a database; `docs/guarantees.md` lists what none of them can.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from connectors.sql.target.dialect import Dialect
+from connectors.sql.target.session import Session
+from connectors.sql.target.tables import Tables
+from connectors.target import Change, Witness
+
+Kind = Literal["insert", "update", "delete"]
+Statements = Counter[tuple[str, Kind]]
+"""How many rows our own statements met, by the table's name in a RowName and the kind of statement."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What a witness counts with. `statements` goes on counting while the changes are made.
+
+    `related` are more tables in which nothing but these changes may happen. `triggers`: the plan knows of triggers.
+    """
+
+    session: Session
+    dialect: Dialect
+    tables: Tables
+    changes: Sequence[Change]
+    statements: Statements
+    related: Sequence[str]
+    triggers: bool
+
+    @property
+    def changed_tables(self) -> list[str]:
+        """The tables in which a row is changed, guards left out."""
+        return sorted({change.row.table for change in self.changes if not change.is_guard})
+
+    @property
+    def related_tables(self) -> list[str]:
+        """The tables in which nothing but the plan may happen, as far as they are known without foreign keys."""
+        return sorted({change.row.table for change in self.changes} | set(self.related))
+
+
+def begin_witness(counting: Counting) -> Witness:
+    """Begin to count in the way of this database. Raises the driver's errors, and a TargetError that is PAUSE."""
+    if counting.dialect.name == "postgresql":
+        from connectors.sql.witness.postgresql import PostgreSqlWitness  # noqa: PLC0415 - only one of them is needed
+
+        return PostgreSqlWitness(counting)
+    if counting.dialect.name == "mysql":
+        from connectors.sql.witness.mysql import MySqlWitness  # noqa: PLC0415 - only one of them is needed
+
+        return MySqlWitness(counting)
+    from connectors.sql.witness.sqlite import SqliteWitness  # noqa: PLC0415 - only one of them is needed
+
+    return SqliteWitness(counting)

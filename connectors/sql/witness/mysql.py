@@ -1,0 +1,278 @@
+"""MariaDB and MySQL count the rows that a transaction changed, cascades included, in one number for all tables.
+
+The number is in `SHOW ENGINE INNODB STATUS`, which needs the PROCESS privilege. `information_schema.innodb_trx` has the
+same one, but from a cache that is only renewed when nobody has read it for a tenth of a second. Our transaction is
+found by a random word in our own statement, since the report also quotes what others say.
+
+What triggers do is also in the session's `Handler_%` counters, which cascades are not in: so the two are told apart.
+Without the privilege, and where triggers fire, the rows that refer to changed ones by any foreign key we can see are
+read before and after, under lock, as well.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from connectors.sql.catalogue.mysql import sees_every_table
+from connectors.sql.cells import Column, Link, Shape, chunks
+from connectors.sql.target.errors import failed
+from connectors.sql.target.tables import CONDITIONS_AT_ONCE
+from connectors.sql.witness.base import Counting, Statements
+from connectors.sql.witness.trigger_reach import stays_elsewhere
+from connectors.target import Cell, Cells, Image, Outcome, TargetRefused, Unplanned
+
+_NO_RIGHT = "1227"
+_ENTRIES = re.compile(r"undo log entries (\d+)")
+_LINKS = """
+    SELECT k.constraint_schema, k.constraint_name, k.table_schema, k.table_name, k.column_name,
+           k.referenced_column_name, k.table_schema = database()
+    FROM information_schema.key_column_usage k
+    WHERE k.referenced_table_schema = %s AND k.referenced_table_name = %s
+    ORDER BY k.constraint_schema, k.table_schema, k.table_name, k.constraint_name, k.ordinal_position
+"""
+_PRIMARY = """
+    SELECT column_name FROM information_schema.statistics
+    WHERE table_schema = %s AND table_name = %s AND index_name = 'PRIMARY'
+"""
+_INDEXED = """
+    SELECT DISTINCT column_name FROM information_schema.statistics
+    WHERE table_schema = %s AND table_name = %s AND column_name IS NOT NULL
+"""
+_HANDLED = """
+    SHOW SESSION STATUS WHERE Variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')
+"""
+_VERSIONED = (
+    "SELECT table_type = 'SYSTEM VERSIONED' FROM information_schema.tables WHERE table_schema = %s AND table_name = %s"
+)
+_BODIES = """
+    SELECT action_statement FROM information_schema.triggers
+    WHERE event_object_schema = %s AND event_object_table = %s
+"""
+_Rows = Counter[tuple[tuple[str, Cell], ...]]
+
+
+@dataclass(frozen=True)
+class _Referring:
+    """The rows that referred to changed ones by one foreign key, as they were before."""
+
+    link: Link
+    to: Sequence[tuple[Cell, ...]]
+    rows: _Rows
+
+
+class MySqlWitness:
+    """See the port `Witness`."""
+
+    def __init__(self, counting: Counting) -> None:
+        self._counting = counting
+        self._session = counting.session
+        if counting.triggers and (table := self._unseen()):
+            raise TargetRefused(
+                f"Nothing was changed in source {self._session.place.source!r}: table {table} has triggers, and this "
+                f"user may not see what they do. Grant it the right TRIGGER on that database"
+            )
+        self._links = [link for table in counting.changed_tables for link in self._links_to(table)]
+        self._entries = self._undo_entries()
+        if self._entries is None and self._may_cascade() and not self._sees_every_table():
+            raise TargetRefused(
+                f"Nothing was changed in source {self._session.place.source!r}: this user lacks the right PROCESS "
+                f"and may not see every foreign key, so unplanned rows could go unseen. Grant it PROCESS ON *.*"
+            )
+        self._before, self._statements = self._handled(), counting.statements.copy()
+        self._referring = [] if self._entries is not None and not counting.triggers else self._read_referring()
+
+    def unplanned(self, images: Sequence[Image]) -> list[Unplanned]:
+        differences = self._rows_that_differ(images)
+        by_triggers = self._by_triggers() if self._counting.triggers else 0
+        beyond = self._beyond(images, by_triggers) if self._entries is not None else 0
+        if beyond and not differences:
+            hints = tuple(sorted({link.table.name for link in self._links}))
+            differences.append(Unplanned("", beyond, related=True, hints=hints))
+        if by_triggers:
+            differences.append(Unplanned("", by_triggers, self._may_be_ours()))
+        return differences
+
+    def _beyond(self, images: Sequence[Image], by_triggers: int) -> int:
+        """How many rows more, or fewer, InnoDB changed than the plan and the triggers asked it to: what cascades did.
+
+        A trigger may also have changed tables of other engines, or nothing of a row: those leave no undo record.
+        """
+        entries = self._undo_entries()
+        if entries is None:
+            raise failed(self._session.place, "the server's report of its transactions was cut short", Outcome.NOT_DONE)
+        counted = entries - (self._entries or 0)
+        least, most = self._expected(images)
+        return max(counted - most - by_triggers, least - counted, 0)
+
+    def _by_triggers(self) -> int:
+        """How many rows triggers changed: what the server asked of its tables beside our own statements.
+
+        Cascades happen below these counters. A versioned table writes a row of history for each update.
+        """
+        now, ours = self._handled(), self._counting.statements - self._statements
+        return max(now - self._before - sum(ours.values()) - self._history(ours), 0)
+
+    def _handled(self) -> int:
+        return sum(int(row[1]) for row in self._session.run(_HANDLED).rows)
+
+    def _history(self, ours: Statements) -> int:
+        return sum(count for (table, kind), count in ours.items() if kind == "update" and self._is_versioned(table))
+
+    def _undo_entries(self) -> int | None:
+        """How many undo records our transaction has: one a changed row. None where this user may not know."""
+        word = secrets.token_hex(16)
+        try:
+            rows = self._session.run(f"SHOW /* {word} */ ENGINE INNODB STATUS").rows
+        except self._session.errors as error:
+            if self._counting.dialect.code(error) != _NO_RIGHT:
+                raise
+            return None
+        report = str(rows[0][2])
+        end = report.find(word)
+        start = report.rfind("---TRANSACTION", 0, end)
+        if end < 0 or start < 0:  # a server with very many transactions cuts the report short
+            return None
+        entries = _ENTRIES.search(report, start, end)
+        return int(entries[1]) if entries else 0
+
+    def _may_cascade(self) -> bool:
+        """Whether a foreign key that is not seen could do anything: rows go, or columns of an index change."""
+        for change in self._counting.changes:
+            if change.after is None:
+                return True
+            if change.before is not None and change.after.keys() & self._indexed(change.row.table):
+                return True
+        return False
+
+    def _indexed(self, table: str) -> set[str]:
+        shape = self._counting.tables.named(table)
+        return {str(row[0]) for row in self._session.run(_INDEXED, (shape.schema, shape.table)).rows}
+
+    def _sees_every_table(self) -> bool:
+        return sees_every_table(str(row[0]) for row in self._session.run("SHOW GRANTS").rows)
+
+    def _expected(self, images: Sequence[Image]) -> tuple[int, int]:
+        """The fewest and the most undo records that these changes leave."""
+        keys = {table: self._primary_key(table) for table in {image.change.row.table for image in images}}
+        versioned = {table for table in keys if self._is_versioned(table)}
+        bounds = [
+            _records(image, keys[image.change.row.table], image.change.row.table in versioned) for image in images
+        ]
+        return sum(least for least, _ in bounds), sum(most for _, most in bounds)
+
+    def _primary_key(self, table: str) -> frozenset[str]:
+        shape = self._counting.tables.named(table)
+        return frozenset(str(row[0]) for row in self._session.run(_PRIMARY, (shape.schema, shape.table)).rows)
+
+    def _is_versioned(self, table: str) -> bool:
+        shape = self._counting.tables.named(table)
+        return bool(self._session.one(_VERSIONED, (shape.schema, shape.table)))
+
+    def _links_to(self, table: str) -> list[Link]:
+        """The foreign keys that refer to a table, whatever key of it they refer to."""
+        parent = self._counting.tables.named(table)
+        columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for row in self._session.run(_LINKS, (parent.schema, parent.table)).rows:
+            child = str(row[3]) if row[6] else f"{row[2]}.{row[3]}"
+            columns.setdefault((child, str(row[1])), []).append((str(row[4]), str(row[5])))
+        links = []
+        for (child, _), pairs in columns.items():
+            shape = self._counting.tables.named(child)
+            own = self._counting.tables.columns(shape, [pair[0] for pair in pairs])
+            to = self._counting.tables.columns(parent, [pair[1] for pair in pairs])
+            links.append(Link(shape, own, parent, to, soft=False))
+        return links
+
+    def _read_referring(self) -> list[_Referring]:
+        return [
+            _Referring(link, to, self._rows(link, to)) for link in self._links if (to := self._values_referred_to(link))
+        ]
+
+    def _values_referred_to(self, link: Link) -> list[tuple[Cell, ...]]:
+        """What the rows that are to be changed hold in the columns that this foreign key refers to."""
+        cells = (
+            tuple(change.before.get(column.name) for column in link.to_columns)
+            for change in self._counting.changes
+            if change.row.table == link.to_table.name and not change.is_guard and change.before is not None
+        )
+        return list(dict.fromkeys(value for value in cells if None not in value))
+
+    def _rows(self, link: Link, to: Sequence[tuple[Cell, ...]]) -> _Rows:
+        tables, dialect, rows = self._counting.tables, self._counting.dialect, _Rows()
+        for some in chunks(list(to), CONDITIONS_AT_ONCE):
+            where, bound = dialect.refers(link, some)
+            sql = f"{tables.select(link.table)} WHERE {where}{dialect.for_update}"
+            referring_rows = (tables.cells(link.table, row) for row in self._session.run(sql, bound).rows)
+            rows |= Counter(tuple(cells.items()) for cells in referring_rows)
+        return rows
+
+    def _rows_that_differ(self, images: Sequence[Image]) -> list[Unplanned]:
+        """How many rows, table by table, that referred to a changed one are gone or other ones without the plan."""
+        planned = {(image.change.row.table, _key(image.before, image)) for image in images if image.before is not None}
+        beyond: Counter[str] = Counter()
+        for referring in self._referring:
+            shape = referring.link.table
+            rows = {row for row in referring.rows if (shape.name, _named(shape, dict(row))) not in planned}
+            beyond[shape.name] += len(rows - self._still_there(shape, rows))
+        return [Unplanned(table, rows, related=True) for table, rows in sorted(beyond.items()) if rows]
+
+    def _still_there(self, shape: Shape, rows: set[tuple[tuple[str, Cell], ...]]) -> set[tuple[tuple[str, Cell], ...]]:
+        tables, dialect = self._counting.tables, self._counting.dialect
+        keyed: Sequence[Column] = shape.keyed or shape.columns
+        rows_there: set[tuple[tuple[str, Cell], ...]] = set()
+        for some in chunks(sorted(rows, key=str), CONDITIONS_AT_ONCE):
+            each = [[dialect.is_exactly(column, dict(row)[column.name]) for column in keyed] for row in some]
+            where = " OR ".join("(" + " AND ".join(sql for sql, _ in conditions) + ")" for conditions in each)
+            bound = [value for conditions in each for _, values in conditions for value in values]
+            answer = self._session.run(f"{tables.select(shape)} WHERE {where}", bound)
+            rows_there |= {tuple(tables.cells(shape, row).items()) for row in answer.rows}
+        return rows_there
+
+    def _may_be_ours(self) -> bool:
+        """Whether a trigger may have changed a table of the plan, or one that refers to it: one number cannot tell."""
+        plan = {self._counting.tables.named(table).table for table in self._counting.related_tables}
+        plan |= {link.table.table for link in self._links}
+        return not all(
+            stays_elsewhere(self._session, str(self._counting.tables.named(table).schema), body, plan)
+            for table in self._counting.changed_tables
+            for body in self._bodies(table)
+        )
+
+    def _bodies(self, table: str) -> list[str]:
+        """What the triggers of a table do; an empty text where this user may not see it."""
+        shape = self._counting.tables.named(table)
+        return [str(row[0] or "") for row in self._session.run(_BODIES, (shape.schema, shape.table)).rows]
+
+    def _unseen(self) -> str | None:
+        """A table with triggers whose text this user may not see."""
+        return next((table for table in self._counting.changed_tables if not all(self._bodies(table))), None)
+
+
+def _records(image: Image, primary_key: frozenset[str], versioned: bool) -> tuple[int, int]:  # noqa: FBT001
+    """The fewest and the most undo records of one change. A row under another primary key is deleted and inserted."""
+    if image.before is None or image.after is None:
+        deleted = image.after is None
+        return (2, 2) if versioned and deleted else (1, 1)
+    changed = {name for name in image.before.keys() | image.after.keys() if _differs(image, name)}
+    if not changed:
+        return 0, 0
+    moves = 1 if changed & primary_key else 0
+    unsure = 1 if not primary_key and changed & {name for name, _ in image.change.row.key} else 0
+    return 1 + moves, 1 + moves + unsure + (1 if versioned else 0)
+
+
+def _differs(image: Image, name: str) -> bool:
+    before, after = image.before or {}, image.after or {}
+    return before.get(name) != after.get(name)
+
+
+def _key(cells: Cells, image: Image) -> tuple[Cell, ...]:
+    return tuple(cells.get(name) for name, _ in image.change.row.key)
+
+
+def _named(shape: Shape, cells: Mapping[str, Cell]) -> tuple[Cell, ...]:
+    return tuple(cells[name] for name in shape.key)

@@ -1,0 +1,245 @@
+"""From cells to typed columns: a column has one type, decided over all its cells.
+
+    whole numbers                     integer
+    numbers                           decimal(38,12), more places where a cell has them; float where 38 digits are few
+    true and false                    boolean
+    dates; dates and times            date; instant, still naive here, a date being its midnight
+    text, times of day, durations     text
+    any mixture                       text: 1234.5, true, 2026-03-01, 2026-03-01 10:30:00
+
+Numbers are what the file stores by their shortest text. An empty cell, an empty text and the texts of `null_values`
+are null before a column is typed, so that they make no mixture.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connectors.workbook.blocks import Impure
+
+PLACES = 12
+EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How the cells of a column are written when it becomes text; `force` asks for text whatever they are."""
+
+    force: bool = False
+    mark: str = "."
+    form: str | None = None
+
+
+@dataclass
+class ColumnOfCells:
+    """One column growing batch by batch, each kept as compactly as its cells allow."""
+
+    wish: Wish = field(default_factory=Wish)
+    nulls: frozenset[str] = frozenset()
+    kinds: set[str] = field(default_factory=set)
+    parts: list[tuple[str, Any]] = field(default_factory=list)
+
+    def add(self, cells: Sequence[Any]) -> None:
+        types = set(map(type, cells))
+        if types == {str}:
+            texts: pa.Array[Any] = pa.array(cells, pa.string())
+            empty = pc.is_in(texts, pa.array(["", *self.nulls])) if self.nulls else pc.equal(texts, "")
+            if not pc.any(empty).as_py():
+                return self._keep("text", texts)
+            if not pc.all(empty).as_py():
+                return self._keep("text", pc.if_else(empty, None, texts))
+        values = [None if _is_empty(cell, self.nulls) else cell for cell in cells] if str in types else list(cells)
+        kinds = {_kind(one) for one in set(map(type, values))} - {""}
+        self.kinds |= kinds
+        if not kinds:
+            self.parts.append(("", len(values)))
+        elif len(kinds) == 1:
+            kind = kinds.pop()
+            self.parts.append((kind, _array(kind, values)))
+        else:
+            self.parts.append(("mixed", values))
+        return None
+
+    def _keep(self, kind: str, array: pa.Array[Any]) -> None:
+        self.kinds.add(kind)
+        self.parts.append((kind, array))
+
+    def take(self, kind: str, cells: pa.Array[Any]) -> None:
+        """Cells of one kind that are typed already."""
+        if cells.null_count == len(cells):
+            self.parts.append(("", len(cells)))
+        else:
+            self._keep(kind, cells)
+
+    def finished(self) -> pa.ChunkedArray[Any]:
+        """All cells in the column's one type."""
+        kinds = self.kinds
+        if self.wish.force or not kinds or (len(kinds) > 1 and kinds != {"date", "time"}):
+            arrow: pa.DataType = pa.string()
+            return pa.chunked_array([_as_text(kind, part, self.wish) for kind, part in self.parts], arrow)
+        if kinds == {"number"}:
+            return _numbers(self.parts)
+        arrow = {"text": pa.string(), "boolean": pa.bool_(), "date": pa.date32()}.get(min(kinds), pa.timestamp("us"))
+        if "time" in kinds:
+            arrow = pa.timestamp("us")
+        return pa.chunked_array([_one(kind, part, arrow) for kind, part in self.parts], arrow)
+
+
+def typed(cells: pa.Array[Any], wish: Wish) -> tuple[str, pa.Array[Any]]:
+    """The kind of a column that a reader gave a type already, and its cells as they are kept; raises Impure.
+
+    A time of day, and a day outside SURE, is another thing to each reader.
+    """
+    if pa.types.is_string(cells.type):
+        return "text", pc.if_else(pc.equal(cells, ""), None, cells)
+    if pa.types.is_boolean(cells.type):
+        return "boolean", cells
+    if pa.types.is_floating(cells.type):
+        return "number", cells
+    if pa.types.is_null(cells.type):
+        return "", cells
+    if not pa.types.is_timestamp(cells.type) or not _is_sure(cells):
+        raise Impure
+    days = cells.cast(pa.date32(), safe=False)
+    midnight = pc.equal(days.cast(cells.type), cells)
+    if pc.all(midnight).as_py() is not False:
+        return "date", days
+    if wish.force and pc.any(midnight).as_py():
+        raise Impure
+    return "time", cells.cast(pa.timestamp("us"))
+
+
+SURE = (dt.datetime(1904, 1, 2), dt.datetime(9999, 12, 31, 23, 59, 59))  # noqa: DTZ001 - cells have no zone
+"""Every reader gives a date between these; before them is a wrong leap day, and the first day of another calendar."""
+
+
+def _is_sure(cells: pa.Array[Any]) -> bool:
+    first, last = (pa.scalar(moment, pa.timestamp("us")).cast(cells.type) for moment in SURE)
+    outside = pc.or_(pc.less(cells, first), pc.greater(cells, last))
+    return not pc.any(outside).as_py()
+
+
+def _is_empty(cell: Any, nulls: frozenset[str]) -> bool:
+    return isinstance(cell, str) and (cell == "" or cell in nulls)
+
+
+def _kind(one: type) -> str:
+    if one is type(None):
+        return ""
+    return {
+        float: "number",
+        int: "number",
+        Decimal: "number",
+        bool: "boolean",
+        dt.date: "date",
+        dt.datetime: "time",
+    }.get(one, "text")
+
+
+def _array(kind: str, values: list[Any]) -> Any:
+    match kind:
+        case "text":
+            return pa.array([one if one is None or isinstance(one, str) else str(one) for one in values], pa.string())
+        case "boolean":
+            return pa.array(values, pa.bool_())
+        case "date":
+            return pa.array(values, pa.date32())
+        case "time":
+            return pa.array(values, pa.timestamp("us"))
+    if any(isinstance(one, Decimal) for one in values):
+        return values
+    return pa.array(values, pa.float64())
+
+
+def _one(kind: str, part: Any, arrow: pa.DataType) -> pa.Array[Any]:
+    if kind == "":
+        return pa.nulls(part, arrow)
+    if kind == "mixed":  # dates and times
+        return pa.array([dt.datetime.combine(x, dt.time()) if type(x) is dt.date else x for x in part], arrow)
+    found: pa.Array[Any] = part.cast(arrow)
+    return found
+
+
+def _numbers(parts: Iterable[tuple[str, Any]]) -> pa.ChunkedArray[Any]:
+    parts = list(parts)
+    if all(_whole(part) for kind, part in parts if kind):
+        return pa.chunked_array([_integers(kind, part) for kind, part in parts], pa.int64())
+    texts = [pa.nulls(part, pa.string()) if kind == "" else _digits(part) for kind, part in parts]
+    scale = max(PLACES, *(_places(one) for one in texts))
+    try:
+        arrow = pa.decimal128(38, scale)
+        return pa.chunked_array([one.cast(arrow) for one in texts], arrow)
+    except (pa.ArrowInvalid, ValueError):
+        return pa.chunked_array([one.cast(pa.float64()) for one in texts], pa.float64())
+
+
+def _whole(part: Any) -> bool:
+    if isinstance(part, list):
+        return all(one is None or (one == int(one) and abs(one) < 2**63) for one in part)
+    rest = pc.all(pc.and_(pc.equal(pc.trunc(part), part), pc.less(pc.abs(part), pa.scalar(2.0**63))))
+    return rest.as_py() is not False
+
+
+def _integers(kind: str, part: Any) -> pa.Array[Any]:
+    if kind == "":
+        return pa.nulls(part, pa.int64())
+    if isinstance(part, list):
+        return pa.array([None if one is None else int(one) for one in part], pa.int64())
+    found: pa.Array[Any] = part.cast(pa.int64(), safe=False)
+    return found
+
+
+def _digits(part: Any) -> pa.Array[Any]:
+    """Plain digits; Arrow's own text of a float is its shortest, but may have an exponent."""
+    if isinstance(part, list):
+        return pa.array([None if one is None else number(one) for one in part], pa.string())
+    found: pa.Array[Any] = part.cast(pa.string())
+    if pc.any(pc.match_substring(found, "e")).as_py():
+        return pa.array([None if one is None else number(one) for one in part.to_pylist()], pa.string())
+    return found
+
+
+def _places(texts: pa.Array[Any]) -> int:
+    point = pc.find_substring(texts, ".")
+    after = pc.if_else(pc.less(point, 0), 0, pc.subtract(pc.subtract(pc.binary_length(texts), point), 1))
+    return min(int(pc.max(after).as_py() or 0), 38)
+
+
+def number(value: float | Decimal) -> str:
+    """A number by its shortest text, in plain digits."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    exact = value if isinstance(value, Decimal) else Decimal(repr(value))
+    text = format(exact, "f")
+    plain = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if plain == "-0" else plain
+
+
+def _as_text(kind: str, part: Any, wish: Wish) -> pa.Array[Any]:
+    if kind == "":
+        return pa.nulls(part, pa.string())
+    if kind == "text":
+        found: pa.Array[Any] = part
+        return found
+    values = part if isinstance(part, list) else part.to_pylist()
+    return pa.array([_cell(one, wish) for one in values], pa.string())
+
+
+def _cell(value: Any, wish: Wish) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float, Decimal)):
+        return number(value).replace(".", wish.mark)
+    if isinstance(value, dt.date):
+        return value.strftime(wish.form) if wish.form else value.isoformat() if type(value) is dt.date else str(value)
+    return str(value)

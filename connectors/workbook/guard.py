@@ -1,0 +1,134 @@
+"""What is looked at before a workbook is opened: that it is one, and that it does not unpack into a bomb."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import IO
+from xml.parsers import expat
+
+from connectors.disk.opened_file import OpenedFile
+from connectors.errors import FileRefused, FileUnreadable
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+LOCKED = ("the workbook is locked with a password", "save it without one")
+ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+MANIFEST = "META-INF/manifest.xml"
+PARTS = 10_000
+RATIO = 400
+SMALL = 16 << 20
+PIECE = 1 << 12
+ALWAYS_REPEATED, MOST_REPEATED = 2_000_000, 20_000_000
+REPEATS = 50
+CHARACTERS = 50
+"""A repeated cell has so many at most, taken over all."""
+PICTURES = (".svg", ".emf", ".wmf", ".png", ".jpg", ".jpeg", ".gif")
+"""Drawings may declare what they are; nothing of them is read."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes a workbook may unpack to, bytes of memory and seconds of processor time its reading may take.
+
+    `repeated` are the cells it may add by saying that others are there several times; None goes by its size.
+    """
+
+    unpacked: int
+    memory: int
+    seconds: int
+    repeated: int | None = None
+
+    def may_repeat(self, size: int) -> tuple[int, int]:
+        """Cells that a file of so many bytes may repeat, and the characters in them."""
+        cells = self.repeated or min(MOST_REPEATED, max(ALWAYS_REPEATED, REPEATS * size))
+        return cells, min(self.unpacked, CHARACTERS * cells)
+
+
+def kind_of(file: OpenedFile, limits: Limits) -> str:
+    """xlsx, ods or xls, by content. Raises FileUnreadable or FileRefused: locked, cut, renamed, too large."""
+    name = file.name
+    with file.bytes() as content:
+        start = content.read(len(OLE))
+    if start == OLE:
+        return _old(name, file)
+    if start[:2] != b"PK":
+        said = "it is empty" if not start else "it is no workbook: it begins like another kind of file"
+        raise FileUnreadable(name, said, "save it as .xlsx; CSV files belong to a source of type files")
+    try:
+        with file.bytes() as content, zipfile.ZipFile(content) as archive:
+            parts = {one.filename: one for one in archive.infolist()}
+            if len(parts) < len(archive.infolist()):
+                raise FileRefused(name, "it has two parts of one name", "save it again from Excel")
+            _weigh(name, archive.infolist(), file.size, limits)
+            if MANIFEST in parts and b"encryption-data" in archive.read(MANIFEST):
+                raise FileUnreadable(name, *LOCKED)
+            _plain(name, archive, parts)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise FileUnreadable(
+            name, "the workbook is cut or damaged", "open it, save it again, or fetch it anew"
+        ) from error
+    if "content.xml" in parts:
+        return "ods"
+    if any(part.startswith("xl/macrosheets/") for part in parts):
+        reason = "it has macro sheets of Excel 4.0, beside which no other sheet is read"
+        raise FileUnreadable(name, reason, "save it as .xlsx without them")
+    if "xl/workbook.xml" in parts:
+        return "xlsx"
+    if "xl/workbook.bin" in parts:
+        raise FileUnreadable(name, "it is a binary workbook (.xlsb)", "save it as .xlsx")
+    raise FileUnreadable(name, "it is a zip file but no workbook", "save it as .xlsx or .ods")
+
+
+def _old(name: str, file: OpenedFile) -> str:
+    with file.bytes() as content:
+        if ENCRYPTED in content.read(SMALL):
+            raise FileUnreadable(name, *LOCKED)
+    if not name.lower().endswith(".xls"):
+        raise FileUnreadable(name, "it is an old .xls workbook under another name", "rename it, or save it as .xlsx")
+    return "xls"
+
+
+def _weigh(name: str, parts: list[zipfile.ZipInfo], size: int, limits: Limits) -> None:
+    unpacked = sum(one.file_size for one in parts)
+    packed = sum(one.compress_size for one in parts)
+    dense = any(one.file_size > SMALL and one.file_size > RATIO * max(one.compress_size, 1) for one in parts)
+    if len(parts) > PARTS or packed > size or dense or unpacked > limits.unpacked:
+        raise FileRefused(
+            name,
+            f"it unpacks to {unpacked:,} bytes in {len(parts):,} parts, more than a workbook of {size:,} bytes should",
+            f"if it is honest, raise `max_unpacked` over {limits.unpacked:,} or split it",
+        )
+
+
+def _plain(name: str, archive: zipfile.ZipFile, parts: Mapping[str, zipfile.ZipInfo]) -> None:
+    """No part that is XML declares a document type, in whatever encoding and behind whatever padding."""
+    for part, info in parts.items():
+        if info.flag_bits & 1:
+            raise FileUnreadable(name, *LOCKED)
+        with archive.open(info) as file:
+            if not part.lower().endswith(PICTURES) and _declares_a_type(name, part, file):
+                raise FileRefused(name, f"{part} declares a document type or entities", "save it again from Excel")
+
+
+def _declares_a_type(name: str, part: str, file: IO[bytes]) -> bool:
+    """Whether a document type comes before the first element, where alone it may stand.
+
+    Raises FileUnreadable for a part that calls itself XML and does not begin like it.
+    """
+    declared: list[bool] = []
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = lambda *_: declared.append(True)
+    parser.StartElementHandler = lambda *_: declared.append(False)
+    is_empty = True
+    try:
+        while not declared and (piece := file.read(PIECE)):
+            is_empty = False
+            parser.Parse(piece, False)  # noqa: FBT003 - its second argument has no name
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        if not declared and part.lower().endswith((".xml", ".rels")):
+            raise FileUnreadable(name, f"{part} is damaged", "open it, save it again, or fetch it anew") from error
+    if not declared and not is_empty and part.lower().endswith((".xml", ".rels")):
+        raise FileUnreadable(name, f"{part} is damaged", "open it, save it again, or fetch it anew")
+    return declared[:1] == [True]

@@ -1,0 +1,40 @@
+"""Starting Python for work on files of strangers: nothing of the working directory runs, and no secret goes along."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""What an installation may need to find its libraries; every other variable stays here."""
+PACKAGES = str(Path(__file__).resolve().parents[2])
+"""The folder that holds our packages."""
+
+
+def program(code: str) -> list[str]:
+    """The command that runs `code` in an isolated Python which finds the packages that this process finds.
+
+    Python's own modules and those of its installation come first, so that nothing can take their place.
+    """
+    more = f"import sys; sys.path += [path for path in {search_path()!r} if path not in sys.path]"
+    return [sys.executable, "-I", "-X", "utf8", "-c", f"{more}; {code}"]
+
+
+def search_path() -> list[str]:
+    """Where this process looks for modules, without the working directory, and at last the folder of our packages."""
+    here = _working_directory()
+    paths = [path for path in sys.path if Path(path).is_absolute() and os.path.realpath(path) != here]
+    return [path for path in paths if path != PACKAGES] + [PACKAGES]
+
+
+def environment() -> dict[str, str]:
+    """What the started process is told; the environment of this one holds passwords and tokens."""
+    return {name: os.environ[name] for name in KEPT if name in os.environ}
+
+
+def _working_directory() -> str | None:
+    try:
+        return os.path.realpath(Path.cwd())
+    except FileNotFoundError:
+        return None

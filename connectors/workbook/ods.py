@@ -1,0 +1,161 @@
+"""OpenDocument sheets, cell by cell: exact numbers, booleans, durations and errors, which other readers merge."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from connectors.workbook.blocks import ErrorCell, TooMuch
+
+TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
+COLUMNS = 16_384
+ROWS = 1_048_576
+BLANKS = 1_000_000
+"""As many blanks as one element may stand for; a cell holds fewer characters."""
+
+EXCEL_ERROR = re.compile(r"#[^\d#\s].*|Err:\d+")
+"""The text of an error in a cell that Excel wrote as the number 0, in any language."""
+
+
+@dataclass
+class Repeats:
+    """What a sheet may still hold because it says of a cell or a row that it is there so many times."""
+
+    cells: int
+    characters: int
+
+    def take(self, row: list[Any], written: int, times: int) -> None:
+        """Count a row that is there so often, with so many cells written. Raises TooMuch."""
+        if len(row) == written and times == 1:
+            return
+        self.cells -= len(row) * times - written
+        self.take_characters(sum(len(cell) for cell in row if isinstance(cell, str)) * times)
+        if self.cells < 0:
+            raise TooMuch("repeated")
+
+    def take_characters(self, count: int) -> None:
+        """Count text that the file says without writing it. Raises TooMuch."""
+        self.characters -= count
+        if self.characters < 0:
+            raise TooMuch("repeated")
+
+
+def sheets(path: Path) -> list[str]:
+    with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
+        found = []
+        for _, one in _events(file, ("start",), f"{TABLE}table"):
+            found.append(one.get(f"{TABLE}name") or "")
+        return found
+
+
+def rows(path: Path, sheet: str, repeats: Repeats) -> Iterator[list[Any]]:
+    """Rows from the top, the empty ones included; a cell is None, an ErrorCell or a value. Raises TooMuch."""
+    with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
+        inside, empty, count = False, 0, 0
+        for event, one in _events(file, ("start", "end"), f"{TABLE}table", f"{TABLE}table-row"):
+            if one.tag == f"{TABLE}table":
+                if inside and event == "end":
+                    return
+                inside = event == "start" and one.get(f"{TABLE}name") == sheet
+            elif event == "end":
+                if inside:
+                    repeats.take_characters(sum(map(_blanks, one.iter(f"{TEXT}s"))))
+                    row, repeat = _row(one), _repeat(one, "rows", ROWS)
+                    if not any(cell is not None for cell in row):
+                        empty += repeat
+                    else:
+                        count += empty + repeat
+                        if count > ROWS:
+                            raise TooMuch("repeated")
+                        repeats.take(row, min(len(one), len(row)), repeat)
+                        yield from ([] for _ in range(empty))
+                        yield from (row for _ in range(repeat))
+                        empty = 0
+                one.clear()
+
+
+def _events(file: Any, events: tuple[str, ...], *tags: str) -> Iterator[tuple[str, Any]]:
+    yield from etree.iterparse(file, events=events, tag=tags, resolve_entities=False, no_network=True, load_dtd=False)
+
+
+def _repeat(element: Any, what: str, limit: int) -> int:
+    times = int(element.get(f"{TABLE}number-{what}-repeated") or 1)
+    if times < 1:
+        raise ValueError("repeated less than once")
+    return min(times, limit)
+
+
+def _row(element: Any) -> list[Any]:
+    found: list[Any] = []
+    for cell in element:
+        if cell.tag in (f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
+            value, repeat = _value(cell), _repeat(cell, "columns", COLUMNS)
+            found += [value] * min(repeat, COLUMNS - len(found))
+    while found and found[-1] is None:
+        found.pop()
+    return found
+
+
+def _value(cell: Any) -> Any:
+    kind = cell.get(f"{OFFICE}value-type")
+    if cell.get(f"{CALC}value-type") == "error":
+        return ErrorCell(_shown(cell))
+    if kind in ("float", "percentage", "currency"):
+        value = Decimal(cell.get(f"{OFFICE}value"))
+        if not value and EXCEL_ERROR.fullmatch(shown := _shown(cell)):
+            return ErrorCell(shown)
+        return value
+    if kind == "boolean":
+        return cell.get(f"{OFFICE}boolean-value") == "true"
+    if kind == "date":
+        return _moment(cell.get(f"{OFFICE}date-value"))
+    if kind == "time":
+        return cell.get(f"{OFFICE}time-value")
+    if kind == "string":
+        said = cell.get(f"{OFFICE}string-value")
+        return said or _shown(cell) or None
+    return None
+
+
+def _shown(cell: Any) -> str:
+    """The text that a person sees in the cell."""
+    return "\n".join(_text(p) for p in cell if p.tag == f"{TEXT}p")
+
+
+def _moment(text: str) -> dt.date | str:
+    """A date or a date and time; one outside the years 1 to 9999 stays text."""
+    try:
+        return dt.date.fromisoformat(text) if len(text) == 10 else dt.datetime.fromisoformat(text[:26])
+    except ValueError:
+        return text
+
+
+def _blanks(element: Any) -> int:
+    count = int(element.get(f"{TEXT}c") or 1)
+    if count > BLANKS:
+        raise ValueError("more blanks than a cell holds")
+    return count
+
+
+def _text(element: Any) -> str:
+    parts = [element.text or ""]
+    for child in element:
+        if child.tag == f"{TEXT}s":
+            parts.append(" " * _blanks(child))
+        elif child.tag in (f"{TEXT}tab", f"{TEXT}line-break"):
+            parts.append("\t" if child.tag == f"{TEXT}tab" else "\n")
+        elif child.tag != f"{OFFICE}annotation":
+            parts.append(_text(child))
+        parts.append(child.tail or "")
+    return "".join(parts)

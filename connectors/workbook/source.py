@@ -1,0 +1,275 @@
+"""Source `workbook`: the sheets of one xlsx, ods or xls file, typed as their cells are.
+
+A child process with limits reads the sheet; what it hands back is Arrow, cached as long as the file does not change.
+`_row` is the row as a person sees it in the program, `_file` the file's name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from connectors.base import DatasetSettings, Problem, Scan, SourceSettings
+from connectors.declared import Declared, Notation, declared
+from connectors.disk.opened_file import OpenedFile, open_beneath
+from connectors.disk.paths import looking, state
+from connectors.disk.scratch import Scratch
+from connectors.errors import ConnectorError, DatasetMissing, FileRefused, FileUnreadable, ReadStopped
+from connectors.underway import Read, Underway
+from connectors.workbook import isolated
+from connectors.workbook.guard import LOCKED, Limits, kind_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from connectors.workbook.sheet import Sheet
+
+SUFFIXES = (".xlsx", ".xlsm", ".ods", ".xls")
+UNREADABLE = {
+    "locked": LOCKED,
+    "code page": ("its text has a code page that is unknown here", "save it as .xlsx"),
+    "errors": ("its header row holds only errors, such as #N/A", "choose another `sheet` or `header_row`"),
+    "no sheet": ("it has no sheet with cells, only charts, dialogs or macros", "choose another workbook"),
+}
+"""Reason and remedy for what the child cannot read, by the word it refuses with."""
+WAITING = 4
+"""How much longer than its processor time a reader may take, on a machine that has other work."""
+
+
+class WorkbookSettings(SourceSettings):
+    """`path` is relative to the configuration file. The limits protect against hostile or broken files."""
+
+    type: Literal["workbook"]
+    path: str
+    max_unpacked: int = Field(default=2_000_000_000, ge=1)
+    max_memory: int = Field(default=4_000_000_000, ge=500_000_000)
+    max_seconds: int = Field(default=300, ge=1)
+    max_repeated: int | None = Field(default=None, ge=1)
+
+
+class WorkbookDataset(DatasetSettings):
+    """`sheet` may be left out where one sheet is visible; `header_row`, as people count, is the first filled one.
+
+    `skip_footer` are filled rows at the end that are left out.
+    """
+
+    sheet: str | None = None
+    header_row: int | None = Field(default=None, ge=1)
+    skip_footer: int = Field(default=0, ge=0, le=1_000)
+
+
+class WorkbookSource:
+    """The sheets of one workbook. Reads never change it; the owner file of an open one is no hindrance."""
+
+    Settings: ClassVar[type[SourceSettings]] = WorkbookSettings
+    Dataset: ClassVar[type[DatasetSettings]] = WorkbookDataset
+
+    def __init__(self, name: str, settings: WorkbookSettings, directory: Path) -> None:
+        self.name = name
+        self.path = directory / settings.path
+        self._limits = Limits(settings.max_unpacked, settings.max_memory, settings.max_seconds, settings.max_repeated)
+        self._scratch: Scratch | None = None
+        self._read: dict[str, Sheet] = {}
+        self._begun: tuple[str, subprocess.Popen[str], Read] | None = None
+        self._underway = Underway()
+
+    def datasets(self) -> Sequence[str]:
+        """The visible sheets."""
+        found: list[str] = self._ask({"list": True}, self._opened())["sheets"]
+        return found
+
+    def begin(self, dataset: WorkbookDataset) -> None:
+        key, order, file = self._order(dataset)
+        if key not in self._read:
+            self._start(order, file, key)
+
+    def describe(self, dataset: WorkbookDataset) -> pa.Schema:
+        return self._sheet(dataset).described(_kinds(dataset), _notation(dataset))
+
+    def scan(self, dataset: WorkbookDataset, columns: Sequence[str]) -> Scan:
+        return self._sheet(dataset).scan(columns, _kinds(dataset), _notation(dataset))
+
+    def warnings(self, dataset: WorkbookDataset, columns: Sequence[str] | None) -> tuple[Problem, ...]:
+        return self._sheet(dataset).warnings(columns)
+
+    def state(self, dataset: WorkbookDataset) -> str | None:  # noqa: ARG002 - the port's signature
+        """That of the whole workbook: which sheet changed is not known without reading it."""
+        return state(self.name, self.path.parent, self.path.name)
+
+    def stop(self) -> None:
+        """Kill the child that reads the sheet. What it has read already streams from a file, and needs no stopping."""
+        self._underway.stop()
+
+    def close(self) -> None:
+        self._leave()
+        self._read.clear()
+        if self._scratch is not None:
+            self._scratch.close()
+            self._scratch = None
+
+    def _sheet(self, dataset: WorkbookDataset) -> Sheet:
+        key, order, file = self._order(dataset)
+        if key not in self._read:
+            self._start(order, file, key)
+            from connectors.workbook.sheet import Sheet  # noqa: PLC0415 - the child works while this is loaded
+
+            answer = self._ask(order, file, key)
+            rounded = {name: (count, row) for name, (count, row) in answer["rounded"].items()}
+            columns, repeats = tuple(answer["columns"]), tuple(answer["repeated"])
+            self._read[key] = Sheet(
+                Path(order["target"]), self.path.name, columns, rounded, answer["header_row"], repeats
+            )
+        return self._read[key]
+
+    def _order(self, dataset: WorkbookDataset) -> tuple[str, dict[str, Any], OpenedFile]:
+        """What tells an order from any other, or from one for the file as it was before; the order; its file."""
+        wishes = {name: _wish(kind, _notation(dataset).mark) for name, kind in _kinds(dataset).items()}
+        order = {
+            "list": False,
+            "sheet": dataset.sheet,
+            "header_row": dataset.header_row,
+            "skip_footer": dataset.skip_footer,
+            "nulls": dataset.null_values,
+            "wishes": wishes,
+        }
+        file = self._opened()
+        key = json.dumps([order, *file.stamp])
+        return key, {**order, "target": str(self._folder() / f"{len(self._read)}.arrow")}, file
+
+    def _folder(self) -> Path:
+        if self._scratch is None:
+            self._scratch = Scratch()
+        return self._scratch.path
+
+    def _opened(self) -> OpenedFile:
+        with looking(self.name, self.path):
+            if not self.path.exists() and not self.path.is_symlink():
+                near = [one.name for one in self.path.parent.glob("*") if one.suffix in SUFFIXES]
+                raise DatasetMissing(self.name, f"file {self.path.name}", [one for one in near if one[:2] != "~$"])
+        return open_beneath(self.path.parent, self.path.name)
+
+    def _ask(self, order: dict[str, Any], file: OpenedFile, key: str = "") -> dict[str, Any]:
+        """The child's answer; it may have begun. Raises a ConnectorError."""
+        child, read = self._start(order, file, key)
+        with child:
+            try:
+                said, complained = child.communicate(timeout=self._limits.seconds * WAITING)
+            except subprocess.TimeoutExpired:
+                raise self._too_much() from None
+            finally:
+                self._leave()
+        if read.ended:
+            raise ReadStopped(self.name)
+        if child.returncode != 0:
+            raise self._broken(child.returncode, complained)
+        answer: dict[str, Any] = json.loads(said)
+        if "refused" in answer:
+            raise self._refused(answer, order)
+        return answer
+
+    def _start(self, order: dict[str, Any], file: OpenedFile, key: str) -> tuple[subprocess.Popen[str], Read]:
+        """The child at work on that order; it inherits the descriptor of the file."""
+        if self._begun is not None and self._begun[0] == key:
+            return self._begun[1:]
+        self._leave()
+        kind = kind_of(file, self._limits)
+        path = self._linked(file, kind)
+        repeated, characters = self._limits.may_repeat(file.size)
+        limits = dataclasses.asdict(self._limits) | {"repeated": repeated, "characters": characters}
+        stops = self._underway.stops
+        child = subprocess.Popen(  # noqa: S603 - ourselves
+            isolated.program("from connectors.workbook.child import main; main()"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=isolated.environment(),
+            pass_fds=[file.descriptor],
+            cwd="/",
+        )
+        self._begun = key, child, (read := self._underway.begin(child.kill))
+        if self._underway.stops != stops:  # it was told to stop before it could be told whom
+            read.end()
+        assert child.stdin is not None  # noqa: S101 - it is a pipe
+        with contextlib.suppress(BrokenPipeError), child.stdin:  # how it ended says why
+            child.stdin.write(json.dumps({**order, **limits, "path": str(path), "kind": kind}))
+        child.stdin = None  # else `communicate` would write what is left
+        return self._begun[1:]
+
+    def _linked(self, file: OpenedFile, kind: str) -> Path:
+        """A path to the opened file that ends as readers of workbooks expect of this kind."""
+        link = self._folder() / f"{file.descriptor}.{kind}"
+        link.unlink(missing_ok=True)
+        link.symlink_to(file.path)
+        return link
+
+    def _leave(self) -> None:
+        """End the child that has begun, unless it has ended."""
+        if self._begun is not None:
+            _, child, read = self._begun
+            with child:
+                child.kill()
+            read.over()
+            self._begun = None
+
+    def _broken(self, code: int, complained: str) -> ConnectorError:
+        if code < 0 or "MemoryError" in complained or "ArrowMemory" in complained:
+            return self._too_much()
+        if "No module named" in complained:
+            remedy = "pip install 'reconcile-runner[workbook]'"
+            return FileRefused(self.path.name, "the packages for workbooks are missing", remedy)
+        return FileUnreadable(
+            self.path.name, "the workbook is cut or damaged", "open it, save it again, or fetch it anew"
+        )
+
+    def _too_much(self) -> FileRefused:
+        return FileRefused(
+            self.path.name,
+            f"reading it takes more than {self._limits.memory:,} bytes of memory or {self._limits.seconds} seconds",
+            "split it, or raise `max_memory` or `max_seconds`",
+        )
+
+    def _refused(self, answer: dict[str, Any], order: dict[str, Any]) -> ConnectorError:
+        if answer["refused"] == "repeated":
+            cells, characters = answer["limits"]
+            return FileRefused(
+                self.path.name,
+                f"cells that it repeats come to more than {cells:,}, or their text to more than {characters:,} bytes",
+                "if that is right, raise `max_repeated` or `max_unpacked`",
+            )
+        if answer["refused"] == "written":
+            reason = f"its sheet takes more than {self._limits.unpacked:,} bytes unpacked"
+            return FileRefused(self.path.name, reason, "if that is right, raise `max_unpacked`, or split it")
+        if answer["refused"] == "footer":
+            reason = f"it has fewer than the {order['skip_footer']} filled rows that `skip_footer` leaves out"
+            return FileUnreadable(self.path.name, reason, "choose another `sheet`, or correct `skip_footer`")
+        if answer["refused"] == "header":
+            row = order["header_row"]
+            said = f"row {row} is below the last filled row" if row else "the sheet is empty, it has not even a header"
+            return FileUnreadable(self.path.name, said, "choose another `sheet` or `header_row`")
+        if answer["refused"] in UNREADABLE:
+            return FileUnreadable(self.path.name, *UNREADABLE[answer["refused"]])
+        what = f"sheet {order['sheet']}" if order["sheet"] else "single visible sheet, so `sheet` must say which"
+        return DatasetMissing(self.name, what, answer["known"])
+
+
+def _kinds(dataset: WorkbookDataset) -> dict[str, Declared]:
+    return {name: declared(name, word) for name, word in dataset.columns.items()}
+
+
+def _notation(dataset: WorkbookDataset) -> Notation:
+    return Notation(dataset.decimal, dataset.null_values, dataset.timezone)
+
+
+def _wish(kind: Declared, mark: str) -> dict[str, Any]:
+    """How cells are written when a declared column mixes kinds, so that its text reads back as declared."""
+    number = kind.word in ("integer", "decimal", "float")
+    form = kind.formats[0] if kind.formats and "%z" not in kind.formats[0] else None
+    return {"force": kind.word == "text", "mark": mark if number else ".", "form": form}

@@ -1,0 +1,66 @@
+"""A message before a channel draws it: sections of lines of text, and the same as plain text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from notifications.wording.words import units
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of text. `mention` names an owner whom a chat may ring; `link` is an http(s) address."""
+
+    text: str
+    style: Literal["plain", "bold", "code"] = "plain"
+    link: str | None = None
+    mention: str | None = None
+
+
+Line = tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One subject: lines, a list of groups (each of some lines), and lines after it."""
+
+    kind: Literal["failure", "rule", "note"]
+    lines: tuple[Line, ...]
+    groups: tuple[tuple[Line, ...], ...] = ()
+    after: tuple[Line, ...] = ()
+
+    def size(self) -> int:
+        """Units of text, with some room for each line's marks."""
+        lines = [*self.lines, *(line for group in self.groups for line in group), *self.after]
+        return sum(units(span.text) + units(span.link or "") for line in lines for span in line) + len(lines)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A message before a channel draws it. `details` are further groups: a thread where there is one."""
+
+    headline: str
+    about: str
+    sections: tuple[Section, ...]
+    details: tuple[Section, ...] = ()
+
+
+def text(shown: Document) -> str:
+    """The document as plain text, for a terminal, a file or a summary."""
+    blocks = [f"{shown.headline}\n{shown.about}", *map(_plain, shown.sections)]
+    if shown.details:
+        blocks += ["In the thread:", *map(_plain, shown.details)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _plain(section: Section) -> str:
+    lines = [line_text(line) for line in section.lines]
+    for group in section.groups:
+        lines += [("  • " if number == 0 else "    ") + line_text(line) for number, line in enumerate(group)]
+    return "\n".join([*lines, *map(line_text, section.after)])
+
+
+def line_text(line: Line) -> str:
+    """A line as plain text, with the address of a link behind its words."""
+    return "".join(span.text if span.link in (None, span.text) else f"{span.text} {span.link}" for span in line)

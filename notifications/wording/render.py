@@ -1,0 +1,353 @@
+"""The words of a message: a notice becomes a document of lines, which each channel draws in its own way.
+
+Everything that comes from data passes `words.visible`, so a line is one line and looks like what it is.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.wording import cleaning, trouble, words
+from notifications.wording.document import Document, Line, Section, Span
+
+SEVERITIES = ("info", "low", "medium", "high", "critical")
+_SIGNS = {"critical": "🔴", "high": "🟠", "medium": "🟡", "low": "🔵", "info": "⚪"}
+_KEY_COLUMNS = 6
+_SURPLUS_IDS = 5
+_FAILURES = 8
+_RULES = 15
+_HEADLINE_RULES = 2
+_MARGIN = 200  # units kept free for the line that counts what did not fit
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much a channel can show: groups for each rule, further groups in details, units of text in each part."""
+
+    groups: int = 3
+    details: int = 30
+    units: int = 10_000
+
+
+SLACK = Room()
+SLACK_WEBHOOK = Room(groups=5, details=0)
+PAPER = Room(groups=20, details=0, units=60_000)
+
+
+def document(notice: Notice, room: Room) -> Document:
+    """The message about this notice, within the room there is; what is left out is counted and says where to look."""
+    if notice.trouble is not None:
+        about = trouble.about(notice, notice.trouble)
+        return Document(headline(notice), about, (trouble.section(notice, notice.trouble), *_rest(notice, ())))
+    rules = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
+    failures = tuple(_failures(notice))
+    asked = tuple(cleaning.asked(notice, lambda group: _group(group, notice)))
+    rest = (*cleaning.done(notice), *_rest(notice, rules))
+    details = _details(notice, rules, room)
+    left = room.units - sum(section.size() for section in (*failures, *asked, *rest))
+    return Document(
+        headline=headline(notice),
+        about=_about(notice),
+        sections=(*failures, *asked, *_fitting(notice, rules, room, left, details), *rest),
+        details=tuple(details.values()),
+    )
+
+
+def headline(notice: Notice) -> str:
+    """The whole message in one line: what could not be checked, then what was found, with its money."""
+    if notice.test:
+        return "Test message from Reconcile: this channel works"
+    if notice.trouble is not None:
+        return trouble.headline(notice.trouble)
+    failed = [failure for failure in notice.failures if not failure.ended]
+    told = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
+    parts = [_could_not(failed)] if failed else []
+    parts += cleaning.in_short(notice)
+    all_first = len(told) > 1 and all(rule.first_run for rule in told)
+    found = [_short(rule, notice, alone=len(told) == 1, said=all_first) for rule in told[:_HEADLINE_RULES]]
+    if len(told) > _HEADLINE_RULES:
+        found.append(f"findings of {words.plural(len(told) - _HEADLINE_RULES, 'more rule', 'more rules')}")
+    parts += [f"{'First run: ' if all_first else ''}{words.listed(found)}"] if found else []
+    if parts:
+        worst = [rule.severity for rule in told] + [one.severity for one in notice.cleaning if one.asks or one.stopped]
+        worst.sort(key=lambda severity: SEVERITIES.index(severity) if severity in SEVERITIES else -1)
+        best = "⚠️" if cleaning.not_done(notice) else "✅"
+        sign = "⚠️" if failed else _SIGNS.get(worst[-1], "•") if worst else best
+        return f"{sign} {'; '.join(parts)}"
+    return f"✅ {_nothing_new(notice)}"
+
+
+def _could_not(failed: Sequence[FailureNotice]) -> str:
+    names = [words.visible(failure.subject, 40) for failure in failed[:2]]
+    more = len(failed) - len(names)
+    return f"Could not check {words.listed([*names, *([f'{more:,} more'] if more else [])])}"
+
+
+def _short(rule: RuleNotice, notice: Notice, *, alone: bool, said: bool) -> str:
+    """Like "7 new double charges since yesterday 06:15, 312.40 EUR at risk"; `said`: that it is the first run."""
+    when = words.since(notice.since, notice.slot, notice.timezone) if alone else ""
+    if rule.first_run:
+        when = "" if said else " found in the first run"
+    risk = words.money(rule.money)
+    tail = f", {risk} at risk" if alone else f" ({risk})"
+    return f"{_counted(rule)}{when}{tail if risk else ''}"
+
+
+def _counted(rule: RuleNotice) -> str:
+    """Like "3 new double charges"; where the rule lends no name, "3 new groups of duplicates in tracks"."""
+    one, many = words.nouns(rule.rule, rule.kind)
+    changes = [name for name, number in _changes(rule).items() if number]
+    adjective = f"{changes[0]} " if len(changes) == 1 and not rule.first_run else ""
+    place = "" if one.split()[0] in rule.rule.lower() else f" in {words.visible(rule.dataset, 40)}"
+    return words.plural(rule.told, f"{adjective}{one}", f"{adjective}{many}") + place
+
+
+def _changes(rule: RuleNotice) -> Mapping[str, int]:
+    return {"new": rule.new, "grown": rule.grown, "reopened": rule.reopened}
+
+
+def _nothing_new(notice: Notice) -> str:
+    recovered = [words.visible(failure.subject, 40) for failure in notice.failures if failure.ended]
+    if recovered:
+        return f"Checked again: {words.listed(recovered[:3])}; nothing new"
+    gone, still = sum(rule.resolved for rule in notice.rules), sum(rule.open for rule in notice.rules)
+    facts = [f"Nothing new in {words.plural(len(notice.rules), 'rule', 'rules')}"]
+    facts += [words.plural(gone, "finding resolved", "findings resolved")] if gone else []
+    facts += [words.plural(still, "finding still open", "findings still open")] if still else []
+    return "; ".join(facts)
+
+
+def _about(notice: Notice) -> str:
+    job, run = words.visible(notice.job or "", 60), words.visible(notice.run or "", 40)
+    return f"job {job} · slot {words.moment(notice.slot, notice.timezone)} · run {run}"
+
+
+def _rank(rule: RuleNotice) -> int:
+    return SEVERITIES.index(rule.severity) if rule.severity in SEVERITIES else -1
+
+
+def _failures(notice: Notice) -> Iterator[Section]:
+    """What could not be checked comes first and never looks like a finding, nor like a clean result."""
+    going = [failure for failure in notice.failures if not failure.ended]
+    for failure in going[:_FAILURES]:
+        since = f" Since {words.moment(failure.since, notice.timezone)}." if failure.since else ""
+        yield Section(
+            "failure",
+            (
+                (Span("⚠️ Could not check "), Span(words.visible(failure.subject, 80), "bold")),
+                (Span(words.visible(failure.sentence, 500)),),
+                (Span(f"Nothing is known about it in this run: this is not a clean result.{since}"),),
+            ),
+        )
+    if len(going) > _FAILURES:
+        more = words.plural(len(going) - _FAILURES, "more subject", "more subjects")
+        yield Section("failure", ((Span(f"⚠️ Could not check {more}: "), Span("reconcile runs", "code")),))
+
+
+def _rest(notice: Notice, told: Sequence[RuleNotice]) -> Iterator[Section]:
+    """What got better, at the end: checks that work again and findings that are gone."""
+    back = [failure for failure in notice.failures if failure.ended]
+    lines: list[Line] = []
+    for failure in back[:_FAILURES]:
+        since = (
+            f", after it could not be checked since {words.moment(failure.since, notice.timezone)}"
+            if failure.since
+            else ""
+        )
+        lines.append((Span("✅ Works again: "), Span(words.visible(failure.subject, 80), "bold"), Span(since)))
+    if len(back) > _FAILURES:
+        more = words.plural(len(back) - _FAILURES, "more subject works", "more subjects work")
+        lines.append((Span(f"✅ {more} again"),))
+    if gone := [rule for rule in notice.rules if rule.resolved and (rule not in told or rule.told)]:
+        lines.append((Span(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_gone(gone)}"),))
+    if notice.test:
+        example = " What stands above is an example." if notice.rules or notice.failures else ""
+        lines.append((Span(f"Somebody tried this channel; nothing was checked.{example}"),))
+    if notice.link and _is_address(notice.link):
+        lines.append((Span("Open in the console", link=notice.link),))
+    if lines:
+        yield Section("note", tuple(lines))
+
+
+def _gone(rules: Sequence[RuleNotice]) -> str:
+    shown = [f"{rule.resolved:,} of {words.visible(rule.rule, 60)}" for rule in rules[:5]]
+    more = sum(rule.resolved for rule in rules[5:])
+    return words.listed([*shown, *([f"{more:,} of other rules"] if more else [])])
+
+
+def _fitting(
+    notice: Notice, rules: Sequence[RuleNotice], room: Room, left: int, details: Mapping[str, Section]
+) -> Iterator[Section]:
+    """Each rule as fully as there is room, the worst first; a rule without room is at least counted."""
+
+    def drawn(rule: RuleNotice, groups: int) -> Section:
+        threaded = details.get(rule.rule)
+        return _rule(rule, notice, groups, len(threaded.groups) if threaded else 0)
+
+    left -= _MARGIN
+    bare = [drawn(rule, 0) for rule in rules[:_RULES]]
+    while bare and sum(section.size() for section in bare) > left:
+        bare.pop()
+    spare = left - sum(section.size() for section in bare)
+    for rule, least in zip(rules, bare, strict=False):
+        full = least
+        for groups in range(1, room.groups + 1):
+            if (more := drawn(rule, groups)).size() - least.size() <= spare:
+                full = more
+        spare -= full.size() - least.size()
+        yield full
+    if others := rules[len(bare) :]:
+        count = words.plural(sum(rule.told for rule in others), "finding", "findings")
+        of = words.plural(len(others), "more rule", "more rules")
+        yield Section("rule", ((Span(f"And {count} of {of}: "), Span("reconcile findings", "code")),))
+
+
+def _rule(rule: RuleNotice, notice: Notice, groups: int, in_thread: int) -> Section:
+    shown = rule.largest[: min(groups, rule.told)]
+    return Section(
+        "rule",
+        (*_heading(rule, notice), *_largest(rule, shown)),
+        tuple(_group(group, notice) for group in shown),
+        tuple(_after(rule, shown, in_thread)),
+    )
+
+
+def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
+    name = Span(words.visible(rule.rule, 80), "bold")
+    severity = words.visible(rule.severity, 20)
+    owner = (Span(" · "), Span(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
+    yield (Span(f"{_SIGNS.get(severity, '•')} "), name, Span(f" · {severity}"), *owner)
+    yield (Span(_sentence(rule, notice)),)
+    if rule.trend:
+        yield (Span(f"Trend: {words.visible(rule.trend, 200)}"),)
+    if rule.why:
+        yield (Span(f"Probable cause: {words.visible(rule.why, 400)}"),)
+
+
+def _largest(rule: RuleNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
+    if 0 < len(shown) < rule.told:
+        yield (Span(f"The largest {'one' if len(shown) == 1 else len(shown)}:"),)
+
+
+def _sentence(rule: RuleNotice, notice: Notice) -> str:
+    risk = words.money(rule.money)
+    at_risk = f", {risk} at risk" if risk else ""
+    surplus = f" ({words.plural(rule.records, 'surplus record', 'surplus records')})" if rule.records else ""
+    if rule.first_run:
+        exist = "exists" if rule.told == 1 else "exist"
+        return (
+            f"First run: {_counted(rule)}{surplus} {exist} already{at_risk}. "
+            "This summary is told once; from the next run on you hear only of what is new."
+        )
+    known = f" {rule.open:,} open in all." if rule.known else ""
+    changes = [f"{number:,} {name}" for name, number in _changes(rule).items() if number]
+    split = f": {words.listed(changes)}" if len(changes) > 1 else ""
+    if rule.records and _says_it_all(notice):
+        return f"{words.plural(rule.records, 'surplus record', 'surplus records')}{split}.{known}"
+    when = words.since(notice.since, notice.slot, notice.timezone)
+    return f"{_counted(rule)}{surplus}{when}{split}{at_risk}.{known}"
+
+
+def _says_it_all(notice: Notice) -> bool:
+    """Whether the headline counts the only rule there is to tell, so that nobody must read it twice."""
+    alone = sum(1 for rule in notice.rules if rule.told) == 1
+    return alone and not notice.test and all(failure.ended for failure in notice.failures)
+
+
+def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
+    """Two lines: what is the same, and what to keep, what is surplus, how far apart, how much."""
+    columns = list(group.key.items())
+    key: list[Span] = []
+    for name, cell in columns[:_KEY_COLUMNS]:
+        key += [Span(f"{' · ' if key else ''}{words.visible(name, 40)} "), Span(words.value(cell), "bold")]
+    if len(columns) > _KEY_COLUMNS:
+        key.append(Span(f" · {words.plural(len(columns) - _KEY_COLUMNS, 'more column', 'more columns')}"))
+    ids = [words.visible(one, 40) for one in group.surplus[:_SURPLUS_IDS]]
+    more = len(group.surplus) - len(ids)
+    surplus = ", ".join([*ids, *([f"{more:,} more"] if more else [])])
+    facts = [f"keep {words.visible(group.keeper, 40)}, surplus {surplus}" if ids else words.visible(group.keeper, 40)]
+    when = f"on {words.lately(group.first, notice.slot, notice.timezone)}" if group.first else ""
+    gap = " ".join(filter(None, (words.apart(group.seconds_apart), when)))
+    facts += [fact for fact in (words.money(group.money), gap) if fact]
+    state = "" if group.state == "new" else f" ({words.visible(words.state(group.state), 20)})"
+    lines: list[Line] = [tuple(key)] if key else []
+    lines.append((Span(" · ".join(facts) + " · "), Span(words.visible(group.finding, 40), "code"), Span(state)))
+    if group.nearby:
+        near = [words.visible(one, 40) for one in group.nearby[:_SURPLUS_IDS]]
+        rest = group.nearby_records - len(near)
+        listed = ", ".join([*near, *([f"{rest:,} more"] if rest else [])])
+        lines.append((Span(f"Nearby, not in the group: {listed}"),))
+    if group.history:
+        lines.append((Span(words.visible(group.history, 200)),))
+    return tuple(lines)
+
+
+def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> Iterator[Line]:
+    """What is not shown, what was left out, and what to type next."""
+    every = Span(f"reconcile findings --rule {_argument(rule.rule)}", "code")
+    rest = rule.told - len(shown)
+    if rest and shown:
+        place = (
+            ""
+            if not in_thread
+            else " (in the thread)"
+            if in_thread >= rest
+            else f" (the next {in_thread} in the thread)"
+        )
+        yield (Span(f"And {rest:,} more{place}: "), every)
+    elif rest:
+        yield (Span("All of them: "), every)
+    for reason in rule.skipped[:3]:
+        yield (Span(words.visible(reason, 200)),)
+    if len(rule.skipped) > 3:
+        yield (Span(f"Left out or not read for {len(rule.skipped) - 3:,} more reasons"),)
+    if shown:
+        finding = _argument(shown[0].finding)
+        not_twice = Span(f'reconcile dismiss {finding} --note "…"', "code")
+        yield (Span("Next: "), Span(f"reconcile show {finding}", "code"), Span(" · not a duplicate: "), not_twice)
+    if rule.runbook:
+        yield (Span("What to do: "), _runbook(rule.runbook))
+
+
+def _runbook(address: str) -> Span:
+    shown = words.visible(address, 300)
+    return Span(shown, link=address) if shown == address and _is_address(address) else Span(shown)
+
+
+def _is_address(address: str) -> bool:
+    """Only http(s) becomes a link, and only what a browser reads as it is shown."""
+    return len(address) <= 2_000 and re.fullmatch(r"https?://[!-~]+", address) is not None
+
+
+def _argument(text: str) -> str:
+    return words.visible(shlex.quote(text), 80)
+
+
+def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[str, Section]:
+    """For each rule the groups that follow those of the message, the worst rule first, as many as fit."""
+    sections: dict[str, Section] = {}
+    left, places = room.units - _MARGIN, room.details
+    for rule in rules[:_RULES]:
+        section = Section("rule", ((Span(words.visible(rule.rule, 80), "bold"), Span(": further groups")),))
+        left -= section.size() + _MARGIN
+        for group in rule.largest[room.groups : min(rule.told, room.groups + places)]:
+            more = replace(section, groups=(*section.groups, _group(group, notice)))
+            if (size := more.size() - section.size()) > left:
+                break
+            left -= size
+            section = more
+        places -= len(section.groups)
+        if section.groups:
+            after = tuple(_remaining(rule, room.groups + len(section.groups)))
+            sections[rule.rule] = replace(section, after=after)
+    return sections
+
+
+def _remaining(rule: RuleNotice, shown: int) -> Iterator[Line]:
+    if (rest := rule.told - shown) > 0:
+        command = Span(f"reconcile findings --rule {_argument(rule.rule)}", "code")
+        yield (Span(f"And {words.plural(rest, 'group', 'groups')} more: "), command)

@@ -1,0 +1,59 @@
+"""The words of a message about Reconcile itself: what is wrong since when, or that it is over."""
+
+from __future__ import annotations
+
+import re
+
+from notifications.base import Notice, TroubleNotice
+from notifications.wording import words
+from notifications.wording.document import Line, Section, Span
+
+_HEADLINE = 120  # units: with its beginning it stays below what a chat shows of a heading
+_LINE = 500
+_LINES = 12
+_FIRST = re.compile(r".+?[.!?](?=\s+[^\sa-z0-9])|[^\n]+", re.DOTALL)
+_BEGINNINGS = ("A ", "An ", "Dataset ", "Job ", "No ", "Source ", "The ")
+
+
+def headline(trouble: TroubleNotice) -> str:
+    """Like "⚠️ Reconcile: job nightly has not succeeded since 20 Nov 06:15"."""
+    said = words.visible(_within(_first(trouble)), _HEADLINE)
+    return f"✅ Over: {said}" if trouble.ended else f"⚠️ Reconcile: {said}"
+
+
+def about(notice: Notice, trouble: TroubleNotice) -> str:
+    """Like "Reconcile itself · job nightly · noticed Fri 20 Nov 2026, 06:15 CET"."""
+    job = f" · job {words.visible(notice.job, 60)}" if notice.job else ""
+    return f"Reconcile itself{job} · noticed {words.moment(trouble.since, notice.timezone)}"
+
+
+def section(notice: Notice, trouble: TroubleNotice) -> Section:
+    """The rest of the sentence, the whole of it where the headline was cut, and what comes next."""
+    first = _first(trouble)
+    whole = words.units(first) > _HEADLINE
+    rest = trouble.sentence if whole else trouble.sentence.strip()[len(first) :]
+    texts = [line.strip() for line in rest.splitlines() if line.strip()]
+    lines: list[Line] = [] if trouble.ended else [(Span(words.visible(text, _LINE)),) for text in texts[:_LINES]]
+    if len(texts) > _LINES and not trouble.ended:
+        lines.append((Span(f"And {words.plural(len(texts) - _LINES, 'more line', 'more lines')}"),))
+    return Section("note" if trouble.ended else "failure", (*lines, (Span(_next(notice, trouble)),)))
+
+
+def _next(notice: Notice, trouble: TroubleNotice) -> str:
+    if not trouble.ended:
+        return "You hear of it again when it is over."
+    lasted = words.span(max((notice.slot - trouble.since).total_seconds(), 0))
+    how = f"{words.visible(trouble.end, _LINE)} " if trouble.end else ""
+    return f"{how}That was {lasted} after it was noticed."
+
+
+def _first(trouble: TroubleNotice) -> str:
+    """The first sentence, or the first line: the dot of an abbreviation is followed by a small letter or a digit."""
+    found = _FIRST.match(trouble.sentence.strip())
+    return found[0].split("\n")[0] if found else ""
+
+
+def _within(sentence: str) -> str:
+    """As it goes on after a colon: no full stop at the end, and no capital at the beginning unless it may be a name."""
+    small = sentence.startswith(_BEGINNINGS)
+    return (sentence[:1].lower() + sentence[1:] if small else sentence).removesuffix(".")

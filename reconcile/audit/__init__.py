@@ -1,0 +1,1 @@
+"""The audit log: append-only, signed at checkpoints, anchored outside, and verified."""

@@ -1,0 +1,96 @@
+"""Messages in a Slack channel: seen by its members at once, and read back by their metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from notifications.errors import ChannelError
+from notifications.slack import channel as slack
+from notifications.slack.wire import Api
+from reconcile.audit.anchors.base import AnchorError, NotReadable, Receipt, Torn
+from reconcile.audit.anchors.settings import AnchorSettings, SlackSettings
+from reconcile.audit.verifier import Mark
+
+EVENT = "reconcile_audit_anchor"
+"""The metadata event type by which our messages are found again."""
+
+_PAGE = 200
+_PAGES = 50
+
+
+class SlackAnchor:
+    """Heads as messages of a bot."""
+
+    Settings: ClassVar[type[AnchorSettings]] = SlackSettings
+    fades = "a workspace shows messages only as far back as its plan and its retention keep them"
+
+    def __init__(self, name: str, settings: SlackSettings, _root: Path, channels: Mapping[str, object]) -> None:
+        """`channels` are the settings of the configured channels by name. Raises AnchorError where it is no bot."""
+        self.name = name
+        found = channels.get(settings.channel)
+        if not isinstance(found, slack.SlackSettings) or found.token is None or found.channel is None:
+            raise AnchorError(name, f"needs a Slack channel with a bot token, and {settings.channel!r} is none")
+        self._place = found.channel
+        self._api = Api(settings.channel, found.token, found.base_url, found.timeout, found.proxy)
+
+    def write(self, mark: Mark) -> Receipt:
+        """Post one message that people can read and `audit verify` finds again."""
+        text = (
+            f"Reconcile audit log: entry {mark.seq:,} of {mark.at[:16].replace('T', ' ')} UTC, head `{mark.head[:16]}…`"
+        )
+        try:
+            answer = self._api.call(
+                "chat.postMessage",
+                channel=self._place,
+                text=text,
+                metadata={"event_type": EVENT, "event_payload": mark.to_json()},
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+        except ChannelError as error:
+            raise AnchorError(self.name, f"was not written: {error}") from error
+        return {"channel": str(answer["channel"]), "ts": str(answer["ts"])}
+
+    def read(self, store: str) -> Iterator[Mark | Torn]:
+        """The heads in the channel's history, as far back as Slack shows it, the oldest first."""
+        found: list[Mark | Torn] = []
+        try:
+            for message in self._listed("conversations.history", "messages", channel=self._id(), oldest="0"):
+                metadata = message.get("metadata") or {}
+                if metadata.get("event_type") == EVENT:
+                    found.append(_mark(message, metadata.get("event_payload")))
+        except ChannelError as error:
+            raise NotReadable(self.name, f"cannot be read back: {error}") from error
+        yield from (one for one in reversed(found) if isinstance(one, Torn) or one.store == store)
+
+    def _id(self) -> str:
+        """The id of the channel: Slack reads histories by id only."""
+        if re.fullmatch(r"[CGD][A-Z0-9]{6,}", self._place):
+            return self._place
+        for channel in self._listed("conversations.list", "channels", types="public_channel,private_channel"):
+            if channel.get("name") == self._place.removeprefix("#"):
+                return str(channel["id"])
+        raise NotReadable(self.name, f"cannot be read back: no channel {self._place} is visible to the bot")
+
+    def _listed(self, method: str, what: str, **asked: Any) -> Iterator[dict[str, Any]]:
+        if what == "messages":
+            asked["include_all_metadata"] = True
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            page = self._api.call(method, **asked, limit=_PAGE, **({"cursor": cursor} if cursor else {}))
+            yield from page.get(what, ())
+            cursor = (page.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                return
+        reason = f"{method} lists more than {_PAGE * _PAGES:,} {what}; give it a channel of its own, by its id (C…)"
+        raise NotReadable(self.name, f"cannot be read back: {reason}")
+
+
+def _mark(message: Mapping[str, Any], payload: Any) -> Mark | Torn:
+    try:
+        return Mark.of(payload)
+    except ValueError:
+        return Torn(f"the message {message.get('ts')}", is_last=False)

@@ -1,0 +1,335 @@
+"""The audit log: append-only, gapless, every entry bound to all before it by a hash.
+
+An entry is {seq, at, actor, event, subject, body commitment}. Its hash is the leaf, and head n = SHA-256(head n-1 |
+leaf n); head 0 is derived from the store's id, so that a chain cannot be moved to another store. The subject is an
+HMAC under the store's key. Bodies stand apart under salted commitments, so that personal data can be erased and the
+chain stays whole; they hold ids, counts and hashes, never cell values.
+
+Entries are written at the very end of the transaction of the change they tell, the head's row last: that row puts
+writers in order and is held for as short as can be.
+
+Every hundredth head is signed in the same transaction (reconcile.audit.checkpoints), and reconcile.audit.anchoring
+carries signed heads to places outside. What that can prove, and what not, is said in docs/audit.md.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hmac
+import json
+import secrets
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.audit import checkpoints, facts
+from reconcile.audit.verifier import Broken, Chain, Problem, Row, commitment, first, genesis, next_head
+from reconcile.store import Store, Transaction, bulk, tables
+from reconcile.store.columns import json_text
+from rules.packed import Packed
+from rules.values import canonical_instant
+
+CHANGED = "state.changed"
+"""The event of an entry that tells only of changed digests."""
+FACTS = "facts"
+"""The key of a body under which it tells of changed digests."""
+_BATCH = 1_000
+_AT_ONCE = 100
+
+Named = tuple[str, str]
+"""A kind of `facts.KINDS` and a name."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry as it is read, its digests of the state left out. `body` is None where it was erased."""
+
+    seq: int
+    at: dt.datetime
+    actor: str
+    event: str
+    subject: str
+    body: Any
+    head: str
+
+
+@dataclass(frozen=True)
+class VerifyResult:
+    """`entries` were right, from the first on; if `problem` is set, the entry `seq` is the first that is not."""
+
+    entries: int
+    head: str
+    seq: int | None = None
+    problem: str | None = None
+
+    @property
+    def intact(self) -> bool:
+        return self.problem is None
+
+
+class _Pending:
+    """The entries of one transaction until its end. `seals`: the last one is signed, whatever its number."""
+
+    def __init__(self) -> None:
+        self.entries: Packed[tuple[str, str, str, str, dict[str, str | None]]] = Packed()
+        """Actor, event, subject, body as canonical JSON, and what that is filed under."""
+        self.seals = False
+        self.touched: dict[str, set[str]] = defaultdict(set)
+        """Kind and names of what the transaction changed, as `facts` has them."""
+        self.told: set[Named] = set()
+        """What the entries are about."""
+
+    def _changes(self, tx: Transaction) -> dict[Named | None, list[facts.Changed]]:
+        """The changed digests, by the entry that will tell of them: the first one about it, or any (None)."""
+        by: dict[Named | None, list[facts.Changed]] = defaultdict(list)
+        for change in facts.changes(tx, self.touched):
+            by[change[:2] if change[:2] in self.told else None].append(change)
+        rest = by.get(None, [])
+        if rest and (not self.entries or len(rest) > _AT_ONCE):
+            for at in range(0, len(rest), _AT_ONCE):
+                text = json_text({"facts": rest[at : at + _AT_ONCE]})
+                subject = subject_of(tx.store, f"store:{tx.store.id}")
+                self.entries.append(("reconcile", CHANGED, subject, text, _named({})))
+            del by[None]
+        return by
+
+    def finish(self, tx: Transaction) -> None:
+        last, head = tx.connection.execute(_LAST.with_for_update()).one()
+        head = head or genesis(tx.store.id)
+        changes = self._changes(tx) if self.touched else {}
+        rows: list[Mapping[str, Any]] = []
+        bodies: list[Mapping[str, Any]] = []
+        signed = []
+        at = canonical_instant(tx.now)
+        end = last + len(self.entries)
+        due = checkpoints.due_within(last + 1, end)
+        for seq, (actor, event, subject, body, filed) in enumerate(self.entries, last + 1):
+            text = _with_changes(body, changes) if changes else body
+            salt = secrets.token_hex(32)
+            row = {"seq": seq, "at": at, "actor": actor, "event": event, "subject": subject, "prev": head}
+            proof = row["body_commitment"] = commitment(salt, text)
+            head = row["head"] = next_head(head, seq, at, actor, event, subject, proof)
+            rows.append(row)
+            bodies.append({"seq": seq, "salt": salt, "body": text, **filed})
+            if seq in due:
+                signed.append((seq, head, at))
+            if len(rows) == _BATCH or seq == end:
+                bulk.insert(tx, _raw_audit, rows)
+                bulk.insert(tx, _raw_bodies, bodies)
+                rows, bodies = [], []
+        if self.seals and end and end not in due and _signed_until(tx) < end:
+            signed.append((end, head, at))
+        if signed:
+            checkpoints.write(tx, signed)
+        if self.entries:
+            tx.connection.execute(_MOVE, {"end": end, "new_head": head})
+
+
+def _signed_until(tx: Transaction) -> int:
+    newest = checkpoints.last(tx)
+    return 0 if newest is None else newest.seq
+
+
+def append(tx: Transaction, actor: str, event: str, subject: str, body: Mapping[str, Any]) -> None:
+    """One entry, kept exactly when the transaction is.
+
+    `actor` is who did it (a person or `reconcile`), `event` a dotted name (`finding.opened`), `subject` what it is
+    about in clear (it is stored as an HMAC), `body` plain JSON; its keys `finding` and `run` can be searched for.
+    """
+    said = dict(body)
+    entry = (actor, event, subject_of(tx.store, subject), json_text(said), _named(said))
+    pending = tx.finisher(_Pending)
+    pending.entries.append(entry)
+    pending.told.update(_about(said))
+
+
+def touch(tx: Transaction, kind: str, names: Iterable[str]) -> None:
+    """Note that this transaction changes what the state says of these things (see reconcile.audit.facts).
+
+    What they are when it ends is committed to by one of its entries, or by an entry of its own.
+    """
+    if wanted := set(names):
+        tx.finisher(_Pending).touched[kind] |= wanted
+
+
+def checkpoint(store: Store) -> bool:
+    """Sign the end of the log, unless it is signed; False when there was nothing new."""
+    with store.read() as tx:
+        end = tx.connection.execute(_LAST).one().seq
+        if _signed_until(tx) >= end:
+            return False
+    with store.begin() as tx:
+        tx.finisher(_Pending).seals = True
+    return True
+
+
+def entries(
+    tx: Transaction,
+    *,
+    finding: str | None = None,
+    run: str | None = None,
+    event: str | None = None,
+    subject: str | None = None,
+    since: dt.datetime | None = None,
+) -> Iterator[Entry]:
+    """The entries that pass every filter, oldest first, streamed. `event` also takes a prefix: `finding`."""
+    log, bodies = tables.audit, tables.audit_bodies
+    query = sa.select(log, bodies.c.body).join(bodies, bodies.c.seq == log.c.seq, isouter=True).order_by(log.c.seq)
+    if finding is not None:
+        query = query.where(bodies.c.finding == finding)
+    if run is not None:
+        query = query.where(bodies.c.run == run)
+    if event is not None:
+        query = query.where(sa.or_(log.c.event == event, log.c.event.startswith(f"{event}.", autoescape=True)))
+    if subject is not None:
+        query = query.where(log.c.subject == subject_of(tx.store, subject))
+    if since is not None:
+        query = query.where(log.c.at >= since)
+    for row in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
+        body = {k: v for k, v in row.body.items() if k != FACTS} if isinstance(row.body, dict) else row.body
+        yield Entry(row.seq, row.at, row.actor, row.event, row.subject, body, row.head)
+
+
+def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]) -> dict[str, int]:
+    """Where each of these subjects first had one of these events, as seq; subjects that never had are left out. Unlike
+    times these numbers only ever rise."""
+    log = tables.audit
+    clear = {subject_of(tx.store, one): one for one in subjects}
+    query = sa.select(log.c.subject, sa.func.min(log.c.seq)).where(bulk.one_of(log.c.subject, "subjects"))
+    query = query.where(log.c.event.in_(list(events))).group_by(log.c.subject)
+    found: dict[str, int] = {}
+    wanted = sorted(clear)
+    for at in range(0, len(wanted), _BATCH):
+        rows = tx.connection.execute(query, {"subjects": wanted[at : at + _BATCH]})
+        found |= {clear[subject]: seq for subject, seq in rows}
+    return found
+
+
+def verify(store: Store) -> VerifyResult:
+    """Recompute the whole chain in bounded memory; name the first entry that is wrong, and what is wrong with it.
+
+    It reads only the log; reconcile.audit.proof also compares it with its signatures, its anchors and the state.
+    """
+    with store.read() as tx:
+        return verify_in(tx)
+
+
+def verify_in(tx: Transaction) -> VerifyResult:
+    """The same, as the transaction sees the log."""
+    chain = Chain(tx.store.id)
+    problem = None
+    try:
+        for _ in follow(tx, chain):
+            pass
+    except Broken as broken:
+        problem = broken.problem
+    if problem is None:
+        problem = first((*ends(tx, chain), *chain.bodies()))
+    if problem is None:
+        return VerifyResult(chain.seq, chain.head)
+    return VerifyResult(min(chain.seq, problem.seq - 1), chain.head, problem.seq, problem.sentence)
+
+
+def follow(tx: Transaction, chain: Chain) -> Iterator[tuple[Row, dict[str, Any] | None]]:
+    """Every entry with its body parsed, each once it was found right; raises Broken at the first that is not."""
+    filed: list[tuple[Any, Any]] = []
+
+    def unfiled() -> Iterator[Row]:
+        for *row, finding, run in rows(tx):
+            filed.append((finding, run))
+            yield tuple(row)
+
+    for row in chain.follow(unfiled()):
+        [(finding, run)] = filed
+        filed.clear()
+        body = None if row[9] is None else _parsed(row[9])
+        if body is not None and (_name(body, "finding") != finding or _name(body, "run") != run):
+            raise Broken(row[0], "what the entry's body is filed under was changed")
+        yield row, body
+
+
+def rows(tx: Transaction) -> Iterator[Row]:
+    """Every entry as the very text that was hashed, oldest first, streamed; then what its body is filed under."""
+    found = tx.connection.execute(_CHAIN.execution_options(yield_per=_BATCH))
+    for some in found.partitions(_BATCH):
+        yield from map(tuple, some)
+
+
+def ends(tx: Transaction, chain: Chain) -> Iterator[Problem]:
+    """What is wrong with where the log ends, once the chain was followed to there."""
+    seq, end = chain.seq, tx.connection.execute(_LAST).one_or_none()
+    if end is None:
+        yield Problem(seq + 1, "the row that says where the log ends is missing")
+    elif end.seq > seq:
+        yield Problem(seq + 1, f"the log ends here, but {end.seq} entries were written")
+    elif end.seq < seq:
+        yield Problem(end.seq + 1, "the entry stands behind the end of the log")
+    elif seq and end.head != chain.head:
+        yield Problem(seq, "the entry's head is not the one the log ended with")
+    stray = tx.connection.execute(_STRAY_BODY).scalar()
+    if stray is not None:
+        yield Problem(stray, "a body stands here without its entry")
+
+
+def subject_of(store: Store, subject: str) -> str:
+    """A subject as the log holds it: HMAC-SHA256 under the store's key."""
+    return hmac.digest(store.key, f"reconcile/audit/1/subject|{subject}".encode(), "sha256").hex()
+
+
+def _about(said: Mapping[str, Any]) -> Iterator[Named]:
+    """The things that an entry is about, by what its body says."""
+    for key, kind in (("finding", facts.FINDING), ("bundle", facts.PLAN)):
+        name = _name(said, key)
+        if name is not None:
+            yield kind, name
+
+
+def _with_changes(body: str, changes: dict[Named | None, list[facts.Changed]]) -> str:
+    """The body with the digests that it is the first to be able to tell of; they are taken out of `changes`."""
+    said = json.loads(body)
+    mine = [change for name in (*_about(said), None) for change in changes.pop(name, ())]
+    return json_text({**said, FACTS: mine}) if mine else body
+
+
+def _named(said: Mapping[str, Any]) -> dict[str, str | None]:
+    return {name: _name(said, name) for name in ("finding", "run")}
+
+
+def _name(said: Mapping[str, Any], name: str) -> str | None:
+    found = said.get(name)
+    return found if isinstance(found, str) else None
+
+
+def _parsed(body: str) -> dict[str, Any]:
+    value = json.loads(body)
+    return value if isinstance(value, dict) else {}
+
+
+# The log's rows as the very text that was hashed: a reader that parsed them first could stumble over a tampered one.
+def _raw(table: sa.Table) -> sa.TableClause:
+    numbers = (column.name for column in table.primary_key)
+    texts = (column.name for column in table.c if not column.primary_key)
+    return sa.table(
+        table.name, *(sa.column(n, sa.BigInteger) for n in numbers), *(sa.column(n, sa.Text) for n in texts)
+    )
+
+
+_raw_audit, _raw_bodies = _raw(tables.audit), _raw(tables.audit_bodies)
+
+_LAST = sa.select(tables.audit_head.c.seq, tables.audit_head.c.head).where(tables.audit_head.c.id == 1)
+_MOVE = (
+    sa.update(tables.audit_head)
+    .where(tables.audit_head.c.id == 1)
+    .values(seq=sa.bindparam("end"), head=sa.bindparam("new_head"))
+)
+_CHAIN = (
+    sa.select(*_raw_audit.c, *(_raw_bodies.c[name] for name in ("salt", "body", "finding", "run")))
+    .join_from(_raw_audit, _raw_bodies, _raw_bodies.c.seq == _raw_audit.c.seq, isouter=True)
+    .order_by(_raw_audit.c.seq)
+)
+_STRAY_BODY = sa.select(sa.func.min(_raw_bodies.c.seq)).where(
+    _raw_bodies.c.seq.not_in(sa.select(_raw_audit.c.seq).where(_raw_audit.c.seq == _raw_bodies.c.seq))
+)

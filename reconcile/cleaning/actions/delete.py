@@ -1,0 +1,33 @@
+"""`delete`: the surplus goes. What it was is kept for undo."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from connectors.target import Change
+from reconcile.cleaning.actions.base import ActionPlan, Effect, Members, Place
+from rules.cleaning import Clean
+
+
+class DeleteSettings(Clean):
+    """`clean: {action: delete}`. It says nothing more than every action does."""
+
+    action: Literal["delete"]
+
+
+class Delete:
+    """Deletes the rows of the surplus."""
+
+    name: ClassVar[str] = "delete"
+    Settings: ClassVar[type[Clean]] = DeleteSettings
+
+    def check(self, settings: DeleteSettings, place: Place) -> list[str]:  # noqa: ARG002 - the port's
+        return []
+
+    def changes(self, group: Members, settings: DeleteSettings, place: Place) -> ActionPlan:  # noqa: ARG002 - the port's
+        return ActionPlan(
+            changes=tuple(Change(one.row.name, one.row.cells, None, "surplus") for one in group.surplus),
+            effects=tuple(Effect(one.name, self.name) for one in group.surplus),
+            leaving=frozenset(one.name for one in group.surplus),
+            reads=frozenset(),
+        )

@@ -1,0 +1,1 @@
+"""Approved plans are executed on their target, each once, and the outcome is recorded."""

@@ -1,0 +1,123 @@
+"""The release kept in the state, for commands that need no more than the state when the configuration file is wrong.
+
+The file is then asked only for the address of the state: from its text, however broken, else the default place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reconcile import config
+from reconcile.config import ConfigProblems
+from reconcile.config.secrets import Resolver
+from reconcile.config.sections import SECTIONS
+from reconcile.config.settings import DEFAULT_STATE, Project, TopSettings
+from reconcile.config.values import parse_state
+from reconcile.config.written import yaml_text
+from reconcile.store import Store
+from reconcile.store import releases as stored
+from reconcile.store.releases import ReleaseRow
+from reconcile.store.tables import REVISION
+from rules.document.mistakes import Position, Problem, nearest
+from rules.document.reading import known_keys
+from rules.document.tree import MapNode, ScalarNode, parse, read
+
+_STATE_LINE = re.compile(r"(?m)^state:.*$")
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """The project to use instead of a file with these problems. `called` names it, `used` says which it is."""
+
+    project: Project
+    problems: tuple[Problem, ...]
+    called: str
+    used: str
+
+    @property
+    def sentence(self) -> str:
+        """Why it is used, in one line."""
+        first, *others = self.problems
+        told = f"{first}{f' (and {len(others)} more: reconcile check)' if others else ''}"
+        return f"{told}{'' if told.endswith(('.', '?')) else '.'} {self.used}"
+
+
+def instead_of(path: Path, wrong: ConfigProblems, environ: Mapping[str, str]) -> Fallback:
+    """The release that is current, else that of the latest run; the state alone where none can be read.
+
+    Raises ConfigProblems where the state's address cannot be told, or there is no state; StoreError.
+    """
+    address = _state(path, environ)
+    if address is None:
+        start = Position(str(path), 1, 1)
+        hint = "The address of the state can't be read from this file. Write `state: …` into a file, and name it by -c"
+        raise ConfigProblems([*wrong.problems, Problem.at(start, hint)])
+    alone = config.state_alone(path, address)
+    where, revision = Store.found_at(alone.state.get_secret_value(), alone.directory)
+    if revision is None:
+        raise wrong
+    row = _release(alone) if revision == REVISION else None
+    project = None if row is None else _project(row, path, environ)
+    if row is None or project is None:
+        called, used = "the state alone", f"the state alone ({where}), for it keeps no release that can be read"
+    else:
+        called = f"release {row.release[:12]}, which is kept in the state"
+        used = f"release {row.release[:12]} of {row.first_seen:%Y-%m-%d %H:%M} UTC, kept in the state ({where})"
+    project = alone if project is None else replace(project, state=alone.state)
+    return Fallback(project, wrong.problems, called, f"This command uses {used}")
+
+
+def _release(project: Project) -> ReleaseRow | None:
+    with Store.open(project.state.get_secret_value(), project.directory) as store, store.read() as tx:
+        now = stored.current(tx)
+        release = stored.of_latest_run(tx) if now is None else now.release
+        return None if release is None else stored.get(tx, release)
+
+
+def _project(row: ReleaseRow, path: Path, environ: Mapping[str, str]) -> Project | None:
+    """The release from its texts; where they need a variable that is missing, as it was read when it was kept."""
+    called = f"release {row.release[:12]}"
+    for texts in (row.files, {path.name: yaml_text(dict(row.config))}):
+        if texts is not None:
+            try:
+                project = config.load_kept(texts, path, environ, called, sets_aside=True)
+            except ConfigProblems:
+                continue
+            return replace(project, release=row.release)
+    return None
+
+
+def _state(path: Path, environ: Mapping[str, str]) -> str | None:
+    """The address of the state that the file gives, or the default where it gives none; None where nobody can tell."""
+    try:
+        document = read(path)
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return DEFAULT_STATE
+    except OSError:
+        return None
+    root = document.root
+    if not isinstance(root, MapNode):
+        lines = set(_STATE_LINE.findall(text))
+        root = parse(lines.pop() if len(lines) == 1 else "", str(path)).root
+        if lines:
+            return None
+    entries = root.entries if isinstance(root, MapNode) else {}
+    if "state" not in entries:
+        keys = (*known_keys(TopSettings), "include", *SECTIONS)
+        misspelt = any(nearest(key, keys) == "state" for key in entries if key not in keys)
+        return None if misspelt else DEFAULT_STATE
+    return _address(entries["state"].node, path, environ)
+
+
+def _address(node: object, path: Path, environ: Mapping[str, str]) -> str | None:
+    resolver = Resolver(environ, path.parent)
+    filled = resolver.resolve(node) if isinstance(node, ScalarNode) else None
+    text = filled.text if isinstance(filled, ScalarNode) and not resolver.problems else None
+    try:
+        return None if text is None else str(parse_state(text))
+    except ValueError:
+        return None

@@ -1,0 +1,138 @@
+"""What a person stopped: a job or everything, and the cleaning of a rule or in a source.
+
+A job's pause is checked where work begins and between two rules of a run, all of them, with maintenance windows, in
+the transaction that lets a cleaning go out.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from reconcile.audit import log
+from reconcile.schedule import maintenance
+from reconcile.schedule.maintenance import Window
+from reconcile.store import Transaction
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import pauses
+from rules.values import canonical_instant
+
+EVERYTHING = "everything"
+
+
+def of_job(name: str) -> str:
+    """How a paused job is called."""
+    return f"job:{name}"
+
+
+def of_rule(name: str) -> str:
+    """How the paused cleaning of a rule is called; it is checked all the same."""
+    return f"rule:{name}"
+
+
+def of_source(name: str) -> str:
+    """How the paused cleaning in a source is called; it is read all the same."""
+    return f"source:{name}"
+
+
+_WORDS = {"job": "Job", "rule": "Cleaning by rule", "source": "Cleaning in source"}
+
+
+def in_words(subject: str) -> str:
+    """What a subject is, at the beginning of a sentence."""
+    kind, _, name = subject.partition(":")
+    return "Everything" if subject == EVERYTHING else f"{_WORDS[kind]} {name!r}"
+
+
+def _option(subject: str) -> str:
+    kind, _, name = subject.partition(":")
+    return "--all" if subject == EVERYTHING else name if kind == "job" else f"--{kind} {name}"
+
+
+@dataclass(frozen=True)
+class Pause:
+    """One thing that a person stopped, until a time or until somebody resumes it."""
+
+    subject: str
+    reason: str
+    by: str
+    since: dt.datetime
+    until: dt.datetime | None
+
+    @property
+    def sentence(self) -> str:
+        until = f", until {self.until:%d %b %Y %H:%M} UTC" if self.until else ""
+        since = f"{self.since:%d %b %Y %H:%M} UTC{until}"
+        return (
+            f"{in_words(self.subject)} is paused by {self.by} since {since}: {self.reason}. "
+            f"`reconcile resume {_option(self.subject)}` lets it go on"
+        )
+
+
+class Paused(Exception):
+    """A person stopped this; nothing was run. What was finished before is kept, and gone on with later."""
+
+    def __init__(self, pause: Pause) -> None:
+        super().__init__(pause.sentence)
+        self.pause = pause
+
+
+class PauseInThePast(Exception):
+    """The end of a pause is not in the future; nothing was paused."""
+
+    def __init__(self, until: dt.datetime, now: dt.datetime) -> None:
+        super().__init__(
+            f"A pause until {until:%Y-%m-%d %H:%M} UTC would be over already: it is {now:%Y-%m-%d %H:%M} UTC. "
+            "Give a time that is still to come, or none to pause until somebody resumes it."
+        )
+
+
+def pause(tx: Transaction, subject: str, *, reason: str, by: str, until: dt.datetime | None = None) -> Pause:
+    """Stop a subject; a pause that is there already is replaced. Raises PauseInThePast."""
+    if until is not None and until < tx.now:
+        raise PauseInThePast(until, tx.now)
+    one = Pause(subject, reason, by, tx.now, until)
+    insert = insert_for(tx, pauses)
+    newer = {name: insert.excluded[name] for name in ("reason", "by", "since", "until")}
+    row = {"subject": subject, "reason": reason, "by": by, "since": tx.now, "until": until}
+    tx.connection.execute(insert.on_conflict_do_update(index_elements=["subject"], set_=newer), row)
+    log.append(tx, by, "pause.begun", subject, {"subject": subject, "until": until and canonical_instant(until)})
+    return one
+
+
+def resume(tx: Transaction, subject: str, by: str) -> bool:
+    """Let it run again; False when it was not paused."""
+    if tx.connection.execute(sa.delete(pauses).where(pauses.c.subject == subject)).rowcount == 0:
+        return False
+    log.append(tx, by, "pause.ended", subject, {"subject": subject})
+    return True
+
+
+def active(tx: Transaction) -> dict[str, Pause]:
+    """Everything that is paused now, by subject; pauses whose time is over count no more."""
+    query = sa.select(pauses.c.subject, pauses.c.reason, pauses.c.by, pauses.c.since, pauses.c.until)
+    found = [Pause(*row) for row in tx.connection.execute(query)]
+    return {one.subject: one for one in found if one.until is None or one.until > tx.now}
+
+
+def closed(tx: Transaction, windows: Iterable[Window], *, source: str, rule: str, job: str | None) -> str | None:
+    """Why nothing is cleaned there now, as a sentence: it is paused, or in maintenance; None when nothing says so.
+
+    To be asked in the transaction that writes `sent`: what is sent later than a pause is kept from being sent.
+    """
+    paused = active(tx)
+    for subject in (EVERYTHING, of_source(source), of_rule(rule), *([of_job(job)] if job else ())):
+        if subject in paused:
+            return paused[subject].sentence
+    return maintenance.closed(windows, source, tx.now)
+
+
+def refuse(tx: Transaction, job: str) -> None:
+    """Raises Paused when this job, or everything, is paused."""
+    paused = active(tx)
+    for subject in (EVERYTHING, of_job(job)):
+        if subject in paused:
+            raise Paused(paused[subject])

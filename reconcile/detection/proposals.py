@@ -1,0 +1,259 @@
+"""What `check` proposes for a dataset of files or of a sheet, from its first records: decimal mark, types and formats.
+
+A type is proposed where it reads every value; nothing is taken for granted. No value of the data is shown but a short
+text without digits among numbers or days, such as `n.v.`, that is not personal.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from connectors.base import DatasetSettings, Queryable
+from connectors.coerce import Coercion
+from connectors.declared import Notation, declared
+from reconcile.detection.detect import Subject
+
+SAMPLE = 1_000
+MOST_COLUMNS = 200
+"""So many text columns are looked at; a table with more is no one's to declare by hand."""
+MOST_ODD = 3
+LONGEST_ODD = 10
+DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
+SHORT_DAYS = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y")
+TIMES = ("%H:%M:%S", "%H:%M")
+_DAY = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{2,4}")
+_TIME = re.compile(_DAY.pattern + r"[ T]\d{1,2}:\d\d.*")
+_NUMBER = re.compile("[-+\u2212]?[0-9][0-9., \u00a0\u202f\u2009'\u2019]*[-\u2212]?")
+_COMMA = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+_PLAIN = re.compile(r"[A-Za-z_]\w*")
+_NUMERIC = ("integer", "decimal", "float")
+
+Columns = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """What to add to the dataset, ready to copy, and remarks; `wrong` are declared types that read no value."""
+
+    remarks: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+
+
+def proposals(subject: Subject) -> Proposals:
+    """Look at the first records. Raises a ConnectorError as a scan."""
+    if isinstance(subject.source, Queryable):
+        return Proposals()  # a database has types of its own
+    settings = subject.dataset.settings
+    cells = _sampled(subject, settings)
+    odd = {
+        name: texts
+        for name, counts in cells.items()
+        if (texts := _odd(counts, is_personal=name in subject.dataset.pii))
+    }
+    values = {name: sorted(counts.keys() - odd.get(name, ())) for name, counts in cells.items()}
+    forms = dict(_days(values, settings))
+    types = {name: reading[0] for name, reading in forms.items() if len(reading) == 1}
+    marks = _marks(values, settings, forms)
+    mark = marks[0] if len(marks) == 1 else settings.decimal
+    numbers = _numbers(values, settings, forms) if len(marks) == 1 else ()
+    types |= {name: "decimal" for name in numbers if _reads(values[name], "decimal", mark)}
+    unclear = {name: reading for name, reading in forms.items() if len(reading) > 1}
+    declared_or_proposed = settings.columns | types
+    nulls = sorted({text for name in odd if name in declared_or_proposed for text in odd[name]})
+    proposed = settings.model_copy(update={"columns": declared_or_proposed, "decimal": mark})
+    wrong, some = _unreadable(subject, settings, proposed, cells, odd)
+    notes = (*_told(types, marks, settings, nulls, values), *_asked(unclear))
+    return Proposals((*notes, *some), wrong)
+
+
+def _odd(counts: Counter[str], *, is_personal: bool) -> set[str]:
+    """The few short texts among values with digits; none that must not be shown."""
+    texts = {text for text in counts if not any(map(str.isdigit, text))}
+    fits = len(texts) <= MOST_ODD and all(len(text) <= LONGEST_ODD for text in texts) and not is_personal
+    return texts if fits and 2 * sum(counts[text] for text in texts) < counts.total() else set()
+
+
+def _unreadable(
+    subject: Subject,
+    settings: DatasetSettings,
+    proposed: DatasetSettings,
+    cells: Mapping[str, Counter[str]],
+    odd: Mapping[str, set[str]],
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Sentences about columns of which no value can be read, and about those of which some cannot."""
+    wrong, some = [], []
+    for name, word in proposed.columns.items():
+        if name not in cells:
+            continue
+        now = settings if name in settings.columns else proposed
+        unread = _unread(list(cells[name]), settings.columns.get(name, word), now.decimal, now.timezone)
+        if not unread:
+            continue
+        count, total = sum(cells[name][text] for text in unread), cells[name].total()
+        sentence = f"{total - count:,} of {total:,} values of `{name}` can be read as {now.columns[name]}"
+        remedy = _remedy(name, sorted(cells[name].keys() - odd.get(name, ())), proposed)
+        if count == total:
+            wrong.append(sentence + remedy)
+            continue
+        first = _first(subject, now, name)
+        shown = [text for text in unread if text in odd.get(name, ())]
+        if len(shown) == len(unread):
+            texts = ", ".join(f"`{text}`" for text in shown)
+            remedy = f": `{_nulls(settings, shown)}`"
+            some.append(f"{sentence}; {texts} at {first}{remedy}")
+        else:
+            some.append(f"{sentence}; the first other one is at {first}{remedy}")
+    return tuple(wrong), tuple(some)
+
+
+def _remedy(name: str, texts: Sequence[str], proposed: DatasetSettings) -> str:
+    word = proposed.columns[name]
+    if not _reads(texts, word, proposed.decimal, proposed.timezone):
+        return ""
+    line = f'decimal: "{proposed.decimal}"' if word.startswith(_NUMERIC) else f"columns: {{{_quoted(name)}: {word}}}"
+    return f"; `{line}` reads all"
+
+
+def _first(subject: Subject, settings: DatasetSettings, name: str) -> str:
+    """The place of the first value of this column that cannot be read."""
+    scan = subject.source.scan(settings, [name])
+    try:
+        next(iter(scan.reader), None)
+        return next((problem.first for problem in scan.problems() if not problem.skipped), "the first records")
+    finally:
+        scan.close()
+
+
+def _nulls(settings: DatasetSettings, texts: Iterable[str]) -> str:
+    return f"null_values: [{', '.join(map(_json, dict.fromkeys((*settings.null_values, *texts))))}]"
+
+
+def _told(
+    types: Mapping[str, str],
+    marks: Sequence[str | None],
+    settings: DatasetSettings,
+    nulls: Sequence[str],
+    values: Columns,
+) -> Iterator[str]:
+    lines = []
+    if len(marks) == 1 and marks[0] not in (None, settings.decimal):
+        lines.append(f'decimal: "{marks[0]}"')
+    if types:
+        lines.append(f"columns: {{{', '.join(f'{_quoted(name)}: {_quoted(word)}' for name, word in types.items())}}}")
+    if lines and nulls:
+        lines.append(_nulls(settings, nulls))
+    if lines:
+        yield f"the first records are read whole with {' and '.join(f'`{line}`' for line in lines)}"
+    if len(marks) > 1 and any(_COMMA.fullmatch(text) for texts in values.values() for text in texts):
+        yield 'numbers like `1,234` are read with `decimal: "."` as 1234, with `decimal: ","` as 1.234; say which'
+    elif len(marks) > 1:
+        yield 'numbers like `1.234` are read with `decimal: "."` as 1.234, with `decimal: ","` as 1234; say which'
+
+
+def _asked(unclear: Columns) -> Iterator[str]:
+    for name, forms in unclear.items():
+        ways = " or ".join(f"`columns: {{{_quoted(name)}: {form}}}`" for form in forms)
+        yield f"the first records are read whole with {ways}; say which"
+
+
+def _quoted(text: str) -> str:
+    return (
+        text if all(map(_PLAIN.fullmatch, text.split(" ")[:1])) and not set(text) & set("|:,{}[]#\"'") else _json(text)
+    )
+
+
+def _json(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _sampled(subject: Subject, settings: DatasetSettings) -> dict[str, Counter[str]]:
+    """The texts of the first records and how often each is there, by column; columns without any are left out."""
+    untyped = settings.model_copy(update={"columns": {}})
+    fields = [field for field in subject.source.describe(untyped) if pa.types.is_string(field.type)]
+    names = [field.name for field in fields if field.name != "_file"][:MOST_COLUMNS]
+    if not names:
+        return {}
+    scan = subject.source.scan(untyped, names)
+    try:
+        batch = next(iter(scan.reader), None)
+    finally:
+        scan.close()
+    columns = batch.slice(0, SAMPLE).to_pydict() if batch is not None else {}
+    texts = {name: (cell.strip() for cell in cells if cell is not None) for name, cells in columns.items()}
+    counts = {name: Counter(filter(None, cells)) for name, cells in texts.items()}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _days(values: Columns, settings: DatasetSettings) -> Iterator[tuple[str, list[str]]]:
+    """The types that read the columns of days or times which are not read so now; several where the values fit all."""
+    for name, texts in values.items():
+        word = settings.columns.get(name)
+        if word is not None and (
+            word.split(" ")[0] not in ("date", "instant") or _reads(texts, word, None, settings.timezone)
+        ):
+            continue
+        ways: tuple[Iterable[str], ...] = ()
+        if all(map(_DAY.fullmatch, texts)):
+            ways = (["date"], (f"date {form}" for form in (*DAYS, *SHORT_DAYS)), _of_both())
+        elif all(map(_TIME.fullmatch, texts)):
+            ways = (["instant"], _of_times())
+        for way in ways:
+            if reading := [form for form in way if _reads(texts, form, None, settings.timezone)]:
+                yield name, reading
+                break
+
+
+def _of_both() -> Iterator[str]:
+    """Days with years of four and of two digits."""
+    short = {day.replace("%y", "%Y"): day for day in SHORT_DAYS}
+    yield from (f"date {day} | {short[day]}" for day in DAYS if day in short)
+
+
+def _of_times() -> Iterator[str]:
+    yield from (f"instant {day} {time}" for day, time in itertools.product((*DAYS, *SHORT_DAYS), TIMES))
+
+
+def _numbers(values: Columns, settings: DatasetSettings, forms: Collection[str]) -> list[str]:
+    """Columns nobody declared that hold numbers with marks; digits alone are more often ids than amounts."""
+    return [
+        name
+        for name, texts in values.items()
+        if name not in settings.columns and name not in forms
+        if all(map(_NUMBER.fullmatch, texts)) and any(set(text) & set(".,") for text in texts)
+    ]
+
+
+def _marks(values: Columns, settings: DatasetSettings, forms: Collection[str]) -> list[str | None]:
+    """The decimal marks with which most number columns are read; the one that is set where it is among them."""
+    wanted = dict.fromkeys(_numbers(values, settings, forms), "decimal")
+    wanted |= {name: word for name, word in settings.columns.items() if word.startswith(_NUMERIC) and name in values}
+    marks: tuple[str | None, ...] = (settings.decimal, ".", ",")
+    read = {mark: sum(_reads(values[name], word, mark) for name, word in wanted.items()) for mark in marks}
+    best = [mark for mark, count in read.items() if count == max(read.values())]
+    points = any(set(text) & set(".,") for name in wanted for text in values[name])
+    if settings.decimal is None and points and {".", ","} <= set(best):
+        return [".", ","]
+    return [settings.decimal] if settings.decimal in best else best
+
+
+def _reads(texts: Sequence[str], word: str, mark: str | None, timezone: str = "UTC") -> bool:
+    """Return True if every text is read as that type."""
+    return not _unread(texts, word, mark, timezone)
+
+
+def _unread(texts: Sequence[str], word: str, mark: str | None, timezone: str) -> list[str]:
+    """The texts that are not read as that type."""
+    batch: Any = pa.RecordBatch.from_pydict({"value": pa.array(texts, pa.string())})
+    coercion = Coercion(batch.schema, {"value": declared("value", word)}, Notation(mark, (), timezone))
+    try:
+        typed = coercion.batch(batch).column(0)
+        return [text for text, value in zip(texts, typed, strict=True) if not value.is_valid]
+    finally:
+        coercion.close()

@@ -1,0 +1,1 @@
+"""The journal of cleaning: effects, holds, limits, breakers, approvals, owners of targets."""

@@ -1,0 +1,382 @@
+"""Limits: how much may be changed per rule and per target, in one run and in any 24 hours, counted before it is done.
+
+What a plan takes is counted once, under the lock of its rule's and its target's row, so that no two workers see the
+same room; it is given back when the plan is proven not done. Nothing is truncated: what does not fit is refused whole.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+
+from connectors.errors import Reaction
+from reconcile.audit import facts, log
+from reconcile.findings.bundle import Bundle
+from reconcile.store import Transaction
+from reconcile.store.bulk import one_of
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import budget_uses, budgets
+from rules import sums
+from rules.cleaning import Caps
+
+DAY = dt.timedelta(hours=24)
+
+UNCOUNTED = "money"
+"""The limit that is over where money cannot be counted."""
+_NAMED = 5
+"""So many plans are named in a sentence."""
+
+Money = Mapping[str, Decimal]
+
+
+class OverLimit(Exception):
+    """It does not fit in what the rule or the target may change; nothing was counted, and people decide about all."""
+
+    reaction = Reaction.ASK
+
+    def __init__(self, sentence: str, cap: str) -> None:
+        super().__init__(sentence)
+        self.cap = cap
+        """Which limit: `records`, a currency, or `money` that cannot be counted."""
+
+
+class CleaningStopped(OverLimit):
+    """Cleaning was stopped there, and waits for a person; the sentence is the same wherever it is told."""
+
+    def __init__(self, scope: str, reason: str) -> None:
+        kind, _, name = scope.partition(":")
+        of_rule = kind == "rule"
+        what = f"rule `{name}`" if of_rule else "this target"
+        todo = f"then `reconcile allow {name}` lets it go on" if of_rule else "a person has to allow it again"
+        super().__init__(f"Cleaning of {what} is stopped: {reason}. See why; {todo}.", "stopped")
+        self.scope = scope
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a plan takes of its limits: rows of any table, and money by currency.
+
+    `uncounted` says of which records the amount cannot be counted, and why; empty where there are none.
+    """
+
+    bundle: str
+    records: int
+    money: Money = field(default_factory=dict)
+    uncounted: str = ""
+
+    @classmethod
+    def of(cls, bundle_id: str, bundle: Bundle) -> Use:
+        """Surplus, re-pointed and captured rows count; the keeper's own fields do not.
+
+        An amount below zero (a refund, a credit note) counts as much as one above: it makes no room for others.
+        """
+        rows = sum(not one.is_guard and one.role != "keeper" for one in bundle.changes)
+        money = {unit: Decimal(amount).copy_abs() for unit, amount in bundle.money.items()}
+        return cls(bundle_id, rows, money, _uncounted(bundle))
+
+
+def _uncounted(bundle: Bundle) -> str:
+    lacks = sorted(set(bundle.uncounted.values()))
+    records = "1 record" if len(bundle.uncounted) == 1 else f"{len(bundle.uncounted)} records"
+    return f"{records} of {bundle.finding} ({', '.join(lacks)})" if lacks else ""
+
+
+@dataclass(frozen=True)
+class Both:
+    """The limits of a rule, and those of its target; None: there are none."""
+
+    rule: Caps | None = None
+    target: Caps | None = None
+
+
+def of_rule(name: str) -> str:
+    return f"rule:{name}"
+
+
+def of_target(identity: str) -> str:
+    return f"target:{identity}"
+
+
+def reserve(
+    tx: Transaction,
+    bundle: str,
+    rule: str,
+    target: str,
+    run: str | None,
+    records: int,
+    money: Money,
+    caps: Both | None,
+) -> None:
+    """Count what one plan takes; see `reserve_many`."""
+    reserve_many(tx, [Use(bundle, records, money)], rule=rule, target=target, run=run, caps=caps)
+
+
+def reserve_many(
+    tx: Transaction,
+    uses: Sequence[Use],
+    *,
+    rule: str,
+    target: str,
+    run: str | None,
+    caps: Both | None,
+) -> None:
+    """Count what these plans take, all of them or none: raises OverLimit, CleaningStopped.
+
+    A plan that was counted within the last 24 hours is not counted again. Without caps it is counted and not refused.
+    """
+    counters = _counters(tx, rule, target, run)
+    for counter in counters:
+        if counter.stopped:
+            raise CleaningStopped(counter.scope, counter.stopped)
+    fresh, before = _not_counted(tx, uses, run)
+    if not fresh:
+        return
+    total = _sum((use.records, use.money) for use in fresh)
+    both = caps or Both()
+    for counter, limits in zip(counters, (both.rule, both.target), strict=True):
+        counter.refresh(tx)
+        counter.in_run = _less(counter.in_run, before)
+        if limits is not None:
+            counter.refuse_uncounted(fresh, limits)
+            counter.refuse(total, limits)
+    for counter in counters:
+        counter.add(tx, total)
+    log.touch(tx, facts.PLAN, [use.bundle for use in fresh])
+    insert = insert_for(tx, budget_uses)
+    newer = {name: insert.excluded[name] for name in ("run", "at", "records", "money")}
+    rows = [
+        {"bundle": use.bundle, "rule": rule, "target": target, "run": run, "at": tx.now, "records": use.records}
+        | {"money": _texts(use.money)}
+        for use in sorted(fresh, key=lambda use: use.bundle)
+    ]
+    statement = insert.on_conflict_do_update(index_elements=["bundle"], set_=newer)
+    tx.connection.execute(statement, rows if len(rows) > 1 else rows[0])
+
+
+def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
+    """These plans are proven not done: what they took is free again."""
+    gone = tx.connection.execute(_FORGET, {"the_bundles": sorted(bundles)}).all()
+    log.touch(tx, facts.PLAN, [row.bundle for row in gone])
+    by_scope: dict[tuple[str, str, str | None], list[Any]] = {}
+    for row in gone:
+        by_scope.setdefault((row.target, row.rule, row.run), []).append(row)
+    for (target, rule, run), rows in sorted(by_scope.items(), key=repr):
+        for counter in _counters(tx, rule, target, run):
+            counter.take_off(tx, rows)
+
+
+def stop(tx: Transaction, scope: str, reason: str, by: str = "reconcile") -> str:
+    """Stop the cleaning of a rule or in a target (`of_rule`, `of_target`) until a person allows it again; why, told."""
+    log.touch(tx, facts.LIMITS, [scope])
+    _make(tx, [scope])
+    tx.connection.execute(sa.update(budgets).where(budgets.c.scope == scope).values(stopped_at=tx.now, reason=reason))
+    log.append(tx, by, "cleaning.stopped", scope, {"scope": scope, "reason": reason})
+    return str(CleaningStopped(scope, reason))
+
+
+def allow(tx: Transaction, scope: str, by: str) -> bool:
+    """A person lets the cleaning go on; False where it was not stopped."""
+    mine = sa.update(budgets).where(budgets.c.scope == scope, budgets.c.stopped_at.is_not(None))
+    if tx.connection.execute(mine.values(stopped_at=None, reason=None)).rowcount == 0:
+        return False
+    log.touch(tx, facts.LIMITS, [scope])
+    log.append(tx, by, "cleaning.allowed", scope, {"scope": scope})
+    return True
+
+
+def stops(tx: Transaction) -> dict[str, str]:
+    """Everything whose cleaning is stopped, with the sentence that says why and what to do."""
+    query = sa.select(budgets.c.scope, budgets.c.reason).where(budgets.c.stopped_at.is_not(None))
+    rows = tx.connection.execute(query.order_by(budgets.c.scope))
+    return {scope: str(CleaningStopped(scope, reason or "it is not known why")) for scope, reason in rows}
+
+
+def stopped(tx: Transaction, *, rule: str, target: str) -> str | None:
+    """The sentence that says why nothing of this rule is cleaned in this target; None where it may be."""
+    found = stops(tx)
+    return next((found[one] for one in (of_rule(rule), of_target(target)) if one in found), None)
+
+
+# Counting
+
+
+@dataclass
+class _Counter:
+    """The row of a scope, locked: what its uses add up to."""
+
+    scope: str
+    column: sa.Column[Any]
+    run: str | None
+    stopped: str | None
+    counted_at: dt.datetime | None
+    day: tuple[int, Money]
+    counted_run: str | None
+    in_run: tuple[int, Money]
+
+    def refresh(self, tx: Transaction) -> None:
+        """Uses that are a day old by now count no more; of another run than last time they are added up."""
+        since = tx.now - DAY
+        mine = self.column == self.scope.partition(":")[2]
+        if self.counted_at is None or self.counted_at > tx.now:
+            self.day = _total(tx, mine, budget_uses.c.at > since)
+        else:
+            old = _total(tx, mine, budget_uses.c.at > self.counted_at - DAY, budget_uses.c.at <= since)
+            self.day = _less(self.day, old)
+        if self.run != self.counted_run:
+            self.in_run = (0, {}) if self.run is None else _total(tx, mine, budget_uses.c.run == self.run)
+            self.counted_run = self.run
+
+    @property
+    def what(self) -> str:
+        kind, _, name = self.scope.partition(":")
+        return f"rule `{name}`" if kind == "rule" else "this target"
+
+    def refuse_uncounted(self, uses: Iterable[Use], caps: Caps) -> None:
+        """Money that cannot be counted might be any amount: it never passes a limit on money."""
+        uncounted = [use.uncounted for use in uses if use.uncounted] if caps.money else []
+        if uncounted:
+            more = f" and {len(uncounted) - _NAMED} more plans" if len(uncounted) > _NAMED else ""
+            sentence = f"Money cannot be counted in {'; '.join(uncounted[:_NAMED])}{more}, and {self.what} limits it"
+            raise OverLimit(f"{sentence}. People decide about all of them.", UNCOUNTED)
+
+    def refuse(self, total: tuple[int, Money], caps: Caps) -> None:
+        what = self.what
+        for used, span in ((self.day, "in 24 hours"), *([(self.in_run, "in a run")] if self.run else [])):
+            records, money = _more(used, total)
+            if caps.most is not None and records > caps.most:
+                which = "`records`" if caps.most == caps.records else "`share`"
+                sentence = f"{records} rows of {what} would be changed {span}; its limit is {caps.most} ({which})"
+                raise OverLimit(f"{sentence}. People decide about all of them.", "records")
+            for unit, amount in sorted(total[1].items()) if caps.money else ():
+                if amount and (unit not in caps.money or money[unit] > caps.money[unit]):
+                    limit = (
+                        f"its limit is {caps.money[unit]} {unit}" if unit in caps.money else f"it has none in {unit}"
+                    )
+                    sentence = f"{money[unit]} {unit} of {what} would be changed {span}; {limit}"
+                    raise OverLimit(f"{sentence}. People decide about all of them.", unit)
+
+    def add(self, tx: Transaction, total: tuple[int, Money]) -> None:
+        self.day = _more(self.day, total)
+        if self.run is not None:
+            self.in_run = _more(self.in_run, total)
+        self._write(tx, tx.now)
+
+    def take_off(self, tx: Transaction, rows: Sequence[Any]) -> None:
+        if self.counted_at is None:
+            return
+        counted = [row for row in rows if row.at > self.counted_at - DAY]
+        self.day = _less(self.day, _sum((row.records, _amounts(row.money)) for row in counted))
+        if self.run is not None and self.run == self.counted_run:
+            self.in_run = _less(self.in_run, _sum((row.records, _amounts(row.money)) for row in rows))
+        self._write(tx, self.counted_at)
+
+    def _write(self, tx: Transaction, counted_at: dt.datetime) -> None:
+        values = {"day_records": self.day[0], "day_money": _texts(self.day[1]), "run": self.counted_run}
+        values |= {"run_records": self.in_run[0], "run_money": _texts(self.in_run[1]), "counted_at": counted_at}
+        log.touch(tx, facts.LIMITS, [self.scope])
+        tx.connection.execute(_KEEP, values | {"the_scope": self.scope})
+
+
+def _counters(tx: Transaction, rule: str, target: str, run: str | None) -> list[_Counter]:
+    """The rule's counter, then the target's.
+
+    They are locked the other way round: whoever has the target's may go on to another rule of it, and nobody else can
+    be there before and wait for the target's.
+    """
+    columns = {of_rule(rule): budget_uses.c.rule, of_target(target): budget_uses.c.target}
+    rows = _locked(tx, columns)
+    if len(rows) < len(columns):
+        _make(tx, columns)
+        rows = _locked(tx, columns)
+    return [
+        _Counter(
+            scope,
+            column,
+            run,
+            rows[scope].reason if rows[scope].stopped_at is not None else None,
+            rows[scope].counted_at,
+            (rows[scope].day_records, _amounts(rows[scope].day_money)),
+            rows[scope].run,
+            (rows[scope].run_records, _amounts(rows[scope].run_money)),
+        )
+        for scope, column in columns.items()
+    ]
+
+
+def _locked(tx: Transaction, scopes: Iterable[str]) -> dict[str, sa.Row[Any]]:
+    return {row.scope: row for row in tx.connection.execute(_LOCK, {"the_scopes": list(scopes)})}
+
+
+def _make(tx: Transaction, scopes: Collection[str]) -> None:
+    empty = {"day_records": 0, "day_money": {}, "run_records": 0, "run_money": {}}
+    log.touch(tx, facts.LIMITS, scopes)
+    rows = [{"scope": scope} | empty for scope in sorted(scopes, reverse=True)]
+    tx.connection.execute(insert_for(tx, budgets).on_conflict_do_nothing(index_elements=["scope"]), rows)
+
+
+def _not_counted(tx: Transaction, uses: Sequence[Use], run: str | None) -> tuple[list[Use], tuple[int, Money]]:
+    """Those that are to be counted, and what they took in this run when they were counted longer ago."""
+    rows = tx.connection.execute(_COUNTED, {"the_bundles": [use.bundle for use in uses]}).all()
+    counted = {row.bundle for row in rows if row.at > tx.now - DAY}
+    before = (row for row in rows if row.bundle not in counted and run is not None and row.run == run)
+    return [use for use in uses if use.bundle not in counted], _sum((r.records, _amounts(r.money)) for r in before)
+
+
+def _total(tx: Transaction, *which: sa.ColumnElement[bool]) -> tuple[int, Money]:
+    """In the database where there is no money: a day may have many uses."""
+    plain = sa.select(sa.func.coalesce(sa.func.sum(budget_uses.c.records), 0)).where(*which)
+    records = int(tx.connection.execute(plain).scalar_one())
+    with_money = sa.type_coerce(budget_uses.c.money, sa.Text) != "{}"
+    query = sa.select(budget_uses.c.money).where(*which, with_money)
+    _, money = _sum((0, _amounts(said)) for said in tx.connection.execute(query).scalars())
+    return records, money
+
+
+def _sum(parts: Iterable[tuple[int, Money]]) -> tuple[int, Money]:
+    records, total = 0, dict[str, Decimal]()
+    for number, amounts in parts:
+        records += number
+        sums.add(total, amounts)
+    return records, total
+
+
+def _more(one: tuple[int, Money], other: tuple[int, Money]) -> tuple[int, Money]:
+    return _sum((one, other))
+
+
+def _less(one: tuple[int, Money], other: tuple[int, Money]) -> tuple[int, Money]:
+    return _sum((one, (-other[0], {unit: amount.copy_negate() for unit, amount in other[1].items()})))
+
+
+def _texts(money: Money) -> dict[str, str]:
+    return {unit: str(amount) for unit, amount in sorted(money.items()) if amount}
+
+
+def _amounts(said: Mapping[str, str]) -> Money:
+    return {unit: Decimal(amount) for unit, amount in said.items()}
+
+
+_LOCK = (
+    sa.select(budgets).where(one_of(budgets.c.scope, "the_scopes")).order_by(budgets.c.scope.desc()).with_for_update()
+)
+_KEEP = (
+    sa.update(budgets)
+    .where(budgets.c.scope == sa.bindparam("the_scope"))
+    .values(
+        {
+            name: sa.bindparam(name, type_=budgets.c[name].type)
+            for name in ("counted_at", "day_records", "day_money", "run", "run_records", "run_money")
+        }
+    )
+)
+_COUNTED = sa.select(*(budget_uses.c[name] for name in ("bundle", "at", "run", "records", "money"))).where(
+    one_of(budget_uses.c.bundle, "the_bundles")
+)
+_FORGET = (
+    sa.delete(budget_uses).where(one_of(budget_uses.c.bundle, "the_bundles")).returning(*(c for c in budget_uses.c))
+)

@@ -1,0 +1,1 @@
+"""Step 4: what people are told, written to the outbox and delivered to channels."""

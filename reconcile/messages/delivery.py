@@ -1,0 +1,387 @@
+"""From the outbox to the channels: once where the channel can be asked, else at least once with the same message id.
+
+A message is `sending` before the first byte leaves. Whoever finds it so while its sender is dead does not know whether
+it arrived: the channel is asked, three times over ten seconds, before it is sent again. A channel that cannot be asked
+gets it again, or leaves it to a person, as its `on_unknown` says.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import sqlalchemy as sa
+
+from notifications.base import Notice, Receipt, Resumable
+from notifications.errors import CannotBeAsked, ChannelError, DeliveryUnknown, PartlySent, Reaction
+from reconcile.coordination.lease import Owner, is_dead
+from reconcile.messages.outbox import MESSAGES, Message, log, messages, notice_of, one, receipt_of
+from reconcile.schedule import retry
+from reconcile.store import Store, Transaction
+from reconcile.store.tables import outbox, told, troubles
+
+T = TypeVar("T")
+
+PATIENCE = dt.timedelta(seconds=30)
+"""How long one delivery waits for messages that are due soon; what is due later is the next run's."""
+
+CLAIM = dt.timedelta(minutes=5)
+LOOKS = (0.0, 4.0, 6.0)
+"""Seconds before each look for a message that may have arrived, where the channel does not say (`looks`)."""
+_UNDELIVERED = ("queued", "sending")
+_DECIDE = (
+    "Look whether the message is there, then send it (again) with `reconcile messages requeue {0}`, "
+    "or do not with `reconcile messages drop {0}`"
+)
+
+
+_in_hand: set[tuple[str, str]] = set()
+"""What deliveries of this process are at: store and message."""
+
+
+class Deliverer(Protocol):
+    """What the outbox needs of a channel; every `notifications.base.Channel` has it."""
+
+    def send(self, notice: Notice) -> Receipt:
+        """Deliver once, or raise a ChannelError that says whether it is known not to have happened."""
+
+    def find(self, notice: Notice) -> Receipt | None:
+        """The receipt of this notice if it is there; raises CannotBeAsked where that cannot be known."""
+
+
+@dataclass
+class Report:
+    """What a delivery did: `sent` and `failed` by it, and all that is `waiting` afterwards, whoever queued it.
+
+    What `failed` was given up, or is left to a person.
+
+    `retried` holds each attempt that failed and will be repeated: the name of its error, and the message.
+    """
+
+    sent: list[Message] = field(default_factory=list)
+    failed: list[Message] = field(default_factory=list)
+    waiting: list[Message] = field(default_factory=list)
+    retried: list[tuple[str, Message]] = field(default_factory=list)
+
+
+def deliver(
+    store: Store,
+    channels: Mapping[str, Deliverer],
+    *,
+    ask_a_person: Collection[str] = (),
+    policy: retry.Policy = MESSAGES,
+    patience: dt.timedelta = PATIENCE,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Report:
+    """Deliver what is due, and what becomes due within `patience`; the rest stays queued for the next delivery.
+
+    `ask_a_person` names the channels with `on_unknown: person`: what may have arrived there and cannot be looked for
+    is left as `unknown`, for a person to requeue or drop. Safe to run in any number of processes: each message is sent
+    by one. A channel's error never ends it; a StoreError does, and leaves every message as the next delivery can go on
+    from.
+    """
+    delivery = _Delivery(store, channels, ask_a_person, policy, sleep)
+    left = patience.total_seconds()
+    delivery.give_up_unknown_channels()
+    try:
+        while True:
+            while (claim := delivery.claim()) is not None:
+                delivery.handle(claim)
+            wait, waiting = delivery.to_come()
+            if wait is None or wait > left:
+                break
+            sleep(wait)
+            left -= wait
+    finally:
+        _in_hand.difference_update(delivery.taken)
+    delivery.report.waiting = waiting
+    return delivery.report
+
+
+def anything_due(tx: Transaction, channels: Collection[str]) -> bool:
+    """Whether a delivery would find a message to send, to look for, or to give up."""
+    ours = outbox.c.channel.in_(list(channels))
+    due = sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
+    strange = sa.and_(outbox.c.status.in_(_UNDELIVERED), sa.not_(ours))
+    return bool(tx.connection.execute(sa.select(sa.exists().where(sa.or_(sa.and_(due, ours), strange)))).scalar())
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A message that is ours to send, as long as its fence stands."""
+
+    message: str
+    channel: str
+    run: str | None
+    fence: int
+    attempts: int
+    give_up_at: dt.datetime
+    in_doubt: bool
+    notice: Notice
+    begun: Receipt | None
+    """Of the first part of the message, where that is known to have arrived."""
+
+
+class _Overtaken(Exception):
+    """Another sender took the message over while we looked for it."""
+
+
+class _Delivery:
+    """One call of `deliver`: what it may use, what it did, and which messages were refused and are left for later."""
+
+    def __init__(
+        self,
+        store: Store,
+        channels: Mapping[str, Deliverer],
+        ask_a_person: Collection[str],
+        policy: retry.Policy,
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._store = store
+        self._channels = channels
+        self._policy = policy
+        self._ask_a_person = ask_a_person
+        self._sleep = sleep
+        self._refused: set[str] = set()
+        self.taken: set[tuple[str, str]] = set()
+        self.report = Report()
+
+    # Claiming
+
+    def claim(self) -> _Claim | None:
+        """The next message that is due or that a dead sender left, made ours by compare-and-set."""
+        with self._store.begin() as tx:
+            for row in tx.connection.execute(_due(tx, self._channels, self._refused)).all():
+                if row.status == "sending" and not _is_left(tx, row):
+                    continue
+                claimed = tx.connection.execute(_take(tx, row)).one_or_none()
+                if claimed is None:
+                    continue
+                self.taken.add((self._store.id, row.message))
+                _in_hand.update(self.taken)
+                doubt = row.in_doubt or row.status == "sending"
+                body = {"channel": row.channel, "run": row.run, "attempt": claimed.attempts, "in_doubt": doubt}
+                log(tx, "reconcile", "message.sending", row.message, body)
+                notice = notice_of(claimed.notice)
+                return _Claim(
+                    row.message,
+                    row.channel,
+                    row.run,
+                    claimed.fence,
+                    claimed.attempts,
+                    claimed.give_up_at,
+                    doubt,
+                    notice,
+                    receipt_of(claimed.receipt),
+                )
+        return None
+
+    def to_come(self) -> tuple[float | None, list[Message]]:
+        """The seconds until a message of ours is due, and all that wait, as of one moment.
+
+        What another run queues after that moment is not told as waiting here: that run delivers it.
+        """
+        with self._store.read() as tx:
+            waiting = list(messages(tx, "queued"))
+            soonest = tx.connection.execute(
+                sa.select(sa.func.min(outbox.c.next_at, type_=outbox.c.next_at.type)).where(
+                    outbox.c.status == "queued",
+                    outbox.c.channel.in_(list(self._channels)),
+                    outbox.c.message.not_in(list(self._refused)),
+                )
+            ).scalar()
+            return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.01), waiting
+
+    # Sending
+
+    def handle(self, claim: _Claim) -> None:
+        """Send one claimed message and record what came of it."""
+        channel = self._channels[claim.channel]
+        doubt = claim.in_doubt
+        try:
+            receipt = None
+            if claim.in_doubt:
+                receipt, doubt = self._look(channel, claim)
+            found = receipt is not None
+            receipt = receipt or _ask(_sending(channel, claim), claim)
+        except _Overtaken:
+            return
+        except ChannelError as error:
+            self._react(claim, error, in_doubt=doubt)
+        else:
+            self._sent(claim, receipt, found=found)
+
+    def _react(self, claim: _Claim, error: ChannelError, *, in_doubt: bool) -> None:
+        """Known not sent: again. Unknown: again, with a look first. Refused: not again by this delivery."""
+        if isinstance(error, CannotBeAsked):
+            self._again(claim, error, for_a_person=True, in_doubt=True)
+            return
+        if error.reaction in (Reaction.STOP, Reaction.ASK):
+            self._refused.add(claim.message)
+        self._again(claim, error, in_doubt=in_doubt or error.reaction is Reaction.LOOK)
+
+    def _look(self, channel: Deliverer, claim: _Claim) -> tuple[Receipt | None, bool]:
+        """The receipt if it arrived before, and whether doubt is left. Raises what `find` raises, or _Overtaken."""
+        try:
+            for wait in getattr(channel, "looks", LOOKS):
+                if wait:
+                    self._sleep(wait)
+                receipt = _ask(channel.find, claim)
+                if receipt is not None:
+                    return receipt, False
+        except CannotBeAsked:
+            if claim.channel in self._ask_a_person:
+                raise
+            return None, True
+        self._keep(claim)
+        return None, False
+
+    def _keep(self, claim: _Claim) -> None:
+        """Renew the claim before the send; raises _Overtaken when it is not ours any more."""
+        with self._store.begin() as tx:
+            if not _update(tx, claim, owner=Owner.this_process(CLAIM).to_json(), lease_until=tx.now + CLAIM):
+                raise _Overtaken
+
+    def _sent(self, claim: _Claim, receipt: Receipt, *, found: bool) -> None:
+        said = _stored(receipt)
+        body = {"channel": claim.channel, "run": claim.run, "attempt": claim.attempts, "receipt": said, "found": found}
+        with self._store.begin() as tx:
+            done = {"status": "sent", "receipt": said, "sent_at": tx.now, "in_doubt": False, "problem": None}
+            if not _update(tx, claim, owner=None, **done):
+                log(tx, "reconcile", "message.sent_late", claim.message, body)
+                return
+            log(tx, "reconcile", "message.sent", claim.message, body)
+            message = one(tx, claim.message)
+        self.report.sent.append(message)
+
+    def _again(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, for_a_person: bool = False) -> None:
+        """Queue it again with the delay its key and attempt give, or give it up when its budget is used up.
+
+        What tells of a trouble is never given up while that lasts, for nothing else will tell of it. Where a part of it
+        arrived, or may have and a person is to be asked, its news is not told again: that person decides.
+        """
+        begun = error.begun if isinstance(error, PartlySent) else claim.begun
+        asked = None if error.retry_after is None else dt.timedelta(seconds=min(error.retry_after, 86_400.0))
+        decision = retry.decide(claim.message, claim.attempts - 1, self._policy, asked)
+        attempts_left = max(self._policy.attempts - claim.attempts, 0)
+        body: dict[str, Any] = {"channel": claim.channel, "run": claim.run, "class": type(error).__name__}
+        body |= {"in_doubt": in_doubt, "attempts_left": attempts_left, **decision.to_json()}
+        with self._store.begin() as tx:
+            next_at = tx.now + decision.delay
+            over = for_a_person or attempts_left == 0 or next_at > claim.give_up_at
+            over = over and (in_doubt or begun is not None or not _is_wrong_still(tx, claim.notice))
+            asks = over and (for_a_person or begun is not None or (in_doubt and claim.channel in self._ask_a_person))
+            status = "unknown" if asks else "failed" if over else "queued"
+            values = {"status": status, "next_at": next_at, "in_doubt": in_doubt, "receipt": _stored(begun)}
+            problem = f"{error} {_DECIDE.format(claim.message)}" if asks else str(error)
+            if not _update(tx, claim, owner=None, problem=problem, **values):
+                log(tx, "reconcile", "message.overtaken", claim.message, body)
+                return
+            log(tx, "reconcile", f"message.{status}" if over else "message.retry", claim.message, body)
+            if over and not asks:
+                _untell(tx, claim.message)
+            message = one(tx, claim.message)
+        if over:
+            self.report.failed.append(message)
+        else:
+            self.report.retried.append((type(error).__name__, message))
+
+    def give_up_unknown_channels(self) -> None:
+        """A message to a channel that is configured no more waits until its budget ends, then it fails."""
+        with self._store.begin() as tx:
+            overdue = sa.select(outbox).where(
+                outbox.c.status.in_(_UNDELIVERED),
+                outbox.c.channel.not_in(list(self._channels)),
+                outbox.c.give_up_at < tx.now,
+            )
+            for row in tx.connection.execute(overdue).all():
+                if row.status == "sending" and not _is_left(tx, row):
+                    continue
+                problem = f"the channel {row.channel!r} is not configured any more"
+                over = {"status": "failed", "problem": problem, "owner": None, "fence": row.fence + 1}
+                doubt = {"in_doubt": row.in_doubt or row.status == "sending"}
+                mine = sa.update(outbox).where(outbox.c.message == row.message, outbox.c.fence == row.fence)
+                if tx.connection.execute(mine.values(over | doubt)).rowcount == 0:
+                    continue
+                log(tx, "reconcile", "message.failed", row.message, {"run": row.run, "class": "no_channel"})
+                _untell(tx, row.message)
+                self.report.failed.append(one(tx, row.message))
+
+
+def _sending(channel: Deliverer, claim: _Claim) -> Callable[[Notice], Receipt]:
+    """How the rest of the message is sent: all of it, unless its first part arrived."""
+    begun = claim.begun
+    if begun is not None and isinstance(channel, Resumable):
+        return lambda notice: channel.finish(notice, begun)
+    return channel.send
+
+
+def _stored(receipt: Receipt | None) -> dict[str, Any] | None:
+    return None if receipt is None else {"where": receipt.where, "details": dict(receipt.details)}
+
+
+def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
+    """What the channel does; where it fails as no channel may, nobody knows whether it was sent, and others go on."""
+    try:
+        return act(claim.notice)
+    except ChannelError:
+        raise
+    except Exception as error:
+        raise DeliveryUnknown(claim.channel, f"it failed with {type(error).__name__}, which is a defect") from error
+
+
+def _is_wrong_still(tx: Transaction, notice: Notice) -> bool:
+    """Whether the notice says that something is wrong, and it is."""
+    said = notice.trouble
+    if said is None or said.ended:
+        return False
+    stands = sa.select(troubles.c.since).where(troubles.c.subject == said.subject)
+    return bool(tx.connection.execute(stands).scalar() == said.since)
+
+
+def _untell(tx: Transaction, message: str) -> None:
+    """What a message that never arrived would have told is news again: the next run's message tells it."""
+    tx.connection.execute(sa.delete(told).where(told.c.message == message))
+
+
+def _due(tx: Transaction, channels: Collection[str], refused: Collection[str]) -> sa.Select[Any]:
+    due = sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
+    return (
+        sa.select(outbox)
+        .where(due, outbox.c.channel.in_(list(channels)), outbox.c.message.not_in(list(refused)))
+        .order_by(outbox.c.queued_at, outbox.c.message)
+        .limit(200)
+    )
+
+
+def _is_left(tx: Transaction, row: sa.Row[Any]) -> bool:
+    """Whether nobody is at it any more: its sender is dead, or is this process and could not write down what came."""
+    owner = Owner.from_json(row.owner)
+    ours = owner.is_this_process() and (tx.store.id, row.message) not in _in_hand
+    return ours or is_dead(tx, owner, row.lease_until)
+
+
+def _take(tx: Transaction, row: sa.Row[Any]) -> Any:
+    values = {
+        "status": "sending",
+        "fence": outbox.c.fence + 1,
+        "attempts": outbox.c.attempts + 1,
+        "owner": Owner.this_process(CLAIM).to_json(),
+        "lease_until": tx.now + CLAIM,
+    }
+    return (
+        sa.update(outbox)
+        .where(outbox.c.message == row.message, outbox.c.fence == row.fence, outbox.c.status == row.status)
+        .values(values)
+        .returning(outbox.c.fence, outbox.c.attempts, outbox.c.notice, outbox.c.give_up_at, outbox.c.receipt)
+    )
+
+
+def _update(tx: Transaction, claim: _Claim, **values: Any) -> bool:
+    mine = sa.update(outbox).where(
+        outbox.c.message == claim.message, outbox.c.fence == claim.fence, outbox.c.status == "sending"
+    )
+    return tx.connection.execute(mine.values(values)).rowcount == 1

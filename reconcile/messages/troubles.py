@@ -1,0 +1,122 @@
+"""Trouble with Reconcile itself: a broken configuration, a clock that jumped, a job that dies, or never succeeds.
+
+Each is told once when it begins and once when it ends, through the outbox, in the transaction that finds it. Who was
+told that it began is told that it ended, whatever the configuration says by then.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from notifications.base import Notice, TroubleNotice
+from reconcile.audit import log
+from reconcile.config.settings import Project
+from reconcile.messages import outbox
+from reconcile.store import Transaction
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import troubles
+from rules.values import canonical_instant
+
+_ACTOR = "reconcile"
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something that is wrong now. `channels` were told that it began."""
+
+    subject: str
+    job: str | None
+    sentence: str
+    since: dt.datetime
+    channels: tuple[str, ...]
+
+
+def begin(tx: Transaction, project: Project, subject: str, sentence: str, *, job: str | None = None) -> bool:
+    """Tell people that something is wrong, unless they know; True when it is new.
+
+    `subject` names it for ever (`clock`, `late:nightly`). The first sentence, or line, of `sentence` is the headline of
+    the message, and the rest says what to do; it holds no secret and nothing from data. One that changed is kept and
+    not told again. `job` is the job in trouble, where it is one job's.
+    """
+    known = _get(tx, subject)
+    if known is not None:
+        if known.sentence != sentence:
+            mine = sa.update(troubles).where(troubles.c.subject == subject)
+            tx.connection.execute(mine.values(sentence=sentence))
+        return False
+    one = Trouble(subject, job, sentence, tx.now, _channels(project, job))
+    row = {"subject": subject, "job": job, "sentence": sentence, "since": tx.now, "channels": list(one.channels)}
+    inserted = insert_for(tx, troubles).on_conflict_do_nothing().returning(troubles.c.subject)
+    if tx.connection.execute(inserted, row).one_or_none() is None:
+        return False  # another process was first, and told it
+    _tell(tx, project, one, TroubleNotice(subject, sentence, tx.now))
+    body = {"subject": subject, "job": job, "channels": list(one.channels)}
+    log.append(tx, _ACTOR, "trouble.begun", subject, body)
+    return True
+
+
+def end(tx: Transaction, project: Project, subject: str, how: str | None = None) -> bool:
+    """Tell those who know of it that it is over; False when nothing was wrong. `how` is a sentence on its end."""
+    gone = sa.delete(troubles).where(troubles.c.subject == subject)
+    row = tx.connection.execute(gone.returning(*_COLUMNS)).one_or_none()
+    if row is None:
+        return False
+    one = _trouble(row)
+    _tell(tx, project, one, TroubleNotice(subject, one.sentence, one.since, ended=True, end=how))
+    body = {"subject": subject, "job": one.job, "since": canonical_instant(one.since)}
+    log.append(tx, _ACTOR, "trouble.ended", subject, body)
+    return True
+
+
+def going_on(tx: Transaction) -> list[Trouble]:
+    """Everything that is wrong now, the oldest first."""
+    rows = tx.connection.execute(sa.select(*_COLUMNS).order_by(troubles.c.since, troubles.c.subject))
+    return [_trouble(row) for row in rows]
+
+
+def _get(tx: Transaction, subject: str) -> Trouble | None:
+    row = tx.connection.execute(sa.select(*_COLUMNS).where(troubles.c.subject == subject)).one_or_none()
+    return None if row is None else _trouble(row)
+
+
+def _channels(project: Project, job: str | None) -> tuple[str, ...]:
+    """Those of `alerts`, and of the job in trouble; without any, all that any job tells."""
+    own = project.jobs[job].notify if job is not None and job in project.jobs else ()
+    every = (channel for one in project.jobs.values() for channel in one.notify)
+    return tuple(dict.fromkeys((*own, *project.alerts))) or tuple(dict.fromkeys(every))
+
+
+def _tell(tx: Transaction, project: Project, one: Trouble, notice: TroubleNotice) -> None:
+    for message, channel in _messages(one, ended=notice.ended):
+        if channel in project.channels:
+            told = Notice(
+                id=message,
+                job=one.job,
+                run=None,
+                slot=tx.now,
+                created=tx.now,
+                timezone=project.timezone,
+                trouble=notice,
+            )
+            outbox.enqueue(tx, channel, told)
+
+
+def _messages(one: Trouble, *, ended: bool) -> Iterator[tuple[str, str]]:
+    """An id for each channel's message, the same however often this is computed."""
+    for channel in one.channels:
+        what = "ended" if ended else "begun"
+        text = f"reconcile/trouble/1|{one.subject}|{canonical_instant(one.since)}|{channel}|{what}"
+        yield f"msg1_{hashlib.sha256(text.encode()).hexdigest()[:24]}", channel
+
+
+def _trouble(row: sa.Row[Any]) -> Trouble:
+    return Trouble(row.subject, row.job, row.sentence, row.since, tuple(row.channels))
+
+
+_COLUMNS = tuple(troubles.c[name] for name in Trouble.__dataclass_fields__)

@@ -1,0 +1,1 @@
+"""One run from its slot to its report, and the run that only looks."""

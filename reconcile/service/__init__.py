@@ -1,0 +1,1 @@
+"""`reconcile serve`: the scheduler, its workers, triggers and what watches them."""

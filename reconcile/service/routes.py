@@ -1,0 +1,41 @@
+"""What is answered to those who watch Reconcile: /healthz, /readyz, /metrics. Each is a function of how things stand.
+
+No answer holds data or secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from reconcile.coordination import lease
+from reconcile.service.listener import Answer
+from reconcile.service.metrics import Metrics
+from reconcile.store import Store, StoreError
+
+
+def health(silent: Mapping[str, float]) -> Answer:
+    """Whether the process works; `silent` are the duties of which nothing was heard for too long, with the seconds."""
+    if not silent:
+        return Answer.sentence(HTTPStatus.OK, "ok")
+    told = ", ".join(f"{name} for {seconds:.0f} s" for name, seconds in sorted(silent.items()))
+    return Answer.sentence(HTTPStatus.SERVICE_UNAVAILABLE, f"Nothing was heard of: {told}")
+
+
+def readiness(store: Store, *, is_worker: bool) -> Answer:
+    """Whether work gets done: the store answers and, for who is not only a worker, some process schedules."""
+    try:
+        with store.read() as tx:
+            scheduler = lease.holder(tx, "scheduler")
+    except StoreError as error:
+        return Answer.sentence(
+            HTTPStatus.SERVICE_UNAVAILABLE, f"The state database does not answer ({type(error).__name__})"
+        )
+    if is_worker or scheduler is not None:
+        return Answer.sentence(HTTPStatus.OK, "ready")
+    return Answer.sentence(HTTPStatus.SERVICE_UNAVAILABLE, "No process schedules yet")
+
+
+def metrics_page(metrics: Metrics, headers: Mapping[str, str]) -> Answer:
+    body, kind = metrics.page(headers.get("Accept", ""))
+    return Answer(HTTPStatus.OK, body, kind)

@@ -1,0 +1,1 @@
+"""Logs and traces, and text made safe to show."""

@@ -1,0 +1,1 @@
+"""Step 2: groups become known findings, and people decide about them."""

@@ -1,0 +1,366 @@
+"""What a run found becomes what is known: one transaction a rule, every transition beside its audit entry."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from reconcile.audit import facts, log
+from reconcile.findings.identity import Existing, RuleIdentity, encode, public, record_of
+from reconcile.findings.judgement import NOT_CLEAN, Change, Judgement, Verdict, judge
+from reconcile.findings.known import NotSame
+from reconcile.findings.parts import Outline, parts
+from reconcile.findings.states import Event, State, after
+from reconcile.journal import effects
+from reconcile.store import Transaction
+from reconcile.store import finding_memory as memory
+from reconcile.store.finding_memory import Entered, Memory, Row
+from reconcile.tracking.names import Names, assign
+from rules import sums
+from rules.engines.base import Group, Member
+from rules.packed import Packed
+
+ACTOR = "reconcile"
+_KNOWN = (Change.KNOWN, Change.SHRUNK)
+_BACK = (Change.REOPENED, Change.WOKEN)
+_DECIDED = (Change.SETTLED, Change.RESOLVED, Change.IN_HAND)
+_PLANNED = (State.AWAITING, State.APPROVED)
+
+
+@dataclass(frozen=True)
+class RuleOutcome:
+    """What one rule's detection came to.
+
+    Every group is one of new, known, grown, reopened (a snooze that ended counts here) and settled (what a cleaning has
+    in hand counts here); resolved and merged count findings that are gone. `money` is per currency over the groups that
+    nobody decided yet, `money_told` over those there is something to tell of. `summary`: they are told as one summary
+    of what already existed.
+    """
+
+    rule: str
+    groups: int
+    new: int
+    known: int
+    grown: int
+    reopened: int
+    settled: int
+    resolved: int
+    merged: int
+    first_run: bool
+    edited: bool
+    summary: bool
+    money: Mapping[str, Decimal] = field(default_factory=dict)
+    money_told: Mapping[str, Decimal] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, for a run's checkpoint and its public report."""
+        names = ("new", "known", "grown", "resolved", "reopened", "merged", "settled")
+        return {
+            "groups": self.groups,
+            "findings": {name: getattr(self, name) for name in names},
+            "money": {currency: public(amount) for currency, amount in sorted(self.money.items())},
+            "first_run": self.first_run,
+            "edited": self.edited,
+        }
+
+
+def record(
+    tx: Transaction,
+    run: str,
+    rule: RuleIdentity,
+    groups: Sequence[Group],
+    *,
+    complete: bool = True,
+    read_at: dt.datetime | None = None,
+) -> RuleOutcome:
+    """Bring the rule's findings up to what the run found. Never call it for a dataset that could not be read.
+
+    `run` stands in the store already. `complete` is False for a run that did not look at every record. It began to
+    read at `read_at`, by default now: when another run recorded the rule's findings since, what this one did not find
+    may be newer than its read, and is left as it is. All of it is kept, or nothing, with the transaction; calling it
+    again for the same groups changes nothing and tells nobody.
+    """
+    log.touch(tx, facts.RULE, {rule.name, rule.was or rule.name})
+    log.touch(tx, facts.FINDING, memory.renamed_with(tx, rule))
+    entered = memory.enter(tx, rule, run, read_at or tx.now)
+    effects.lock_standing(tx, rule.name)
+    complete = complete and not entered.overtaken
+    if entered.renamed:
+        body = {"run": run, "rule": rule.name, "was": rule.was, "findings": entered.renamed}
+        log.append(tx, ACTOR, "rule.renamed", rule.name, body)
+    not_same = memory.load_not_same(tx, (rule.name,))
+    followed = _followed(rule, entered)
+    outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=True)
+    writer, tally = _Writer(tx, run, rule, entered), _Tally()
+    for part in parts(groups, outlines, by_records=followed.by_records):
+        known = memory.load(tx, part.findings)
+        judgement = judge(
+            followed,
+            [groups[number] for number in part.groups],
+            known.known,
+            not_same,
+            tx.now,
+            edited=entered.edited,
+            complete=complete,
+            read_at=read_at,
+        )
+        writer.write(known, judgement, assign(tx, rule, known, judgement))
+        tally.add(judgement)
+    if writer.planless:
+        effects.void(tx, writer.planless, reason="its finding is not any more what it was planned for")
+    return tally.outcome(rule, entered, writer.told)
+
+
+def preview(
+    tx: Transaction, rule: RuleIdentity, groups: Sequence[Group], *, complete: bool = True
+) -> tuple[RuleOutcome, Sequence[Verdict]]:
+    """What `record` would say, and of each finding, in a read-only transaction: a dry run."""
+    entered = memory.standing(tx, rule)
+    was = memory.former_name(tx, rule)
+    names = (rule.name, was) if was else (rule.name,)
+    not_same = memory.load_not_same(tx, names)
+
+    def judged(some: Sequence[Group], findings: Sequence[str]) -> Judgement:
+        known = memory.load(tx, findings).known
+        return judge(followed, some, known, not_same, tx.now, edited=entered.edited, complete=complete)
+
+    followed = _followed(rule, entered)
+    outlines = memory.outlines(tx, names, by_records=followed.by_records, lock=False)
+    tally, verdicts = _judged_in_parts(followed, groups, outlines, judged)
+    return tally.outcome(rule, entered), verdicts
+
+
+def _followed(rule: RuleIdentity, entered: Entered) -> RuleIdentity:
+    """The rule as findings are matched in this run: by their records where their keys are written in another way."""
+    return replace(rule, by_records=True) if entered.rewritten else rule
+
+
+def of_the_first_run(
+    rule: RuleIdentity, groups: Sequence[Group], at: dt.datetime
+) -> tuple[RuleOutcome, Sequence[Verdict]]:
+    """What `preview` says where there is no store yet."""
+    tally, verdicts = _judged_in_parts(rule, groups, (), lambda some, _: judge(rule, some, (), NotSame(), at))
+    return tally.outcome(rule, Entered(first=True, edited=False, renamed=0)), verdicts
+
+
+def _judged_in_parts(
+    rule: RuleIdentity,
+    groups: Sequence[Group],
+    outlines: Iterable[Outline],
+    judged: Callable[[Sequence[Group], Sequence[str]], Judgement],
+) -> tuple[_Tally, Sequence[Verdict]]:
+    tally, verdicts = _Tally(), Packed[Verdict]()
+    for part in parts(groups, outlines, by_records=rule.by_records):
+        judgement = judged([groups[number] for number in part.groups], part.findings)
+        tally.add(judgement)
+        for verdict in judgement.verdicts:
+            verdicts.append(verdict)
+    return tally, verdicts
+
+
+class _Tally:
+    """What judgements come to, one after the other."""
+
+    def __init__(self) -> None:
+        self._changes: Counter[Change] = Counter()
+        self._of_groups: Counter[Change] = Counter()
+        self._money: dict[str, Decimal] = {}
+        self._told: dict[str, Decimal] = {}
+
+    def add(self, judgement: Judgement) -> None:
+        self._changes.update(verdict.change for verdict in judgement.verdicts)
+        for verdict in judgement.verdicts:
+            if verdict.group is not None:
+                self._of_groups[verdict.change] += 1
+                if verdict.change not in _DECIDED:
+                    sums.add(self._money, verdict.group.at_risk)
+                if verdict.change.is_told:
+                    sums.add(self._told, verdict.group.at_risk)
+
+    def outcome(self, rule: RuleIdentity, entered: Entered, told: Iterable[str] = ()) -> RuleOutcome:
+        return RuleOutcome(
+            rule=rule.name,
+            groups=self._of_groups.total(),
+            new=self._count(Change.NEW),
+            known=self._count(*_KNOWN),
+            grown=self._count(Change.GROWN),
+            reopened=self._count(*_BACK),
+            settled=sum(self._of_groups[change] for change in _DECIDED),
+            resolved=self._count(Change.RESOLVED),
+            merged=self._count(Change.MERGED),
+            first_run=entered.first,
+            edited=entered.edited,
+            summary=_is_summary(rule, entered),
+            money=dict(sorted(self._money.items())),
+            money_told=dict(sorted(self._told.items())),
+            told=tuple(sorted(told)),
+        )
+
+    def _count(self, *changes: Change) -> int:
+        return sum(self._changes[change] for change in changes)
+
+
+def _is_summary(rule: RuleIdentity, entered: Entered) -> bool:
+    return (entered.first or entered.edited) and rule.existing is Existing.SUMMARY
+
+
+class _Writer:
+    """Turns judgements into rows, and writes those of each in a handful of bulk statements."""
+
+    def __init__(self, tx: Transaction, run: str, rule: RuleIdentity, entered: Entered) -> None:
+        self._tx = tx
+        self._run = run
+        self._rule = rule
+        self._summary = _is_summary(rule, entered)
+        self._silent = (entered.first or entered.edited) and rule.existing is Existing.IGNORE
+        self.told: list[str] = []
+        """Findings there is something to tell of."""
+        self.planless: list[str] = []
+        """Findings that are not any more what a plan for them was made for."""
+
+    def write(self, known: Memory, judgement: Judgement, names: Names) -> None:
+        """Everything the judgement says, of findings that are `known` as they were before, or new."""
+        self._known = known
+        self._new: list[Row] = []
+        self._changed: list[Row] = []
+        self._seen: list[str] = []
+        self._new_members: list[Row] = []
+        self._changed_members: list[Row] = []
+        numbered = enumerate(judgement.verdicts)
+        for number, verdict in sorted(numbered, key=lambda v: names.ids.get(v[0]) or v[1].finding or ""):
+            self._apply(verdict, names.ids.get(number), names.marks.get(number, ""))
+        touched = [row["id"] for row in (*self._new, *self._changed)]
+        touched += [row["finding"] for row in (*self._new_members, *self._changed_members)]
+        log.touch(self._tx, facts.FINDING, [*touched, *names.aliases.values()])
+        memory.write(self._tx, new=self._new, changed=self._changed, aliases=names.aliases)
+        memory.write_members(self._tx, new=self._new_members, changed=self._changed_members)
+        memory.touch(self._tx, self._seen, self._run)
+
+    def _apply(self, verdict: Verdict, new_id: str | None, mark: str) -> None:
+        if verdict.change is Change.SETTLED:
+            self._on_settled(verdict)
+        elif verdict.change is Change.IN_HAND:
+            self._seen.append(verdict.finding or "")
+        elif verdict.event in (Event.VANISHED, Event.ABSORBED):
+            self._on_gone(verdict)
+        elif verdict.group is not None and new_id is not None:
+            self._on_new(verdict, verdict.group, new_id, mark)
+        elif verdict.group is not None and verdict.finding is not None:
+            self._on_found(verdict, verdict.group, verdict.finding, mark)
+
+    def _on_settled(self, verdict: Verdict) -> None:
+        """The finding stays as it was decided; a resolved one was not found again."""
+        if verdict.finding and self._known.rows[verdict.finding]["state"] in _SETTLED:
+            self._seen.append(verdict.finding)
+
+    def _on_gone(self, verdict: Verdict) -> None:
+        before = self._known.rows[verdict.finding or ""]
+        row = before | {"payload": before["payload"] | {"reason": verdict.reason}, "merged_into": verdict.into}
+        self._changed.append(self._moved(row, before, verdict))
+
+    def _on_new(self, verdict: Verdict, group: Group, new_id: str, mark: str) -> None:
+        fixed = {"id": new_id, "rule": self._rule.name, "kind": self._rule.kind, "dataset": self._rule.dataset}
+        first = {"first_run": self._run, "first_seen": self._tx.now, "version": 0, "state": None}
+        nobody = dict.fromkeys(("snoozed_until", "assigned_to", "decided_by", "note", "merged_into"))
+        row = fixed | first | nobody | self._facts(group, mark) | {"payload": self._payload({}, verdict, group)}
+        self._new.append(self._moved(row, row, verdict))
+        self._new_members.extend(_member(new_id, p, one, self._tx.now) for p, one in enumerate(_written(group)))
+
+    def _on_found(self, verdict: Verdict, group: Group, finding: str, mark: str) -> None:
+        before = self._known.rows[finding]
+        row = before | self._facts(group, mark) | {"payload": self._payload(before["payload"], verdict, group)}
+        self._members(finding, group)
+        if verdict.reason == NOT_CLEAN:
+            log.touch(self._tx, facts.FINDING, [finding])
+            memory.settle(self._tx, finding, None)
+        if verdict.event is not None:
+            self._changed.append(self._moved(row, before, verdict))
+        elif any(row[name] != before[name] for name in _SHOWN):
+            self._changed.append(row)
+        else:
+            self._seen.append(finding)
+
+    def _facts(self, group: Group, mark: str) -> Row:
+        return {
+            "dataset": self._rule.dataset,
+            "fingerprint": mark,
+            "severity": int(self._rule.severity),
+            "key": [[name, encode(value)] for name, value in group.key.items()],
+            "money": {currency: str(amount) for currency, amount in group.money.items()},
+            "records": len(group.members),
+            "last_run": self._run,
+            "last_seen": self._tx.now,
+        }
+
+    def _payload(self, before: Mapping[str, Any], verdict: Verdict, group: Group) -> dict[str, Any]:
+        payload = dict(before) | {"span": [encode(end) for end in group.span] if group.span else None}
+        payload = {name: value for name, value in payload.items() if name != "nearby"} | _nearby(group)
+        if verdict.change.is_told:
+            payload |= {"change": verdict.change.value, "summary": self._summary, "reason": verdict.reason}
+        return payload
+
+    def _moved(self, row: Row, before: Row, verdict: Verdict) -> Row:
+        """The row after what happened to it, with its audit entry written."""
+        assert verdict.event is not None  # noqa: S101 - only called for a verdict in which something happened
+        was = State(before["state"]) if before["state"] else None
+        state = after(was, verdict.event)
+        row = row | {"state": state.value}
+        if was in _PLANNED and state is not was:
+            self.planless.append(row["id"])
+        if state is not was:
+            row |= {"state_since": self._tx.now, "snoozed_until": None}
+        if verdict.change.is_told and not self._silent:
+            row["version"] += 1
+            self.told.append(row["id"])
+        body = {"finding": row["id"], "rule": self._rule.name, "run": self._run, "to": state.value}
+        body |= {"from": was.value if was else None, "records": row["records"], "version": row["version"]}
+        said = {name: value for name, value in (("why", verdict.reason), ("into", verdict.into)) if value}
+        log.append(self._tx, ACTOR, verdict.event.value, row["id"], body | said)
+        return row
+
+    def _members(self, finding: str, group: Group) -> None:
+        stored = self._known.members[finding]
+        wanted = {one["record"]: one for one in _written(group)}
+        for position, (name, one) in enumerate(wanted.items()):
+            before = stored.get(name)
+            row = _member(finding, position, one, self._tx.now)
+            if before is None:
+                self._new_members.append(row)
+            elif any(row[column] != before[column] for column in ("position", "role", "values")):
+                self._changed_members.append(row)
+        for name, before in stored.items():
+            if name not in wanted and before["role"] != memory.FORMER:
+                self._changed_members.append(before | {"role": memory.FORMER})
+
+
+_SETTLED = (State.DISMISSED.value, State.UNDONE.value)
+_SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "records")
+
+
+def _written(group: Group) -> Iterator[Row]:
+    """Each record once, the keeper first: of those that share an id, which a run tells of, nobody can tell another."""
+    met: set[str] = set()
+    for role, members in (("keeper", (group.keeper,)), ("surplus", group.surplus)):
+        for one in members:
+            if (name := record_of(one.id)) not in met:
+                met.add(name)
+                yield {"record": name, "role": role, "values": _encoded(one)}
+
+
+def _nearby(group: Group) -> dict[str, Any]:
+    """The records near a group as they are kept; empty where there are none."""
+    nearest = [[record_of(one.id), _encoded(one), encode(one.at)] for one in group.nearby]
+    return {"nearby": {"records": group.nearby_records, "nearest": nearest}} if nearest else {}
+
+
+def _encoded(member: Member) -> list[Any]:
+    return [[column, encode(value)] for column, value in member.values.items()]
+
+
+def _member(finding: str, position: int, written: Row, now: dt.datetime) -> Row:
+    return {"finding": finding, "position": position, "first_seen": now, "settled_at": None} | written

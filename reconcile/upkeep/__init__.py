@@ -1,0 +1,1 @@
+"""Care for the state: backup, restore, compaction, erasure, sealing."""

@@ -1,0 +1,341 @@
+"""A rule's columns, conditions and keys as SQL over a table, in one dialect, and what stands in the way of that."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from inspect import Parameter, Signature
+from typing import Any
+
+import sqlalchemy as sa
+
+from rules import values
+from rules.document.mistakes import listed
+from rules.errors import RuleError
+from rules.expressions import Bound, parse
+from rules.functions import exact, filled, is_ascii, micros_between, plain, strip
+from rules.models import KeyPart
+from rules.normalise import Exactness, chain_function, chain_sql, chain_type, never_blank, weakest
+from rules.normalise.shortcuts import simple_forms
+from rules.values import Column, Schema, Type, Value, canonical
+
+DATABASES = {"postgresql": "PostgreSQL", "mysql": "MariaDB or MySQL", "mariadb": "MariaDB", "sqlite": "SQLite"}
+_MYSQL_PREFIX = 250  # characters: sorting there looks at the first 1,024 bytes of a value only
+_TYPES: dict[Type, sa.types.TypeEngine[Any]] = {
+    Type.TEXT: sa.Text(),
+    Type.INTEGER: sa.BigInteger(),
+    Type.DECIMAL: sa.Numeric(),
+    Type.FLOAT: sa.Double(),
+    Type.BOOLEAN: sa.Boolean(),
+    Type.DATE: sa.Date(),
+    Type.INSTANT: sa.DateTime(timezone=True),
+    Type.BYTES: sa.LargeBinary(),
+}
+_READ: dict[Type, Callable[[str], Value]] = {
+    Type.TEXT: str,
+    Type.INTEGER: int,
+    Type.DECIMAL: Decimal,
+    Type.FLOAT: float,
+    Type.BOOLEAN: lambda text: text == "true",
+    Type.DATE: dt.date.fromisoformat,
+    Type.INSTANT: dt.datetime.fromisoformat,
+}
+
+
+def column_type(kind: Type) -> sa.types.TypeEngine[Any]:
+    """The SQLAlchemy type that stands for a rule type."""
+    return _TYPES[kind]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns a rule can name: the dataset's and the derived ones, each of which may use those before it."""
+
+    schema: Schema
+    derived: Mapping[str, Bound] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, schema: Schema, derived: Mapping[str, str], timezone: str) -> Columns:
+        """Raises RuleError for an expression that does not fit the columns before it."""
+        bound: dict[str, Bound] = {}
+        for name, text in derived.items():
+            bound[name] = parse(text).bind(schema, timezone)
+            others = (c for c in schema if c.name != name)
+            schema = Schema((*others, Column(name, bound[name].type, pushable=True)))
+        return cls(schema, bound)
+
+    def sources(self, names: Sequence[str]) -> Iterator[str]:
+        """The dataset's own columns behind these, each once."""
+        seen: set[str] = set()
+        for name in names:
+            behind = self.sources(self.derived[name].expression.columns) if name in self.derived else (name,)
+            for one in behind:
+                if one not in seen:
+                    seen.add(one)
+                    yield one
+
+    def texts(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The dataset's own text columns behind these."""
+        return tuple(name for name in self.sources(names) if self.schema[name].type is Type.TEXT)
+
+    def exactness(self, bound: Bound, dialect: str) -> Exactness:
+        """How far the SQL of an expression is exact, with the derived columns in it."""
+        inner = (self.exactness(self.derived[n], dialect) for n in bound.expression.columns if n in self.derived)
+        return weakest(bound.exactness(dialect), *inner)
+
+    def complete(self, row: Mapping[str, Value], slot: dt.datetime) -> dict[str, Value]:
+        """The row with its derived columns; what is empty is None."""
+        whole = {name: values.filled(value) for name, value in row.items()}
+        for name, bound in self.derived.items():
+            if all(needed in whole for needed in bound.expression.columns):
+                whole[name] = bound.evaluate(whole, slot)
+        return whole
+
+
+def unused(wanted: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """The wanted names, with underscores behind them where a name is taken."""
+    wanted, taken, tail = list(wanted), set(taken), ""
+    while any(name + tail in taken for name in wanted):
+        tail += "_"
+    return {name: name + tail for name in wanted}
+
+
+@dataclass
+class Compiler:
+    """Expressions over `table` in one dialect.
+
+    DuckDB can say everything: what SQL cannot do exactly is a function in `python` that it calls back, for texts
+    that are not ASCII where that is enough. On a database, ask `obstacle` first.
+    """
+
+    columns: Columns
+    table: sa.FromClause
+    dialect: str
+    slot: dt.datetime
+    timezone: str = "UTC"
+    python: dict[str, tuple[Callable[..., str | None], int]] = field(default_factory=dict)
+
+    def column(self, name: str) -> sa.ColumnElement[Any]:
+        """A column of the dataset or a derived one, null where it is empty: every use of one goes through here."""
+        bound = self.columns.derived.get(name)
+        return self._sql(bound) if bound else self.given(name, self.table.c[name])
+
+    def given(self, name: str, element: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+        """A column of the dataset, null where it is empty; `element` holds it as the source does."""
+        return filled(element) if self.columns.schema[name].type is Type.TEXT else element
+
+    def condition(self, bound: Bound) -> sa.ColumnElement[bool]:
+        return self._sql(bound)
+
+    def _sql(self, bound: Bound) -> sa.ColumnElement[Any]:
+        exactness = self.columns.exactness(bound, self.dialect)
+        if self.dialect == "duckdb" and exactness == "never":
+            return self._evaluated(bound)
+        sql = bound.sql({name: self.column(name) for name in bound.expression.columns}, self.slot, self.dialect)
+        if self.dialect == "duckdb" and exactness == "ascii":
+            texts = [self.table.c[name] for name in self.columns.texts(bound.expression.columns)]
+            return sa.case((_all_ascii(texts), sql), else_=self._evaluated(bound))
+        return sql
+
+    def _evaluated(self, bound: Bound) -> sa.ColumnElement[Any]:
+        names = tuple(self.columns.sources(bound.expression.columns))
+        called = self._called(_row_function(bound, self.columns, names, self.slot), *(self.table.c[n] for n in names))
+        return sa.cast(called, column_type(bound.type))
+
+    def key(self, part: KeyPart) -> sa.ColumnElement[Any]:
+        """The normalised value, perhaps white space still. Raises RuleError where a database cannot say it."""
+        kind = self.columns.schema[part.column].type
+        # Normalisers make white space of white space, so that it is enough to look at what they leave.
+        as_it_is = bool(part.steps) and part.column in self.table.c
+        column = self.table.c[part.column] if as_it_is else self.column(part.column)
+        compiled = chain_sql(column, kind, part.steps, self.dialect, self.timezone)
+        if self.dialect == "duckdb":
+            return self._with_python(column, kind, part, compiled)
+        if compiled is None:
+            raise RuleError(f"The normalisers of `{part.column}` have no exact form in {self.dialect}.")
+        return compiled[0]
+
+    def comparable(self, part: KeyPart, value: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+        """`key` ready for grouping: equal values are equal, and on MariaDB so are long texts that begin alike.
+
+        What is empty is null.
+        """
+        kind = self._key_type(part)
+        mysql = self.dialect in ("mysql", "mariadb")
+        if kind is Type.TEXT:
+            text = filled(value) if part.steps else value
+            return exact(sa.func.substr(plain(text), 1, _MYSQL_PREFIX)) if mysql else exact(text)
+        if kind is Type.BYTES and mysql:
+            return sa.func.substr(value, 1, 4 * _MYSQL_PREFIX, type_=sa.LargeBinary())
+        if kind is Type.FLOAT and self.dialect == "duckdb":
+            # NaN equals NaN, but its two signs have two hashes.
+            return sa.case((sa.func.isnan(value), sa.cast(sa.literal("nan"), sa.Double())), else_=value)
+        return value
+
+    def hashed(self, part: KeyPart, seed: int) -> sa.ColumnElement[int] | None:
+        """On PostgreSQL a 64-bit hash that is equal where `comparable` is, and null where it is; None for floats.
+
+        Texts may have one hash that differ in the white space around them, so that nothing is computed twice.
+        """
+        value, kind = self.key(part), self._key_type(part)
+        if kind is Type.FLOAT:
+            return None
+        if kind in (Type.INTEGER, Type.DECIMAL):
+            number = sa.cast(value, sa.Numeric())
+            return sa.func.hash_numeric_extended(number, sa.literal_column(str(seed)), type_=sa.BigInteger())
+        if kind is Type.TEXT and part.steps:
+            value = sa.func.nullif(value if never_blank(part.steps) else strip(plain(value)), "", type_=sa.Text())
+        return sa.func.hashtextextended(exact(value), sa.literal_column(str(seed)), type_=sa.BigInteger())
+
+    def _key_type(self, part: KeyPart) -> Type:
+        if self.dialect == "duckdb" and part_exactness(self.columns, part, "duckdb", self.timezone) == "never":
+            return Type.TEXT
+        return chain_type(self.columns.schema[part.column].type, part.steps)
+
+    def whole(self, name: str) -> sa.ColumnElement[Any]:
+        """A column to compare in full length."""
+        element = self.column(name)
+        return exact(element) if self.columns.schema[name].type is Type.TEXT else element
+
+    def place(self, name: str) -> sa.ColumnElement[Any]:
+        """A `gap` or `window` column; null where it is not a finite number."""
+        element = self.column(name)
+        if self.columns.schema[name].type is Type.FLOAT:
+            return sa.case((element - element == 0, element), else_=sa.null())
+        return element
+
+    def within(
+        self, name: str, by: dt.timedelta | Decimal
+    ) -> Callable[[sa.ColumnElement[Any], sa.ColumnElement[Any]], sa.ColumnElement[bool]]:
+        """Whether two values of that column are at most `by` apart; for floats a hair more, the rest is for Python."""
+        kind = self.columns.schema[name].type
+
+        def judge(earlier: sa.ColumnElement[Any], later: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+            if isinstance(by, dt.timedelta):
+                return micros_between(earlier, later) <= by // dt.timedelta(microseconds=1)
+            if kind is Type.FLOAT:
+                slack = 1e-9 * (sa.func.abs(earlier) + sa.func.abs(later) + float(by))
+                return later - earlier <= float(by) + slack
+            if kind is Type.INTEGER and self.dialect != "sqlite":
+                # The distance between two 64-bit numbers may need 65 bits.
+                earlier, later = (sa.cast(one, sa.Numeric(38, 0)) for one in (earlier, later))
+            return later - earlier <= sa.literal(by, sa.Numeric())
+
+        return judge
+
+    def ascii_only(self, names: Sequence[str]) -> sa.ColumnElement[bool]:
+        """Whether all these text columns of the table are ASCII or null; never null itself."""
+        return _all_ascii([self.table.c[name] for name in names])
+
+    def _called(self, function: Callable[..., str | None], *columns: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+        """A Python function over the columns as texts."""
+        name = f"python_{len(self.python) + 1}"
+        self.python[name] = (function, len(columns))
+        return sa.Function(name, *(sa.cast(column, sa.Text) for column in columns), type_=sa.Text())
+
+    def _with_python(
+        self,
+        column: sa.ColumnElement[Any],
+        kind: Type,
+        part: KeyPart,
+        compiled: tuple[sa.ColumnElement[Any], Exactness] | None,
+    ) -> sa.ColumnElement[Any]:
+        if compiled is not None and compiled[1] == "always":
+            return compiled[0]
+        called = self._called(_text_function(kind, part, self.timezone), column)
+        if kind is Type.TEXT and (forms := simple_forms(part.steps, column)):
+            return sa.case((column.is_(None), sa.null()), *forms, else_=called)
+        if compiled is None:
+            return called
+        return sa.case((is_ascii(column), compiled[0]), else_=called)
+
+
+def _text_function(kind: Type, part: KeyPart, timezone: str) -> Callable[[str | None], str | None]:
+    chain, read = chain_function(part.steps, timezone), _READ[kind]
+
+    def function(text: str | None) -> str | None:
+        return None if text is None else _written(chain(read(text)))
+
+    return function
+
+
+def _row_function(bound: Bound, columns: Columns, names: Sequence[str], slot: dt.datetime) -> Callable[..., str | None]:
+    readers = [(name, _READ[columns.schema[name].type]) for name in names]
+
+    def function(*texts: str | None) -> str | None:
+        row = {name: None if text is None else read(text) for (name, read), text in zip(readers, texts, strict=True)}
+        return _written(bound.evaluate(columns.complete(row, slot), slot))
+
+    # DuckDB takes as many values as the signature has names, and `*texts` is one.
+    parameters = [Parameter(f"text_{n}", Parameter.POSITIONAL_ONLY) for n in range(len(names))]
+    vars(function)["__signature__"] = Signature(parameters)
+    return function
+
+
+def _written(value: Value) -> str | None:
+    tagged = canonical(value)
+    return None if tagged is None else tagged[1]
+
+
+@dataclass(frozen=True)
+class Uses:
+    """What of a rule a database would have to compute: conditions, parts of the key, and columns as they are."""
+
+    columns: Columns
+    conditions: tuple[Bound, ...]
+    key: tuple[KeyPart, ...]
+    plain: tuple[str, ...]
+    timezone: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        named = (*self.plain, *(part.column for part in self.key))
+        return (*named, *(name for one in self.conditions for name in one.expression.columns))
+
+    def obstacle(self, dialect: str) -> str | None:
+        """Why that database cannot answer exactly as we do, as a clause; None when it can."""
+        database = DATABASES.get(dialect)
+        if database is None:
+            return f"nothing is known about how {dialect} compares values"
+        for name in self.columns.sources(self.names):
+            column = self.columns.schema[name]
+            if not column.pushable:
+                return f"{database} does not compare `{name}` exactly as Reconcile does"
+            if dialect == "sqlite" and column.type is Type.DECIMAL:
+                return f"SQLite keeps the decimals of `{name}` as floating-point numbers"
+        for part in self.key:
+            if part_exactness(self.columns, part, dialect, self.timezone) == "never":
+                steps = ", ".join(step.name for step in part.steps)
+                return f"`{steps}` on `{part.column}` has no exact form in {database}"
+        for one in self._bound():
+            if self.columns.exactness(one, dialect) == "never":
+                return f"an expression over {listed(one.expression.columns)} has no exact form in {database}"
+        return None
+
+    def guard(self, dialect: str) -> tuple[str, ...]:
+        """The text columns that must be ASCII for that database's answer to be exact; empty when none must."""
+        folded = [p.column for p in self.key if part_exactness(self.columns, p, dialect, self.timezone) == "ascii"]
+        folded += [
+            n
+            for one in self._bound()
+            if self.columns.exactness(one, dialect) == "ascii"
+            for n in one.expression.columns
+        ]
+        return self.columns.texts(folded)
+
+    def _bound(self) -> tuple[Bound, ...]:
+        return (*self.conditions, *(self.columns.derived[n] for n in self.names if n in self.columns.derived))
+
+
+def part_exactness(columns: Columns, part: KeyPart, dialect: str, timezone: str) -> Exactness:
+    """How far the SQL of one part of a key is exact."""
+    column = columns.schema[part.column]
+    compiled = chain_sql(sa.column(part.column, column_type(column.type)), column.type, part.steps, dialect, timezone)
+    return compiled[1] if compiled else "never"
+
+
+def _all_ascii(texts: Sequence[sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
+    each = (sa.case((one.is_(None), 1), (is_ascii(one), 1), else_=0) == 1 for one in texts)
+    return sa.and_(sa.true(), *each)
