@@ -21,7 +21,7 @@ from reconcile.config import opened
 from reconcile.config.opened import Sources
 from reconcile.config.settings import JobConfig, Project
 from reconcile.schedule.slots import SlotRefused, parse_slot
-from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.base import Rule
 
 if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes its time has begun
     from connectors.target import Target
@@ -159,12 +159,10 @@ class Application:
         self.require("job", name or "", tuple(jobs))
         return jobs[name or ""]
 
-    def rule(self, name: str) -> DuplicatesRule:
+    def rule(self, name: str) -> Rule:
         """The rule of that name; raises NameUnknown."""
         self.require("rule", name, tuple(self.project.rules))
-        rule = self.project.rules[name]
-        assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
-        return rule
+        return self.project.rules[name]
 
     def require(self, what: str, name: str, known: Sequence[str]) -> None:
         """Raises NameUnknown, with the nearest name, unless the configuration has it."""

@@ -16,6 +16,7 @@ from typing import Any
 import connectors
 import notifications
 import rules.kinds
+from rules.kinds.base import Kind, Rule
 
 _BUILT_IN: dict[str, Mapping[str, str]] = {
     "connectors": connectors.KINDS,
@@ -60,6 +61,12 @@ class Kinds(Mapping[str, str]):
         except (ImportError, AttributeError) as why:
             reason = str(why) if isinstance(why, ImportError) else f"{reference} is not there"
             raise PluginBroken(self.group, name, reason) from why
+
+
+def kind_of(rule: Rule) -> Kind:
+    """The kind of a rule. Raises KeyError for an unknown name, PluginBroken when it cannot be imported."""
+    kind: Kind = Kinds("rules").load(rule.kind)()
+    return kind
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from rules.errors import RuleError
 from rules.expressions import ExpressionError, parse, parse_group
 from rules.kinds import KINDS
 from rules.kinds.base import Rule
-from rules.models import KeyPart, Step
+from rules.models import Step
 from rules.normalise import NORMALISERS, register
 
 NO_MORE: Mapping[str, str] = {}
@@ -31,8 +31,8 @@ def load_rules(
 ) -> tuple[dict[str, Rule], list[Problem]]:
     """The rules of a `rules:` mapping by name, and every mistake in them; a wrong rule is left out.
 
-    `kinds` maps each kind to its model, `normalisers` those of other packages to theirs, and `actions` those of
-    `clean:` to the class whose `Settings` is a Clean; all `module:object`.
+    `kinds` maps each kind to the class whose `Settings` is a Rule, `normalisers` those of other packages to theirs,
+    and `actions` those of `clean:` to the class whose `Settings` is a Clean; all `module:object`.
     """
     if not isinstance(section, MapNode):
         return {}, [Problem.at(section.at, "rules must be a mapping: the name of each rule, then its settings")]
@@ -102,7 +102,7 @@ def _kind(entry: Entry, what: str, kinds: Mapping[str, str]) -> tuple[type[Rule]
     if name is None:
         return None, [Problem.at(given.node.at, f"`kind`: must be a name; known are {', '.join(sorted(kinds))}")]
     if name in kinds:
-        model: type[Rule] = resolve_name(kinds[name])
+        model: type[Rule] = resolve_name(kinds[name]).Settings
         return model, []
     if name in LATER_KINDS:
         sentence = f"kind `{name}` comes with a later version; this one knows {', '.join(sorted(kinds))}"
@@ -156,27 +156,18 @@ def _cleaning_problems(rule: Rule, node: MapNode) -> Iterator[Problem]:
     if rule.approval.may_ask_nobody and not rule.clean.can_undo:
         said = f"what `{rule.clean.action}` does cannot be undone, so somebody has to be asked; write `required`"
         yield Problem.at(locate(node, ("approval",)).node.at, f"`approval`: {said}")
-    if getattr(rule, "minimum", 2) != 2:
-        said = "a rule that cleans looks at pairs too, or what it leaves would never be found again; remove it"
-        yield Problem.at(locate(node, ("minimum",)).node.at, f"`minimum`: {said}")
+    for setting, sentence in rule.not_cleanable():
+        yield Problem.at(locate(node, (setting,)).node.at, f"`{setting}`: {sentence}")
 
 
 def _chain_problems(rule: Rule, node: Node, normalisers: Mapping[str, str]) -> Iterator[Problem]:
     """What is wrong with the normalisers of a rule, whatever its kind."""
-    for path, part in _key_parts(rule):
+    for path, part in rule.key_parts():
         for index, step in enumerate(part.steps):
             said = _step_mistake(step, normalisers)
             if said:
                 place = locate(node, (*path, part.column, index, step.name))
                 yield Problem.at(place.key_at if place.path[-1:] == (step.name,) else place.node.at, said)
-
-
-def _key_parts(rule: Rule) -> Iterator[tuple[tuple[str | int, ...], KeyPart]]:
-    for name in type(rule).model_fields:
-        value = getattr(rule, name)
-        for index, part in enumerate(value if isinstance(value, tuple) else ()):
-            if isinstance(part, KeyPart):
-                yield (name, index), part
 
 
 def _step_mistake(step: Step, normalisers: Mapping[str, str]) -> str | None:

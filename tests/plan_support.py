@@ -29,7 +29,6 @@ from reconcile.findings.states import State
 from reconcile.plugins import resolve_name
 from rules.engines.base import Group
 from rules.kinds.duplicates import DuplicatesRule
-from rules.kinds.duplicates.anew import regrouped
 from rules.models import Severity
 from rules.values import Type
 
@@ -86,8 +85,7 @@ class Shop:
         return {one: sorted((tuple(row) for row in rows), key=repr) for one, rows in found.items()}
 
     def tools(self, rule: DuplicatesRule) -> Tools:
-        relation = Subject(self.dataset, self.source).relation
-        return Tools.of(self.source, self.dataset, relation, rule, NOON)
+        return Tools.of(self.source, {rule.dataset: Subject(self.dataset, self.source)}, rule, NOON)
 
     def findings(self, rule: DuplicatesRule) -> list[Finding]:
         """What a detection finds now."""
@@ -98,7 +96,8 @@ class Shop:
             kinds = [tools.relation.schema[name].type for name in self.id]
             ids = [tuple(map(_typed, row, kinds)) for row in asked]
         rows = [row.values for row in self.source.rows(self.dataset.settings, self.id, ids) if row is not None]
-        return [finding_of(group, rule) for group in regrouped(tools.fitted, rows, NOON)]
+        [groups] = tools.fitted.regroup([rows], NOON, lambda _: ())
+        return [finding_of(group, rule) for group in groups]
 
     def plans(self, rule: DuplicatesRule) -> list[Bundle | plan.NotPlannable]:
         return [one for _, one in plan.make_many(self.findings(rule), self.tools(rule))]

@@ -146,7 +146,7 @@ def test_a_merge_that_changes_no_field_and_no_record_is_nothing_to_do(shop: Shop
 
 def test_move_puts_the_surplus_into_a_table_made_as_it_was_told(shop: Shop) -> None:
     rule = twins({"action": "move", "to": "quarantine"})
-    [told] = mistakes(rule, shop.tools(rule).place, shop.tools(rule).relation)
+    [told] = mistakes(rule, shop.tools(rule).place, shop.tools(rule).fitted)
     with pytest.raises(NotPlannable, match="there is no table `quarantine`"):
         shop.plan(rule)
     shop.run(re.sub(r".*?(CREATE TABLE .*)", r"\1", told))
@@ -187,7 +187,7 @@ def test_a_quarantine_table_that_could_not_give_the_records_back_is_refused(
     shop.run(CUSTOMERS, f"create table other ({columns})")
     rule = twins({"action": "move", "to": "other"})
 
-    assert any(says in one for one in mistakes(rule, shop.tools(rule).place, shop.tools(rule).relation))
+    assert any(says in one for one in mistakes(rule, shop.tools(rule).place, shop.tools(rule).fitted))
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_settings_that_do_not_fit_the_table_are_told_before_anything_is_planned(
     shop.run(CUSTOMERS[:-1] + ", double integer generated always as (rank_ * 2))")
     rule = twins(clean)
 
-    wrong = mistakes(rule, shop.tools(rule).place, shop.tools(rule).relation)
+    wrong = mistakes(rule, shop.tools(rule).place, shop.tools(rule).fitted)
 
     assert [says in one for one in wrong] == [True] if says else wrong == []
 

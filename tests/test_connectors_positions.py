@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from duplicates_support import detect
 from files_support import source
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from connectors.files.csv import reader
 from connectors.files.csv.lines import BLOCK
 from connectors.files.source import FilesDataset
 from rules.engines.base import Readable, Relation
-from rules.kinds.duplicates import DuplicatesRule, detect
+from rules.kinds.duplicates import DuplicatesRule
 from rules.values import schema_from_arrow
 
 SLOT = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)

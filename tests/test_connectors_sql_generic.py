@@ -20,6 +20,7 @@ import pytest
 import sqlalchemy as sa
 from cli_support import Answer, Project
 from conftest import POSTGRES, _scratch_database
+from duplicates_support import pushdown_obstacle
 from pydantic import ValidationError
 from sql_support import emptied
 from sqlalchemy.dialects import mssql, oracle
@@ -49,7 +50,7 @@ from connectors.sql.generic.values import GenericColumn, described, inspected
 from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
 from connectors.sql.values import arrow_type
 from rules.engines.base import Relation
-from rules.kinds.duplicates import DuplicatesRule, pushdown_obstacle
+from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Column, Schema, Type
 
 sa.dialects.registry.register("otherdb", "sqlalchemy.dialects.postgresql.psycopg", "PGDialect_psycopg")

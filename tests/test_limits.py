@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from conftest import MARIADB, POSTGRES, _scratch_database
+from duplicates_support import detect
 from runs_support import Command, Shop, twice
 from stop_support import InThread, Server, served, sqlite_at, until
 
@@ -32,7 +33,6 @@ from reconcile.runs.report import RunReport
 from reconcile.store import Store
 from reconcile.testing.proxy import TcpProxy
 from rules.engines.base import Readable, Relation, Stop
-from rules.kinds import duplicates
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import schema_from_arrow
 
@@ -332,7 +332,7 @@ def test_duckdb_is_interrupted_while_it_computes() -> None:
     schema = schema_from_arrow(pa.schema([pa.field("id", pa.int64()), pa.field("word", pa.string())]))
     relation = Relation("words", schema, id=("id",))
     stop = Stop()
-    work = InThread(lambda: duplicates.detect(rule, relation, endless, dt.datetime.now(dt.UTC), stop=stop))
+    work = InThread(lambda: detect(rule, relation, endless, dt.datetime.now(dt.UTC), stop=stop))
 
     deadline = time.monotonic() + 10
     while work.alive and time.monotonic() < deadline:

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 from config_support import problems
+from duplicates_support import check
 from hypothesis import given
 from hypothesis import strategies as st
 from rules_support import Rows
 
 from rules.expressions import parse, parse_group
 from rules.expressions.possible import narrowed
-from rules.kinds.duplicates import DuplicatesRule, check
-from rules.kinds.duplicates.barren import Named, reasons
+from rules.kinds.base import DatasetFacts
+from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.duplicates.barren import reasons
 from rules.values import Type
 
 BARREN: list[tuple[dict[str, Any], str]] = [
@@ -70,7 +72,7 @@ FINE: list[dict[str, Any]] = [
     {"having": "min(amount) = max(no)"},
     {"having": "sum(amount) is null"},
 ]
-DATASET = Named(("id",), "kind = 'a'", {"twice_no": "no + no"})
+DATASET = DatasetFacts(("id",), "kind = 'a'", {"twice_no": "no + no"})
 
 
 def rule(settings: dict[str, Any]) -> DuplicatesRule:

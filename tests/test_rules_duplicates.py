@@ -14,12 +14,13 @@ import pytest
 import sqlalchemy as sa
 import yaml
 from conftest import MARIADB, POSTGRES, _scratch_database
+from duplicates_support import check, detect, explain, guarded, needed_columns, pushdown_obstacle
 from rules_support import Rows, pushed
 
 from rules.engines import embedded
 from rules.engines.base import Detection, Group, IdentityProblem, Member, MoneyColumns, OutOfMemory, Relation
 from rules.errors import RuleError
-from rules.kinds.duplicates import DuplicatesRule, check, detect, explain, guarded, needed_columns, pushdown_obstacle
+from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
 
 SLOT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from duplicates_support import detect, pushdown_obstacle
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rules_support import Rows, databases, pushed
@@ -17,7 +18,7 @@ from connectors.coerce import BLANKS
 from rules.engines.base import Detection, MoneyColumns
 from rules.expressions import ExpressionError, parse, parse_group
 from rules.functions import WHITE_SPACE
-from rules.kinds.duplicates import DuplicatesRule, detect, pushdown_obstacle
+from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Step
 from rules.normalise import normalise
 from rules.values import Type

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from duplicates_support import detect, guarded, pushdown_obstacle
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rules_support import Rows, databases, pushed
 
 from rules.engines.base import Detection
 from rules.errors import RuleError
-from rules.kinds.duplicates import DuplicatesRule, detect, guarded, pushdown_obstacle
+from rules.kinds.duplicates import DuplicatesRule
 from rules.normalise import NORMALISERS
 from rules.values import Type
 

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from conftest import POSTGRES, _scratch_database
+from duplicates_support import detect
 from rules_support import Rows, pushed
 
 from rules.engines import marked, pushdown
 from rules.engines.base import Detection, IdentityProblem, Pushed
-from rules.kinds.duplicates import DuplicatesRule, detect
+from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
 
 pytestmark = pytest.mark.server

@@ -23,7 +23,7 @@ from reconcile.cleaning.next_run import NextRun
 from reconcile.cleaning.planning.plan import NothingToDo, Stale, Tools, make_many
 from reconcile.config.settings import DatasetConfig
 from reconcile.coordination import clock
-from reconcile.detection.detect import Subject
+from reconcile.detection.detect import Subject, subjects_of
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import record_of
 from reconcile.findings.operations import BundleState
@@ -36,7 +36,7 @@ from reconcile.store import findings as stored_findings
 from reconcile.tracking import progress
 from reconcile.tracking.progress import Move
 from rules.cleaning import Policy
-from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.base import Rule
 
 ACTOR = "reconcile"
 CHUNK = 250
@@ -109,7 +109,7 @@ class Outcome:
         return said | {name: value for name, value in optional.items() if value is not None}
 
 
-def clean(rule: DuplicatesRule, detected: Mapping[str, Any], tools: Cleaner) -> Outcome:
+def clean(rule: Rule, detected: Mapping[str, Any], tools: Cleaner) -> Outcome:
     """Plan, propose and carry out what the run found by a rule; `detected` is that rule's part of the run's report.
 
     Safe to call again for the same run. What goes wrong with the target is in the outcome; raises a StoreError, and
@@ -168,12 +168,12 @@ def _counts(tx: Transaction, run: str | None, rule: str) -> Counter[str]:
     return counts
 
 
-def planning(tools: PlanningTools, rule: DuplicatesRule, slot: dt.datetime) -> Tools:
+def planning(tools: PlanningTools, rule: Rule, slot: dt.datetime) -> Tools:
     """What plans of a rule are made with, the journal's word on each record's life included."""
     dataset = tools.terms.project.datasets[rule.dataset]
-    relation = tools.subject(rule.dataset).relation
+    subjects = subjects_of(rule, tools.subject)
     binding = tools.terms.binding(rule.name) or ""
-    made = Tools.of(tools.target(dataset.source), dataset, relation, rule, slot, binding=binding)
+    made = Tools.of(tools.target(dataset.source), subjects, rule, slot, binding=binding)
     return replace(made, generations=Lives(tools.store, made.identity, made.catalogue.table))
 
 
@@ -224,7 +224,7 @@ class _Proposing:
 
     def __init__(
         self,
-        rule: DuplicatesRule,
+        rule: Rule,
         dataset: DatasetConfig,
         detected: Mapping[str, Any],
         tools: Cleaner,

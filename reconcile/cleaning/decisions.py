@@ -36,7 +36,7 @@ from reconcile.store.bundles import Stored
 from reconcile.store.findings import FindingError
 from reconcile.tracking import decide, progress
 from reconcile.tracking.progress import Move
-from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.base import Rule
 
 _TO_PLAN = (State.OPEN, State.STALE, State.SNOOZED, State.FAILED)
 _TO_TRY = (BundleState.RETRY_WAIT, BundleState.AMBIGUOUS, BundleState.APPROVED)
@@ -285,14 +285,14 @@ class Desk:
     def _tools(self) -> carrier.Tools:
         return carrier.Tools(self.store, self.terms, self.target, sleep=self.sleep, patience=self.patience)
 
-    def _cleaning(self, finding: Finding) -> DuplicatesRule:
+    def _cleaning(self, finding: Finding) -> Rule:
         """The rule of a finding, which cleans. Raises RuleDoesNotClean."""
         rule = self.terms.rule(finding.rule)
         if rule is None:
             raise RuleDoesNotClean(finding)
         return rule
 
-    def _plan(self, finding: Finding, rule: DuplicatesRule, *, overrule: bool) -> None:
+    def _plan(self, finding: Finding, rule: Rule, *, overrule: bool) -> None:
         """The plan of a finding that has none, put before whoever decides. Raises PlanRejected, an OwnershipRefused."""
         with self.store.read() as tx:
             now = tx.now

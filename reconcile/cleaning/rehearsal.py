@@ -16,6 +16,7 @@ from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.next_run import NextRun
 from reconcile.cleaning.planning.plan import NothingToDo, Stale, Tools, make_many
 from reconcile.config.settings import Project
+from reconcile.detection.detect import Subjects
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import fingerprint, short_id
 from reconcile.findings.judgement import Change, Verdict
@@ -23,8 +24,8 @@ from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.store import Store, finding_memory
 from reconcile.store import findings as stored
-from rules.engines.base import Group, Relation
-from rules.kinds.duplicates import DuplicatesRule
+from rules.engines.base import Group
+from rules.kinds.base import Rule
 
 _MOST_REASONS = 5
 _NOBODY = (Change.SETTLED, Change.RESOLVED, Change.IN_HAND)
@@ -33,9 +34,9 @@ _CHUNK = 500
 
 def would(
     project: Project,
-    rule: DuplicatesRule,
+    rule: Rule,
     verdicts: Iterable[Verdict],
-    relation: Relation,
+    subjects: Subjects,
     target: Callable[[str], Target],
     store: Store | None,
     slot: dt.datetime,
@@ -50,7 +51,7 @@ def would(
     dataset = project.datasets[rule.dataset]
     try:
         binding = terms.binding(rule.name) or ""
-        tools = Tools.of(target(dataset.source), dataset, relation, rule, slot, binding=binding)
+        tools = Tools.of(target(dataset.source), subjects, rule, slot, binding=binding)
         first = True
         if store is not None:
             tools = replace(tools, generations=Lives(store, tools.identity, tools.catalogue.table))
@@ -76,7 +77,7 @@ def would(
 
 
 def _findings(
-    rule: DuplicatesRule, verdicts: Iterable[Verdict], store: Store | None, slot: dt.datetime, waiting: set[str]
+    rule: Rule, verdicts: Iterable[Verdict], store: Store | None, slot: dt.datetime, waiting: set[str]
 ) -> Iterator[Finding]:
     """The groups there is something to do about, as findings; what was decided about their records is known.
 
@@ -95,7 +96,7 @@ def _findings(
                 yield _finding(rule, one.group, known.get(one.finding or ""), one.change, slot)
 
 
-def _finding(rule: DuplicatesRule, group: Group, known: Finding | None, change: Change, slot: dt.datetime) -> Finding:
+def _finding(rule: Rule, group: Group, known: Finding | None, change: Change, slot: dt.datetime) -> Finding:
     back = known is not None and known.state is State.CLEANED and change is Change.REOPENED
     settled = {} if known is None or back else {one.id: one.settled_at for one in known.members}
     mark = known.fingerprint if known else fingerprint(rule.name, rule.kind, group.key)

@@ -87,7 +87,7 @@ def explain(
     out = Output(json, quiet, no_color)
     with load(config) as application:
         chosen = application.rule(rule)
-        choice = detect.explain(chosen, application.subject(chosen.dataset), dt.datetime.now(dt.UTC))
+        choice = detect.explain(chosen, detect.subjects_of(chosen, application.subject), dt.datetime.now(dt.UTC))
     if json:
         out.emit({"rule": rule, "engine": choice.engine, "reason": choice.reason, "sql": list(choice.statements)})
         return

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reconcile.findings.shown import Finding
     from reconcile.messages.personal import Hidden
     from rules.cleaning import Caps
-    from rules.kinds.duplicates import DuplicatesRule
+    from rules.kinds.base import Rule
 
 _CHUNK = 500
 _BEGINNING = 12
@@ -93,7 +93,7 @@ class _Planning:
         self.terms: Terms = Terms(application.project)
         self.told: tuple[str, ...] = ()
 
-    def chosen(self, rules: Sequence[str], findings: Sequence[str]) -> list[tuple[DuplicatesRule, list[str] | None]]:
+    def chosen(self, rules: Sequence[str], findings: Sequence[str]) -> list[tuple[Rule, list[str] | None]]:
         """Rules in the order of the configuration, each with the findings that were named; None: all of them."""
         application = self.application
         for name in rules:
@@ -118,7 +118,7 @@ class _Planning:
                 by_rule.setdefault(one.rule, []).append(one.id)
         return by_rule
 
-    def plans(self, rule: DuplicatesRule, names: list[str] | None) -> Iterator[Planned]:
+    def plans(self, rule: Rule, names: list[str] | None) -> Iterator[Planned]:
         """Raises the source's ConnectorError."""
         from reconcile.cleaning.planning.plan import make_many
         from reconcile.findings.bundle import Bundle
@@ -139,7 +139,7 @@ class _Planning:
                 plan, state = stands.get(name, (one, None))
                 yield Planned(found[name], plan, asks, state)
 
-    def _findings(self, rule: DuplicatesRule) -> list[str]:
+    def _findings(self, rule: Rule) -> list[str]:
         from reconcile.findings.states import State
         from reconcile.store.findings import Filter, names
 
@@ -147,17 +147,18 @@ class _Planning:
         with self.application.memory.read() as tx:
             return names(tx, Filter(rules=(rule.name,), states=states, limit=self.limit))
 
-    def tools(self, rule: DuplicatesRule) -> Tools:
+    def tools(self, rule: Rule) -> Tools:
         """What planning the rule's findings needs. Raises NothingToPlan, ConnectorError."""
         from connectors.target import Target
         from reconcile.cleaning.planning.plan import Tools
+        from reconcile.detection.detect import subjects_of
         from reconcile.journal import effects
 
         application = self.application
-        subject = application.subject(rule.dataset)
-        source = subject.source
+        subjects = subjects_of(rule, application.subject)
+        source = subjects[rule.dataset].source
         if not isinstance(source, Target):
-            raise NothingToPlan(f"Rule `{rule.name}`: nothing can be changed in source `{subject.dataset.source}`.")
+            raise NothingToPlan(f"Rule `{rule.name}`: nothing can be changed in source `{source.name}`.")
         identity = source.identity()
 
         def lives(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
@@ -168,7 +169,7 @@ class _Planning:
         with application.memory.read() as tx:
             now = tx.now
         binding = self.terms.binding(rule.name) or ""
-        return Tools.of(source, subject.dataset, subject.relation, rule, now, lives, binding)
+        return Tools.of(source, subjects, rule, now, lives, binding)
 
     def _stands(self, made: Sequence[Bundle]) -> Mapping[str, tuple[Bundle, str]]:
         """What is known, by finding, of plans for these: the one that stands, which may differ in what may drift, and
@@ -185,22 +186,22 @@ class _Planning:
                 stands[one.finding] = (shown, state)
         return stands
 
-    def hidden(self, rule: DuplicatesRule) -> tuple[str, ...]:
+    def hidden(self, rule: Rule) -> tuple[str, ...]:
         """The columns whose values are not shown."""
         return () if self.show else self.application.project.datasets[rule.dataset].pii
 
-    def veil(self, rule: DuplicatesRule) -> Hidden:
+    def veil(self, rule: Rule) -> Hidden:
         """What is not shown of what is at risk."""
         from reconcile.messages.personal import Hidden
 
         return Hidden() if self.show else Hidden.of(self.application.project, rule.dataset, rule.name)
 
-    def caps(self, rule: DuplicatesRule) -> Caps:
+    def caps(self, rule: Rule) -> Caps:
         """What one run of the rule may change at most."""
         with self.application.memory.read() as tx:
             return self.terms.caps(tx, rule.name)
 
-    def as_json(self, rule: DuplicatesRule, names: list[str] | None) -> Iterator[dict[str, Any]]:
+    def as_json(self, rule: Rule, names: list[str] | None) -> Iterator[dict[str, Any]]:
         from reconcile.cleaning.shown import to_json
         from reconcile.findings.bundle import Bundle
 
@@ -220,7 +221,7 @@ class _Telling:
 
     out: Output
     planning: _Planning
-    rule: DuplicatesRule
+    rule: Rule
     plans: int = 0
     counted: int = 0
     """Rows that change, as limits count them: all but those of keepers."""

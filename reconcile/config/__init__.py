@@ -28,14 +28,12 @@ from reconcile.config.settings import (
     TopSettings,
 )
 from reconcile.config.written import texts
-from reconcile.plugins import Kinds, PluginBroken
+from reconcile.plugins import Kinds, PluginBroken, kind_of
 from rules.document.mistakes import Position, Problem, short, suggestion
 from rules.document.reading import Reader, known_keys, name_problem, wants_secret, without
 from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode, locate, walk
 from rules.expressions import ExpressionError, parse
-from rules.kinds.base import Rule
-from rules.kinds.duplicates import DuplicatesRule
-from rules.kinds.duplicates.barren import Named, reasons
+from rules.kinds.base import DatasetFacts, Rule
 from rules.loader import expression_problems, load_rule
 
 FILE_NAME = "reconcile.yaml"
@@ -277,7 +275,8 @@ class _Loading:
             )
             return None
         self.sections.problems += problems
-        self._check_reference(entry, "dataset", "datasets")
+        for setting in rule.dataset_settings if rule is not None else ("dataset",):
+            self._check_reference(entry, setting, "datasets")
         return rule
 
     def _job(self, name: str, entry: Entry, top: TopSettings | None) -> JobConfig | None:
@@ -357,7 +356,7 @@ class _Loading:
         written = entry.node.entries.get(key) if isinstance(entry.node, MapNode) else None
         name = written.node.text if written and isinstance(written.node, ScalarNode) else None
         if written and name is not None and name not in self.sections[section]:
-            self._tell_unknown(written.node.at, key, name, self.sections[section])
+            self._tell_unknown(written.node.at, section[:-1], name, self.sections[section])
         return name
 
     def _tell_unknown(self, at: Position, what: str, name: str, known: Iterable[str]) -> None:
@@ -389,11 +388,12 @@ class _Loading:
     def _check_findable(self, datasets: Mapping[str, DatasetConfig], rules: Mapping[str, Rule]) -> None:
         """A rule that cannot find anything passes every day."""
         for name, rule in rules.items():
-            dataset = datasets.get(rule.dataset)
-            if dataset is None or not isinstance(rule, DuplicatesRule):
+            if not datasets.keys() >= set(rule.datasets):
                 continue
+            read = {each: datasets[each] for each in rule.datasets}
+            facts = {each: DatasetFacts(one.id, one.where, one.derived) for each, one in read.items()}
             entry = self.sections["rules"][name]
-            for path, sentence in reasons(rule, Named(dataset.id, dataset.where, dataset.derived)):
+            for path, sentence in kind_of(rule).barren(rule, facts):
                 at = locate(entry.node, path, entry.key_at).node.at
                 self.sections.tell(at, f"`{path[0]}`: {sentence}; rule `{short(name)}` would never find anything")
 
@@ -402,7 +402,7 @@ class _Loading:
     ) -> None:
         used = {
             "sources": {d.source for d in datasets.values()},
-            "datasets": {r.dataset for r in rules.values()},
+            "datasets": {dataset for rule in rules.values() for dataset in rule.datasets},
             "rules": {r for job in jobs.values() for r in job.rules} if jobs else set(rules),
             "channels": {c for job in jobs.values() for c in job.notify} if jobs else set(self.sections["channels"]),
         }

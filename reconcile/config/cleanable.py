@@ -17,7 +17,6 @@ from rules.document.mistakes import Position, Problem, short, suggestion
 from rules.document.tree import Entry, Node, locate
 from rules.expressions import ExpressionError, parse
 from rules.kinds.base import Rule
-from rules.kinds.duplicates.model import DuplicatesRule
 
 _OF_CLEANING = ("approval", "approval_expires", "limits", "retry")
 
@@ -112,8 +111,7 @@ def _named(top: TopSettings, key: str, entry: Entry) -> Iterable[tuple[Position,
 def _drifting(rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Problem]:
     """What decides which record stays may not change unseen: the surplus would go though it is the one to keep now."""
     ignored = rule.clean.ignore_drift if rule.clean is not None else ()
-    kept = (line.column for line in rule.keep) if isinstance(rule, DuplicatesRule) and ignored else ()
-    behind = {name for column in kept if column is not None for name in _behind(column, dataset.derived)}
+    behind = {name for column in rule.kept_by if ignored for name in _behind(column, dataset.derived)}
     for index, name in enumerate(ignored):
         if name in behind:
             said = f"`ignore_drift` names `{name}`, by which `keep` chooses the record that stays; leave it out"

@@ -68,7 +68,7 @@ def _dataset(connector: str) -> Schema:
 
 
 def _rule(kind: str) -> Schema:
-    model = _load("rules", kind, "")
+    model = _load("rules", kind, "Settings")
     if model is None:
         return _told_by({"type": "object", "properties": {}}, "kind", kind)
     schema = _of(model)

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from reconcile.config.settings import JobConfig
-from reconcile.detection.detect import Budget, Detected, Subject, detect
+from reconcile.detection.detect import Budget, Detected, Subject, detect, subjects_of
 from rules.engines.base import Stop
-from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.base import Rule
 
 STEP = 0.1
 """Seconds between two looks at the clock, so also how late a signal is heard."""
@@ -99,7 +99,7 @@ def bounded(
 
 
 def detected(
-    rule: DuplicatesRule,
+    rule: Rule,
     job: JobConfig,
     slot: dt.datetime,
     budget: Budget,
@@ -116,13 +116,14 @@ def detected(
     interrupt = Stop()
 
     def work(tell: Callable[[int], None]) -> Detected:
-        found = subject(rule.dataset)
+        subjects = subjects_of(rule, subject)
         tell(0)
-        return detect(rule, found, slot, budget, tell, interrupt)
+        return detect(rule, subjects, slot, budget, tell, interrupt)
 
     def stop_it() -> None:
         interrupt()
-        stop(rule.dataset)
+        for dataset in rule.datasets:
+            stop(dataset)
 
     def look(read: int) -> None:
         watch(rule.name, read)

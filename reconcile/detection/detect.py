@@ -6,8 +6,8 @@ import datetime as dt
 import functools
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -15,15 +15,17 @@ from typing import TypeVar
 import duckdb
 import pyarrow as pa
 
-import rules.kinds.duplicates.detection  # noqa: F401 - else it is loaded when a source that began early has ended
+import rules.engines.embedded
+import rules.engines.pushdown  # noqa: F401 - else they are loaded when a source that began early has ended
 from connectors.base import DuckReadable, DuckScan, Forewarning, Problem, Queryable, Scan, Source
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
-from rules.document.mistakes import suggestion
+from reconcile.plugins import kind_of
+from rules import grouping
+from rules.document.mistakes import listed, suggestion
 from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Stop, Streamed
-from rules.kinds import duplicates
-from rules.kinds.duplicates import DuplicatesRule
-from rules.values import schema_from_arrow
+from rules.kinds.base import DoesNotFit, Fitted, Rule
+from rules.values import Value, schema_from_arrow
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -38,10 +40,12 @@ def _ended(sentence: str) -> str:
 
 
 class RuleDoesNotFit(Exception):
-    """A rule cannot be checked on its dataset as it is now; the message holds every mistake, one sentence each."""
+    """A rule cannot be checked on its datasets as they are now; the message holds every mistake, one sentence each."""
 
-    def __init__(self, rule: str, dataset: str, mistakes: list[str]) -> None:
-        super().__init__(f"Rule {rule!r} does not fit dataset {dataset!r}: {' '.join(map(_ended, mistakes))}")
+    def __init__(self, rule: Rule, mistakes: Sequence[str]) -> None:
+        datasets = "dataset" if len(rule.datasets) == 1 else "datasets"
+        names = listed([repr(name) for name in rule.datasets])
+        super().__init__(f"Rule {rule.name!r} does not fit {datasets} {names}: {' '.join(map(_ended, mistakes))}")
         self.mistakes = tuple(mistakes)
 
 
@@ -51,20 +55,6 @@ class Budget:
 
     memory: str
     folder: Path | None = None
-
-
-@dataclass(frozen=True)
-class Detected:
-    """A rule's answer, which engine gave it and why, what could not be read in single cells, and how long it took."""
-
-    detection: Detection
-    choice: Choice
-    problems: tuple[Problem, ...]
-    seconds: float
-    definition: str
-    """What the dataset lets through and derives, as text: an edit of it is an edit of what the rule matches."""
-    relation: Relation | None = None
-    """The dataset as the rule saw it."""
 
 
 @dataclass
@@ -94,33 +84,68 @@ class Subject:
         return source.warnings(self.dataset.settings, columns) if isinstance(source, Forewarning) else ()
 
 
-def choose(rule: DuplicatesRule, subject: Subject) -> Choice:
+Subjects = Mapping[str, Subject]
+"""The datasets of a rule by name, ready to be checked."""
+
+
+def subjects_of(rule: Rule, subject: Callable[[str], Subject]) -> Subjects:
+    """The rule's datasets. Raises what opening and describing their sources raises."""
+    return {name: subject(name) for name in rule.datasets}
+
+
+@dataclass(frozen=True)
+class Detected:
+    """A rule's answer, which engine gave it and why, what could not be read in single cells, and how long it took."""
+
+    detection: Detection
+    choice: Choice
+    problems: tuple[Problem, ...]
+    seconds: float
+    definition: str
+    """What the datasets let through and derive, as text: an edit of it is an edit of what the rule matches."""
+    subjects: Subjects
+    fitted: Fitted
+
+
+def fit(rule: Rule, subjects: Subjects) -> Fitted:
+    """Fit the rule to its datasets. Raises RuleDoesNotFit with every mistake in both."""
+    mistakes: list[str] = []
+    fitted: Fitted | None = None
+    try:
+        fitted = kind_of(rule).fit(rule, {name: subject.relation for name, subject in subjects.items()})
+    except DoesNotFit as misfit:
+        mistakes += misfit.mistakes
+    for subject in subjects.values():
+        mistakes += [*_hides_nothing(subject), *_too_wide(subject)]
+    if mistakes or fitted is None:
+        raise RuleDoesNotFit(rule, mistakes)
+    return fitted
+
+
+def choose(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
     """Which engine runs the rule, and why. Raises RuleDoesNotFit where `engine: pushdown` cannot give the answer."""
-    if not isinstance(subject.source, Queryable):
-        if rule.engine == "pushdown":
-            reason = f"Source {subject.source.name!r} cannot run queries; use `engine: embedded` or leave it out."
-            raise RuleDoesNotFit(rule.name, subject.dataset.name, [reason])
-        return Choice("embedded", f"source {subject.source.name!r} is read here: it cannot run queries itself")
-    dialect = subject.source.dialect
-    obstacle = duplicates.pushdown_obstacle(rule, subject.relation, dialect)
+    forced = rule.engine == "pushdown"
+    sources = {subject.source.name: subject.source for subject in subjects.values()}
+    for name, source in sources.items():
+        if not isinstance(source, Queryable):
+            if forced:
+                reason = f"Source {name!r} cannot run queries; use `engine: embedded` or leave it out."
+                raise RuleDoesNotFit(rule, [reason])
+            return Choice("embedded", f"source {name!r} is read here: it cannot run queries itself")
     if rule.engine == "embedded":
         return Choice("embedded", "the rule says `engine: embedded`")
-    if obstacle and rule.engine == "pushdown":
-        raise RuleDoesNotFit(rule.name, subject.dataset.name, [f"It says `engine: pushdown`, but {obstacle}."])
+    source, *others = sources.values()
+    assert isinstance(source, Queryable)  # noqa: S101 - just seen
+    obstacle = "its datasets are in several sources" if others else fitted.obstacle(source.dialect)
+    if obstacle and forced:
+        raise RuleDoesNotFit(rule, [f"It says `engine: pushdown`, but {obstacle}."])
     if obstacle:
         return Choice("embedded", obstacle)
-    if rule.engine == "pushdown":
+    if forced:
         return Choice("pushdown", "the rule says `engine: pushdown`, and the answer is the same there")
-    if dialect in SLOW_GROUPERS:
-        return Choice("embedded", f"{SLOW_GROUPERS[dialect]}; `engine: pushdown` forces it")
-    return Choice("pushdown", f"source {subject.source.name!r} compares these columns exactly as we do")
-
-
-def check(rule: DuplicatesRule, subject: Subject) -> None:
-    """Raises RuleDoesNotFit with every column, type and expression of the rule that the dataset cannot serve."""
-    mistakes = [*map(str, duplicates.check(rule, subject.relation)), *_hides_nothing(subject), *_too_wide(subject)]
-    if mistakes:
-        raise RuleDoesNotFit(rule.name, subject.dataset.name, mistakes)
+    if source.dialect in SLOW_GROUPERS:
+        return Choice("embedded", f"{SLOW_GROUPERS[source.dialect]}; `engine: pushdown` forces it")
+    return Choice("pushdown", f"source {source.name!r} compares these columns exactly as we do")
 
 
 def _too_wide(subject: Subject) -> Iterator[str]:
@@ -140,8 +165,8 @@ def _hides_nothing(subject: Subject) -> Iterator[str]:
 
 
 def detect(
-    rule: DuplicatesRule,
-    subject: Subject,
+    rule: Rule,
+    subjects: Subjects,
     slot: dt.datetime,
     budget: Budget,
     progress: Callable[[int], None] = lambda _: None,
@@ -153,61 +178,98 @@ def detect(
     Raises RuleDoesNotFit, or the source's ConnectorError; nothing is half found.
     """
     begin = time.monotonic()
-    check(rule, subject)
-    choice = choose(rule, subject)
+    fitted = fit(rule, subjects)
+    choice = choose(rule, fitted, subjects)
+    work = _Work(fitted, subjects, slot, budget, progress, stop)
     try:
-        found, problems = _detected(rule, choice, subject, slot, budget, progress, stop)
+        detection, problems = work.detect(choice.engine)
     except ValueDoesNotFit as misfit:
         if choice.engine != "pushdown" or rule.engine == "pushdown":
             raise
         choice = Choice("embedded", f"column `{misfit.column}` holds a value that the database compares otherwise")
-        found, problems = _detected(rule, choice, subject, slot, budget, progress, stop)
-    definition = json.dumps([subject.dataset.where, dict(subject.dataset.derived)], sort_keys=True)
-    return Detected(found, choice, tuple(problems), time.monotonic() - begin, definition, subject.relation)
+        detection, problems = work.detect(choice.engine)
+    seconds = time.monotonic() - begin
+    return Detected(detection, choice, tuple(problems), seconds, _definition(subjects), subjects, fitted)
 
 
-def _detected(
-    rule: DuplicatesRule,
-    choice: Choice,
-    subject: Subject,
-    slot: dt.datetime,
-    budget: Budget,
-    progress: Callable[[int], None],
-    stop: Stop | None,
-) -> tuple[Detection, list[Problem]]:
-    problems = list(subject.warnings(duplicates.named_columns(rule, subject.relation)))
-    confirm: list[Callable[[int], None]] = []
-    with _records(rule, choice, subject, problems, progress, confirm) as records:
-        found = duplicates.detect(rule, subject.relation, records, slot, budget.memory, budget.folder, stop)
-        for one in confirm:
-            one(found.read)
-    return found, problems
+def _definition(subjects: Subjects) -> str:
+    each = {name: [one.dataset.where, dict(one.dataset.derived)] for name, one in subjects.items()}
+    return json.dumps(next(iter(each.values())) if len(each) == 1 else each, sort_keys=True)
 
 
-def explain(rule: DuplicatesRule, subject: Subject, slot: dt.datetime) -> Choice:
+def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:
     """The choice with the statements that would run."""
-    check(rule, subject)
-    choice = choose(rule, subject)
-    with _records(rule, choice, subject, [], lambda _: None, []) as records:
-        return Choice(choice.engine, choice.reason, tuple(duplicates.explain(rule, subject.relation, records, slot)))
+    fitted = fit(rule, subjects)
+    choice = choose(rule, fitted, subjects)
+    work = _Work(fitted, subjects, slot, Budget(""), lambda _: None, None)
+    with work.records(choice.engine, [], {}) as records:
+        return Choice(choice.engine, choice.reason, tuple(fitted.explain(records, slot)))
+
+
+def read_again(subject: Subject) -> Iterator[Mapping[str, Value]]:
+    """All records of a dataset as they are now, in bounded memory. Raises the source's ConnectorError."""
+    scan = subject.source.scan(subject.dataset.settings, tuple(subject.relation.schema.names))
+    try:
+        for batch in scan.reader:
+            yield from grouping.rows(pa.Table.from_batches([batch]))
+    finally:
+        scan.close()
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a detection works with."""
+
+    fitted: Fitted
+    subjects: Subjects
+    slot: dt.datetime
+    budget: Budget
+    progress: Callable[[int], None]
+    stop: Stop | None
+
+    def detect(self, engine: str) -> tuple[Detection, list[Problem]]:
+        problems: list[Problem] = []
+        for name, subject in self.subjects.items():
+            problems += subject.warnings(self.fitted.named[name])
+        confirm: dict[str, Callable[[int], None]] = {}
+        with self.records(engine, problems, confirm) as records:
+            budget = self.budget
+            detection = self.fitted.detect(records, self.slot, budget.memory, budget.folder, self.stop)
+            for name, told in confirm.items():
+                told(detection.read_of.get(name, detection.read))
+        return detection, problems
+
+    @contextmanager
+    def records(
+        self, engine: str, problems: list[Problem], confirm: dict[str, Callable[[int], None]]
+    ) -> Iterator[dict[str, Records]]:
+        """The records of each dataset; see `_records`."""
+        with ExitStack() as stack:
+            yield {
+                name: stack.enter_context(
+                    _records(name, engine, subject, self.fitted.needed[name], problems, self.progress, confirm)
+                )
+                for name, subject in self.subjects.items()
+            }
 
 
 @contextmanager
 def _records(
-    rule: DuplicatesRule,
-    choice: Choice,
+    name: str,
+    engine: str,
     subject: Subject,
+    needed: tuple[str, ...],
     problems: list[Problem],
     progress: Callable[[int], None],
-    confirm: list[Callable[[int], None]],
+    confirm: dict[str, Callable[[int], None]],
 ) -> Iterator[Records]:
-    """The records in the form the chosen engine takes; after the block `problems` holds what was wrong with cells.
+    """The records in the form the engine takes; after the block `problems` holds what was wrong with cells.
 
-    What is in `confirm` inside the block is to be told how many records were read. A stream confirms that by itself.
+    The block calls what `confirm` holds for the dataset with the number of records read. A stream confirms by itself.
     """
     source, reading = subject.source, subject.dataset.settings
     failed: list[ConnectorError] = []
-    if choice.engine == "pushdown":
+    if engine == "pushdown":
         assert isinstance(source, Queryable)  # noqa: S101 - choose() looked
         with source.snapshot() as snapshot, _as_it_failed(failed):
             yield Pushed(
@@ -220,10 +282,10 @@ def _records(
             problems += snapshot.problems()
         return
     scans = functools.cache(functools.partial(_duck_scan, source, reading))
-    scan = scans(duplicates.needed_columns(rule, subject.relation))
+    scan = scans(needed)
     if scan is not None:
         assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() looked
-        confirm.append(scan.confirm)
+        confirm[name] = scan.confirm
         try:
             yield Readable(
                 lambda columns: _read(scans, columns).sql, lambda columns, *few: _read(scans, columns).at(*few)

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ValidationError
 
+from reconcile.plugins import Kinds
 from rules.engines.base import Relation, Streamed
-from rules.kinds import duplicates
+from rules.kinds.base import DoesNotFit, Kind, Rule
 from rules.values import schema_from_arrow
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def find_duplicates(
     """
     _known(timezone)
     table = _arrow(frame, timezone)
+    kind: Kind = Kinds("rules").load("duplicates")()
     rule = _rule(
+        kind.Settings,
         key=[key] if isinstance(key, str) and key != "all" else key,
         window=window,
         gap=gap,
@@ -53,11 +56,12 @@ def find_duplicates(
         minimum=minimum,
     )
     relation = Relation(dataset="frame", schema=schema_from_arrow(table.schema), id=(_POSITION,), timezone=timezone)
-    mistakes = duplicates.check(rule, relation)
-    if mistakes:
-        raise ValueError(" ".join(str(m) for m in mistakes))
+    try:
+        fitted = kind.fit(rule, {"frame": relation})
+    except DoesNotFit as misfit:
+        raise ValueError(" ".join(misfit.mistakes)) from None
     records = Streamed(open=lambda columns: table.select(list(columns)).to_reader())
-    found = duplicates.detect(rule, relation, records, slot or dt.datetime.now(dt.UTC))
+    found = fitted.detect({"frame": records}, slot or dt.datetime.now(dt.UTC))
     members = [
         (number, "surplus" if place else "keeper", int(str(member.id[0])))
         for number, group in enumerate(found.groups)
@@ -76,9 +80,9 @@ def _known(timezone: str) -> None:
         raise ValueError(f"{timezone!r} is not a time zone; write one like Europe/Berlin") from None
 
 
-def _rule(**settings: Any) -> duplicates.DuplicatesRule:
+def _rule(model: type[Rule], **settings: Any) -> Rule:
     try:
-        return duplicates.DuplicatesRule.model_validate({"name": "frame", "dataset": "frame", **settings})
+        return model.model_validate({"name": "frame", "dataset": "frame", **settings})
     except ValidationError as wrong:
         raise ValueError("; ".join(_sentence(error) for error in wrong.errors())) from None
 

@@ -12,13 +12,13 @@ from notifications.base import Checkable
 from notifications.errors import ChannelError
 from reconcile.app import Application
 from reconcile.detection import detect
-from reconcile.detection.detect import RuleDoesNotFit, Subject
+from reconcile.detection.detect import RuleDoesNotFit, Subject, Subjects
 from reconcile.detection.proposals import proposals
 from reconcile.journal import ownership
 from reconcile.store import Store, StoreError, tables
 from reconcile.store.errors import StoreMisnamed
 from rules.document.mistakes import listed
-from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.base import Fitted, Rule
 
 _OK, _WRONG, _FAILED, _REFUSED = 0, 2, 3, 4
 
@@ -75,8 +75,8 @@ def look(application: Application, source: str | None = None) -> Iterator[Look]:
         elif dataset.source in seen:
             yield _dataset(application, dataset.name, subjects)
     for rule in project.rules.values():
-        if rule.dataset in subjects:
-            seen_rule = _rule(application, rule.name, subjects[rule.dataset])
+        if subjects.keys() >= set(rule.datasets):
+            seen_rule = _rule(rule, {name: subjects[name] for name in rule.datasets})
             yield seen_rule
             if rule.clean is not None and not seen_rule.wrong:
                 yield from _owner(application, rule.dataset, subjects[rule.dataset], owners)
@@ -109,18 +109,17 @@ def _dataset(application: Application, name: str, subjects: dict[str, Subject]) 
     return Look(f"dataset {name}", f"{columns}{unnamed}", warnings=warnings)
 
 
-def _rule(application: Application, name: str, subject: Subject) -> Look:
-    rule = application.rule(name)
+def _rule(rule: Rule, subjects: Subjects) -> Look:
     try:
-        detect.check(rule, subject)
-        choice = detect.choose(rule, subject)
+        fitted = detect.fit(rule, subjects)
+        choice = detect.choose(rule, fitted, subjects)
     except RuleDoesNotFit as error:
-        return Look(f"rule {name}", str(error), _WRONG)
-    seen = Look(f"rule {name}", f"fits; {choice.engine}, because {choice.reason}")
-    return seen if rule.clean is None else _cleaning(rule, subject, seen)
+        return Look(f"rule {rule.name}", str(error), _WRONG)
+    seen = Look(f"rule {rule.name}", f"fits; {choice.engine}, because {choice.reason}")
+    return seen if rule.clean is None else _cleaning(rule, fitted, subjects[rule.dataset], seen)
 
 
-def _cleaning(rule: DuplicatesRule, subject: Subject, seen: Look) -> Look:
+def _cleaning(rule: Rule, fitted: Fitted, subject: Subject, seen: Look) -> Look:
     """Whether what the rule does about its findings fits the table as its database describes it."""
     from reconcile.cleaning.planning import plan  # noqa: PLC0415 - only for rules that clean
 
@@ -131,7 +130,7 @@ def _cleaning(rule: DuplicatesRule, subject: Subject, seen: Look) -> Look:
         links = plan.soft_links(subject.dataset)
         catalogue = subject.source.catalogue(subject.dataset.settings, links)
         place = plan.place(subject.source, subject.dataset, subject.relation, catalogue)
-        wrong = plan.mistakes(rule, place, subject.relation)
+        wrong = plan.mistakes(rule, place, fitted)
     except TargetRefused as error:
         return Look(seen.subject, str(error), _WRONG)
     except ConnectorError as error:
@@ -162,7 +161,7 @@ def _owner(application: Application, dataset: str, subject: Subject, looked: set
         yield Look(about, str(error), _asks_for(error))
 
 
-def _means(rule: DuplicatesRule, catalogue: Catalogue) -> str:
+def _means(rule: Rule, catalogue: Catalogue) -> str:
     """What cleaning has to mind there, as the end of a sentence."""
     assert rule.clean is not None  # noqa: S101 - the caller looked
     facts = [f"it cleans by {rule.clean.action}"]

@@ -15,15 +15,10 @@ from typing import Any
 
 from rules.engines.base import Group
 from rules.kinds.base import Rule
-from rules.kinds.duplicates import DuplicatesRule
 from rules.models import Severity
 from rules.normalise import NORMALISERS
 from rules.values import RecordId, Value, canonical, canonical_instant, canonical_json
 
-_NOT_MATCHING = {
-    *("severity", "owner", "runbook", "was", "engine", "approval", "approval_expires", "limits", "retry"),
-    *("keep", "clean"),
-}
 _DOMAIN = "reconcile/finding/1"
 _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 _MISREAD = str.maketrans("OIL", "011")
@@ -63,7 +58,7 @@ class RuleIdentity:
     @classmethod
     def of(cls, rule: Rule, *, existing: Existing = Existing.SUMMARY, dataset_definition: str = "") -> RuleIdentity:
         """The identity of a rule as it is written; `dataset_definition` is text for what its dataset matches."""
-        said = rule.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=_NOT_MATCHING)
+        said = rule.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=set(rule.not_matching))
         matching = [rule.kind, said, dataset_definition]
         versions = _versions(rule)
         return cls(
@@ -72,7 +67,7 @@ class RuleIdentity:
             dataset=rule.dataset,
             definition=_definition([*matching, versions] if versions else matching),
             severity=rule.severity,
-            by_records=isinstance(rule, DuplicatesRule) and rule.span is not None,
+            by_records=rule.ordered_by is not None,
             was=rule.was,
             existing=existing,
             unversioned=_definition(matching),
@@ -86,9 +81,7 @@ def _definition(matching: Sequence[Any]) -> str:
 
 def _versions(rule: Rule) -> dict[str, int]:
     """Normalisers of the rule's key that wrote values in another way in an earlier release."""
-    if not isinstance(rule, DuplicatesRule) or rule.key == "all":
-        return {}
-    names = {step.name for part in rule.key for step in part.steps}
+    names = {step.name for _, part in rule.key_parts() for step in part.steps}
     return {name: NORMALISERS[name].version for name in names if NORMALISERS[name].version > 1}
 
 

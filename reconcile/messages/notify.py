@@ -21,7 +21,7 @@ from reconcile.findings.states import State
 from reconcile.messages.personal import Hidden, names
 from rules import sums
 from rules.forensics import Shift, copy_sentence, retry_sentence
-from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.base import Rule
 from rules.values import Value
 
 MOST_GROUPS = 40
@@ -73,7 +73,6 @@ class News:
         made = cls()
         for one in findings:
             rule = project.rules[one.rule]
-            assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
             made.versions[one.id] = one.version
             made._rules[one.rule].add(one, _gaps(one, rule))
         return made
@@ -178,7 +177,6 @@ def _cleanings(
 
 def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_undone: _OfRule) -> CleaningNotice:
     rule = letter.project.rules[outcome["rule"]]
-    assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
     hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
     said = outcome.get("cleaning", {})
     cleaned = said.get("of_killed", {}) | ({letter.run: said["cleaned"]} if said.get("cleaned") else {})
@@ -208,7 +206,7 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
     )
 
 
-def _asking(letter: Letter, finding: Finding, rule: DuplicatesRule) -> GroupNotice:
+def _asking(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     """A finding that waits for a person: with its plan, or with why its cleaning failed."""
     group = replace(_group(letter, finding, rule), state=finding.state.value, plan=letter.plans.get(finding.id))
     return group if finding.state is State.AWAITING else replace(group, history=finding.reason)
@@ -216,7 +214,6 @@ def _asking(letter: Letter, finding: Finding, rule: DuplicatesRule) -> GroupNoti
 
 def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNotice:
     rule = letter.project.rules[outcome["rule"]]
-    assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
     hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
     counts = outcome["findings"]
     still = counts["new"] + counts["known"] + counts["grown"] + counts["reopened"]
@@ -242,11 +239,11 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNoti
     )
 
 
-def _gaps(finding: Finding, rule: DuplicatesRule) -> tuple[float, ...]:
+def _gaps(finding: Finding, rule: Rule) -> tuple[float, ...]:
     """Seconds between neighbours, in the order of time, where the rule orders by an instant."""
-    if rule.span is None:
+    if rule.ordered_by is None:
         return ()
-    times = sorted(t for m in finding.members if isinstance(t := m.values.get(rule.span.column), dt.datetime))
+    times = sorted(t for m in finding.members if isinstance(t := m.values.get(rule.ordered_by), dt.datetime))
     return tuple((later - earlier).total_seconds() for earlier, later in pairwise(times))
 
 
@@ -268,7 +265,7 @@ def _trend(outcome: Mapping[str, Any]) -> str | None:
     return f"{outcome['groups']:,} groups in all; the runs before found {', '.join(f'{n:,}' for n in before)}"
 
 
-def _group(letter: Letter, finding: Finding, rule: DuplicatesRule) -> GroupNotice:
+def _group(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     hidden = Hidden.of(letter.project, finding.dataset, rule.name, letter.show)
     keeper, shown = finding.keeper, hidden.finding(to_json(finding))
     named = names(shown)

@@ -11,7 +11,6 @@ from notifications.base import MASK
 from notifications.wording import words
 from reconcile.config.settings import Project
 from reconcile.findings.identity import is_of_content
-from rules.kinds.duplicates import DuplicatesRule
 from rules.values import PLACE
 
 
@@ -36,7 +35,7 @@ class Hidden:
         found, by = project.datasets.get(dataset), project.rules.get(rule)
         if found is None:
             return cls(None)
-        span = by.span.column if isinstance(by, DuplicatesRule) and by.span else None
+        span = by.ordered_by if by else None
         amount = found.money.amount if found.money else None
         return cls(frozenset(found.pii) - frozenset(show), found.id, span, amount)
 

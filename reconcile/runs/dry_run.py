@@ -20,7 +20,7 @@ from reconcile.store import Store
 from reconcile.tracking import remember
 from reconcile.tracking.remember import RuleOutcome
 from rules.engines.base import Unanswerable
-from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.base import Rule
 from rules.packed import Packed
 
 
@@ -43,7 +43,6 @@ def rehearse(
     failed = False
     for name in rules:
         rule = project.rules[name]
-        assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
         try:
             found = detected(rule, job, slot, budget, subject=subject, stop=stop, watch=watch)
             outcome, verdicts = _judged(rule, found, store, Existing(job.existing), slot)
@@ -54,11 +53,11 @@ def rehearse(
             )
             continue
         said = outcome_json(rule, found, outcome)
-        if rule.clean is not None and target is not None and found.relation is not None:
+        if rule.clean is not None and target is not None:
             from reconcile.cleaning import rehearsal  # noqa: PLC0415 - most runs clean nothing
 
             scanned = found.detection.scanned
-            said["cleaning"] = rehearsal.would(project, rule, verdicts, found.relation, target, store, slot, scanned)
+            said["cleaning"] = rehearsal.would(project, rule, verdicts, found.subjects, target, store, slot, scanned)
         outcomes.append(said)
         for one in _findings(rule, verdicts):
             findings.append(one)
@@ -74,7 +73,7 @@ def rehearse(
 
 
 def _judged(
-    rule: DuplicatesRule, found: Detected, store: Store | None, existing: Existing, at: dt.datetime
+    rule: Rule, found: Detected, store: Store | None, existing: Existing, at: dt.datetime
 ) -> tuple[RuleOutcome, Sequence[Verdict]]:
     identity = RuleIdentity.of(rule, existing=existing, dataset_definition=found.definition)
     groups = found.detection.groups
@@ -86,7 +85,7 @@ def _judged(
         return remember.preview(tx, identity, groups)
 
 
-def _findings(rule: DuplicatesRule, verdicts: Iterable[Verdict]) -> Iterator[dict[str, Any]]:
+def _findings(rule: Rule, verdicts: Iterable[Verdict]) -> Iterator[dict[str, Any]]:
     for verdict in verdicts:
         if verdict.group is not None:
             yield {

@@ -7,7 +7,7 @@ from reconcile.messages.notify import left_out
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
 from rules.engines.base import Detection
-from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.base import Rule
 
 
 class Implausible(Exception):
@@ -31,7 +31,7 @@ class NothingChecked(Implausible):
         super().__init__(f"Rule {rule!r} compared nothing: {why}. Its findings were left as they are")
 
 
-def refuse(rule: DuplicatesRule, found: Detected, tx: Transaction | None, run: str = "") -> None:
+def refuse(rule: Rule, found: Detected, tx: Transaction | None, run: str = "") -> None:
     """Raises Implausible. `tx` is None where there is no store yet; `run` is the id of the run that found this."""
     seen = found.detection
     if seen.read == 0 and tx is not None:
@@ -45,7 +45,7 @@ def refuse(rule: DuplicatesRule, found: Detected, tx: Transaction | None, run: s
         raise NothingChecked(rule.name, f"none of {seen.read:,} records passes its `where`, nor ever did")
 
 
-def _refuse_emptied(rule: DuplicatesRule, tx: Transaction, run: str) -> None:
+def _refuse_emptied(rule: Rule, tx: Transaction, run: str) -> None:
     before = next((s.read for s in stored.seen_before(tx, rule.dataset, rule.name, run, 1)), 0)
     if before:
         raise DatasetEmptied(rule.dataset, before)

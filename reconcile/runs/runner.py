@@ -39,8 +39,8 @@ from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from reconcile.telemetry import traces
 from reconcile.tracking import progress, remember
-from rules.engines.base import Relation, Unanswerable
-from rules.kinds.duplicates import DuplicatesRule
+from rules.engines.base import Unanswerable
+from rules.kinds.base import Rule
 from rules.packed import Packed
 
 LEASE = dt.timedelta(seconds=60)
@@ -154,7 +154,6 @@ class _Run:
             if name not in self.outcomes:
                 self.go_on()
                 rule = self.tools.project.rules[name]
-                assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
                 self.outcomes[name] = self.traced_check(rule)
         self.clean()
         return self.end(attempt)
@@ -168,12 +167,11 @@ class _Run:
             outcome = self.outcomes[rule.name]
             if "cleaned" not in outcome.get("cleaning", {}):
                 self.go_on()
-                assert isinstance(rule, DuplicatesRule)  # noqa: S101 - the only kind there is
                 outcome["cleaning"] = outcome.get("cleaning", {}) | self.traced_cleaning(rule, outcome)
                 with self.begun() as tx:
                     stored.checkpoint(tx, self.id, rule.name, "done", outcome)
 
-    def traced_cleaning(self, rule: DuplicatesRule, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    def traced_cleaning(self, rule: Rule, outcome: Mapping[str, Any]) -> dict[str, Any]:
         from reconcile.cleaning import cleaning  # noqa: PLC0415 - most runs clean nothing
 
         assert self.tools.target is not None  # noqa: S101 - whoever has rules that clean has targets
@@ -200,7 +198,7 @@ class _Run:
             lease.check(tx, self.held)
             yield tx
 
-    def alive(self, rule: DuplicatesRule) -> None:
+    def alive(self, rule: Rule) -> None:
         self.heart.progress()
         self.tools.watch(rule.name, 0)
 
@@ -234,7 +232,7 @@ class _Run:
             return {}
         return {name: o for name, o in stored.checkpoints(tx, self.id).items() if name in self.order.chosen}
 
-    def traced_check(self, rule: DuplicatesRule) -> dict[str, Any]:
+    def traced_check(self, rule: Rule) -> dict[str, Any]:
         with self.tools.spans.span("reconcile.rule", job=self.job, rule=rule.name, dataset=rule.dataset) as span:
             outcome = self.check(rule)
             if "failed" in outcome:
@@ -243,18 +241,17 @@ class _Run:
                 span.tell(engine=outcome["engine"], records=outcome["scanned"], groups=outcome["groups"])
             return outcome
 
-    def check(self, rule: DuplicatesRule) -> dict[str, Any]:
+    def check(self, rule: Rule) -> dict[str, Any]:
         """One rule: detect, then bring its findings up to date and set the checkpoint, together."""
         begun = time.monotonic()
         try:
             found = self._detect(rule)
-            relation = None if rule.clean is None else found.relation
             with self.tools.store.begin() as tx:
                 lease.check(tx, self.held)
                 plausible.refuse(rule, found, tx, self.id)
                 self._void_homeless(tx, rule)
                 outcome = self._remember(tx, rule, found, tx.now - dt.timedelta(seconds=time.monotonic() - begun))
-                why = None if relation is None else self._misshapen(tx, rule, relation, found)
+                why = None if rule.clean is None else self._misshapen(tx, rule, found)
                 if why is not None:
                     stop = limits.stop(tx, limits.of_rule(rule.name), why)
                     outcome["cleaning"] = {"stopped": stop, "refused": True}
@@ -263,11 +260,11 @@ class _Run:
         except (ConnectorError, RuleDoesNotFit, RuleEnded, Unanswerable, plausible.Implausible) as error:
             return self._failed(rule, error)
 
-    def _misshapen(self, tx: Transaction, rule: DuplicatesRule, relation: Relation, found: Detected) -> str | None:
+    def _misshapen(self, tx: Transaction, rule: Rule, found: Detected) -> str | None:
         binding = binding_of(self.tools.project, rule)
-        return shape.refuse(tx, rule, relation, found.detection, self.id, binding)
+        return shape.refuse(tx, rule, found.fitted, found.detection, self.id, binding)
 
-    def _void_homeless(self, tx: Transaction, rule: DuplicatesRule) -> None:
+    def _void_homeless(self, tx: Transaction, rule: Rule) -> None:
         """Plans of a rule that cleans no more, or whose records are in another source now, wait for nothing."""
         source = self.tools.project.datasets[rule.dataset].source
         if rule.clean is None:
@@ -277,7 +274,7 @@ class _Run:
         moves = [progress.Move(one.finding, Event.VOIDED, one.id, one.reason) for one in void]
         progress.move(tx, moves, by=ACTOR, run=self.id)
 
-    def _detect(self, rule: DuplicatesRule) -> Detected:
+    def _detect(self, rule: Rule) -> Detected:
         """The rule's answer, within the limits of the job; what is remembered of it is not for that thread."""
         tools = self.tools
         self.heart.progress()
@@ -295,7 +292,7 @@ class _Run:
         finally:
             self.heart.progress()
 
-    def _remember(self, tx: Transaction, rule: DuplicatesRule, found: Detected, read_at: dt.datetime) -> dict[str, Any]:
+    def _remember(self, tx: Transaction, rule: Rule, found: Detected, read_at: dt.datetime) -> dict[str, Any]:
         detection = found.detection
         existing = Existing(self.order.job.existing)
         identity = RuleIdentity.of(rule, existing=existing, dataset_definition=found.definition)
@@ -305,7 +302,7 @@ class _Run:
         stored.keep_seen(tx, self.id, rule.dataset, rule.name, seen)
         return outcome_json(rule, found, outcome) | {"groups_before": [one.groups for one in before]}
 
-    def _failed(self, rule: DuplicatesRule, error: Exception) -> dict[str, Any]:
+    def _failed(self, rule: Rule, error: Exception) -> dict[str, Any]:
         """A rule that could not be checked: said so, kept, and never taken for a clean result."""
         self.tools.watch(rule.name, 0)  # Ctrl-C can come out of an engine as the engine's error: it is not the rule's
         source = self.tools.project.datasets[rule.dataset].source

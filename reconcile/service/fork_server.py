@@ -20,7 +20,6 @@ import reconcile.service.children
 import reconcile.telemetry.logs
 import rules.engines.embedded
 import rules.engines.pushdown
-import rules.kinds.duplicates.detection
 from reconcile.detection.pandas_unseen import leave_pandas_alone
 
 __all__ = ("connectors", "notifications", "numpy", "reconcile", "rules")

@@ -152,7 +152,9 @@ class IdentityProblem:
 
 @dataclass(frozen=True)
 class Detection:
-    """One rule's answer over one dataset. `scanned` counts records after `where`; `read` before it."""
+    """One rule's answer. `scanned` counts records after `where`; `read` before it, and `read_of` each of several
+    datasets.
+    """
 
     rule: str
     engine: str
@@ -162,6 +164,7 @@ class Detection:
     groups: Sequence[Group]
     identity: IdentityProblem = IdentityProblem()
     statements: tuple[str, ...] = ()
+    read_of: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""The kinds of rules: one file each. KINDS is the only place that lists them."""
+"""The kinds of rules: one folder each. KINDS is the only place that lists them."""
 
 KINDS: dict[str, str] = {
-    "duplicates": "rules.kinds.duplicates:DuplicatesRule",
+    "duplicates": "rules.kinds.duplicates:Duplicates",
 }

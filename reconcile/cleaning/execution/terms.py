@@ -15,7 +15,7 @@ from reconcile.schedule import retry
 from reconcile.store import Transaction
 from reconcile.store import runs as stored_runs
 from rules.cleaning import Caps, Policy, stricter
-from rules.kinds.duplicates import DuplicatesRule
+from rules.kinds.base import Rule
 
 
 @dataclass
@@ -25,10 +25,10 @@ class Terms:
     project: Project
     _bindings: dict[str, str | None] = field(default_factory=dict)
 
-    def rule(self, name: str) -> DuplicatesRule | None:
+    def rule(self, name: str) -> Rule | None:
         """The rule of that name, if it is there and cleans."""
         rule = self.project.rules.get(name)
-        return rule if isinstance(rule, DuplicatesRule) and rule.clean is not None else None
+        return rule if rule is not None and rule.clean is not None else None
 
     def binding(self, name: str) -> str | None:
         """What stands for all that a plan of the rule depends on; None where it does not clean."""

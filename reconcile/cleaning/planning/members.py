@@ -9,12 +9,15 @@ from connectors.target import Row
 from reconcile.cleaning.actions.base import AsksPerson, Members, NothingToDo, Record, Stale
 from reconcile.findings.identity import record_of
 from reconcile.findings.shown import Finding
-from rules.kinds.duplicates.anew import is_excepted, regrouped
-from rules.kinds.duplicates.fitted import Fitted
+from rules.engines.base import Group
+from rules.kinds.base import Fitted
 
 
-def members_now(finding: Finding, rows: Sequence[Row | None], fitted: Fitted, slot: dt.datetime) -> Members:
-    """The group to act on. `rows` are those of the finding's members, in their order, as they were read just now.
+def members_now(
+    finding: Finding, rows: Sequence[Row | None], groups: Sequence[Group], fitted: Fitted, slot: dt.datetime
+) -> Members:
+    """The group to act on. `rows` are those of the finding's members, in their order, as they were read just now;
+    `groups` is what the rule makes of them.
 
     Only records that no decision covers are surplus. Raises Stale, AsksPerson, NothingToDo.
     """
@@ -26,13 +29,12 @@ def members_now(finding: Finding, rows: Sequence[Row | None], fitted: Fitted, sl
     if len({row.name for row in there}) < len(there) or finding.keeper is None:
         raise Stale("Its records are no longer the ones that were found.")
     settled = {record_of(member.id) for member in finding.members if member.settled_at is not None}
-    groups = regrouped(fitted, [row.values for row in there], slot)
     if len(groups) != 1 or {record_of(member.id) for member in groups[0].members} != set(named):
         raise Stale("Its records changed since it was found: they are no longer all alike.")
     [group] = groups
     if record_of(group.keeper.id) != named[0]:
         raise Stale("Its records changed since it was found: another one of them is to be kept now.")
-    if finding.settled_pairs or is_excepted(fitted, group):
+    if finding.settled_pairs or fitted.is_excepted(group):
         raise AsksPerson(
             "A person said that some of its records are not the same, or took back what was done to them; nothing is "
             "done in favour of either."

@@ -37,18 +37,17 @@ from reconcile.cleaning.planning.reading import ReadReferring
 from reconcile.cleaning.planning.references import Closure, Leaving
 from reconcile.cleaning.planning.reversing import limits_of_undo, shared_values, touched_tables
 from reconcile.config.settings import DatasetConfig
+from reconcile.detection.detect import Subjects, read_again
 from reconcile.findings.bundle import Bundle, Operation
 from reconcile.findings.identity import is_erased, public
 from reconcile.findings.shown import Finding
 from reconcile.journal.keys import name_of
-from reconcile.plugins import Kinds
+from reconcile.plugins import Kinds, kind_of
 from rules import grouping
 from rules.cleaning import Clean
 from rules.document.mistakes import listed, suggestion
-from rules.engines.base import Relation
-from rules.expressions import parse_group
-from rules.kinds.duplicates import DuplicatesRule
-from rules.kinds.duplicates.fitted import Fitted, fit
+from rules.engines.base import Group, Relation
+from rules.kinds.base import Fitted, Rule
 from rules.values import RecordId, Type
 
 CHUNK = 500
@@ -62,15 +61,14 @@ Generations = Callable[[Sequence[tuple[str, str]]], Mapping[tuple[str, str], int
 
 @dataclass(frozen=True)
 class Tools:
-    """What planning needs of a rule with `clean`: its target, and the dataset as rules and as its database see it.
+    """What planning needs of a rule with `clean`: its target, and its datasets as rules and their database see them.
 
     `slot` is what `slot()` of its conditions means. `binding` is the rule's (`binding.binding_of`).
     """
 
     target: Target
-    dataset: DatasetConfig
-    relation: Relation
-    rule: DuplicatesRule
+    subjects: Subjects
+    rule: Rule
     catalogue: Catalogue
     slot: dt.datetime
     generations: Generations = field(default=lambda _: {})
@@ -80,16 +78,25 @@ class Tools:
     def of(
         cls,
         target: Target,
-        dataset: DatasetConfig,
-        relation: Relation,
-        rule: DuplicatesRule,
+        subjects: Subjects,
+        rule: Rule,
         slot: dt.datetime,
         generations: Generations = lambda _: {},
         binding: str = "",
     ) -> Tools:
         """With the catalogue as it is now. Raises TargetRefused, ConnectorError."""
+        dataset = subjects[rule.dataset].dataset
         catalogue = target.catalogue(dataset.settings, soft_links(dataset))
-        return cls(target, dataset, relation, rule, catalogue, slot, generations, binding)
+        return cls(target, subjects, rule, catalogue, slot, generations, binding)
+
+    @property
+    def dataset(self) -> DatasetConfig:
+        """The dataset whose records are cleaned."""
+        return self.subjects[self.rule.dataset].dataset
+
+    @property
+    def relation(self) -> Relation:
+        return self.subjects[self.rule.dataset].relation
 
     @cached_property
     def settings(self) -> Clean:
@@ -107,7 +114,7 @@ class Tools:
 
     @cached_property
     def fitted(self) -> Fitted:
-        return fit(self.rule, self.relation)
+        return kind_of(self.rule).fit(self.rule, {name: one.relation for name, one in self.subjects.items()})
 
     @cached_property
     def identity(self) -> str:
@@ -139,7 +146,7 @@ def place(target: Target, dataset: DatasetConfig, relation: Relation, catalogue:
     return Place(catalogue.tables[catalogue.table], relation.schema, dataset.id, other)
 
 
-def mistakes(rule: DuplicatesRule, where: Place, relation: Relation) -> list[str]:
+def mistakes(rule: Rule, where: Place, fitted: Fitted) -> list[str]:
     """What keeps the rule's `clean` from working there, one sentence each; empty when nothing does."""
     if rule.clean is None:
         return []
@@ -151,22 +158,20 @@ def mistakes(rule: DuplicatesRule, where: Place, relation: Relation) -> list[str
         for name in rule.clean.ignore_drift
         if name not in columns
     ]
-    wrong += _drifting(rule, relation) if rule.clean.ignore_drift else []
+    wrong += _drifting(rule, fitted) if rule.clean.ignore_drift else []
     unnamed = [name for name in where.id if name not in columns]
     if unnamed:
         wrong.append(f"Its id has {listed(unnamed)}, which no row of `{where.table.table}` can be found by")
     return wrong + action.check(rule.clean, where)
 
 
-def _drifting(rule: DuplicatesRule, relation: Relation) -> list[str]:
+def _drifting(rule: Rule, fitted: Fitted) -> list[str]:
     """What says that records are twins may not change unseen: the surplus would go though its keeper is another's."""
     assert rule.clean is not None  # noqa: S101 - the caller looked
-    fitted = fit(rule, relation)
-    having = parse_group(rule.having).columns if rule.having else ()
     kept = [line.column for line in fitted.keep if line.column is not None]
-    judged = dict.fromkeys((*fitted.judged, *having), "tells what belongs together")
-    deciding = dict.fromkeys(relation.id, "names its records") | dict.fromkeys(kept, "chooses the record that stays")
-    deciding |= judged
+    deciding = dict.fromkeys(fitted.relation.id, "names its records")
+    deciding |= dict.fromkeys(kept, "chooses the record that stays")
+    deciding |= dict.fromkeys(fitted.deciding, "tells what belongs together")
     why = {behind: what for name, what in deciding.items() for behind in fitted.columns.sources([name])}
     return [
         f"`ignore_drift` names `{name}`, by which rule `{rule.name}` {why[name]}; leave it out"
@@ -188,7 +193,7 @@ def make_many(findings: Iterable[Finding], tools: Tools) -> Iterator[tuple[str, 
 
     Raises what the target does not answer with: ConnectorError.
     """
-    wrong = mistakes(tools.rule, tools.place, tools.relation)
+    wrong = mistakes(tools.rule, tools.place, tools.fitted)
     for chunk in _chunks(findings):
         if wrong:
             why = f"Nothing is cleaned by rule `{tools.rule.name}`: {wrong[0].rstrip('.')}."
@@ -226,9 +231,11 @@ class _Begun:
 
 def _planned(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[str, Bundle | NotPlannable]]:
     begun: dict[str, _Begun | NotPlannable] = {}
-    for finding, rows in _rows(chunk, tools):
+    read = [(finding, rows) for finding, rows in _rows(chunk, tools)]
+    groups = _regrouped([(finding.id, rows) for finding, rows in read], tools)
+    for finding, rows in read:
         try:
-            begun[finding.id] = _begin(finding, rows, tools)
+            begun[finding.id] = _begin(finding, rows, groups.get(finding.id, ()), tools)
         except NotPlannable as why:
             begun[finding.id] = why
     referring = ReadReferring(tools.target)
@@ -243,6 +250,15 @@ def _planned(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[str, Bund
                 yield name, why
             except TargetRefused as why:
                 yield name, NotPlannable(str(why))
+
+
+def _regrouped(
+    read: Sequence[tuple[str, Sequence[Row | None] | None]], tools: Tools
+) -> Mapping[str, tuple[Group, ...]]:
+    """What the rule makes of the findings whose rows are all there, by finding."""
+    whole = {name: [row.values for row in rows if row is not None] for name, rows in read if rows and None not in rows}
+    groups = tools.fitted.regroup(list(whole.values()), tools.slot, lambda name: read_again(tools.subjects[name]))
+    return dict(zip(whole, groups, strict=True))
 
 
 def _rows(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[Finding, Sequence[Row | None] | None]]:
@@ -273,10 +289,10 @@ def _typed(record: RecordId, tools: Tools) -> RecordId | None:
         return None
 
 
-def _begin(finding: Finding, rows: Sequence[Row | None] | None, tools: Tools) -> _Begun:
+def _begin(finding: Finding, rows: Sequence[Row | None] | None, groups: Sequence[Group], tools: Tools) -> _Begun:
     if rows is None:
         raise TooManyRows(tools.settings.bundle_rows)
-    group = members_now(finding, rows, tools.fitted, tools.slot)
+    group = members_now(finding, rows, groups, tools.fitted, tools.slot)
     done = tools.action.changes(group, tools.settings, replace(tools.place, finding=finding.id))
     draft = Draft(tools.catalogue)
     for change in done.changes:

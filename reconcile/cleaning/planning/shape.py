@@ -22,9 +22,8 @@ from reconcile.findings.operations import BundleState
 from reconcile.store import Transaction
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import bundles, dataset_schemas
-from rules.engines.base import Detection, Member, Relation
-from rules.kinds import duplicates
-from rules.kinds.duplicates import DuplicatesRule
+from rules.engines.base import Detection, Member
+from rules.kinds.base import Fitted, Rule
 
 TIMES = 5
 """So many times the median of groups is too many."""
@@ -76,8 +75,8 @@ class Past:
     groups: Sequence[int]
 
 
-def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str, binding: str, cleaned: int = 0) -> Shape:
-    """The shape of a dataset in a detection. Raises RuleError where the rule does not fit."""
+def of(rule: Rule, fitted: Fitted, found: Detection, run: str, binding: str, cleaned: int = 0) -> Shape:
+    """The shape of the groups' dataset in a detection."""
     members = list(islice(_members(found), LOOKED_AT))
     missing = Counter(name for one in members for name, value in one.values.items() if value is None)
     empty: dict[str, float] = {}
@@ -87,8 +86,8 @@ def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str, bin
     return Shape(
         run=run,
         rule=binding,
-        types={one.name: one.type.value for one in relation.schema},
-        used=_used(rule, relation),
+        types={one.name: one.type.value for one in fitted.relation.schema},
+        used=_used(rule, fitted),
         read=found.read,
         groups=len(found.groups),
         members=len(members),
@@ -98,15 +97,13 @@ def of(rule: DuplicatesRule, relation: Relation, found: Detection, run: str, bin
     )
 
 
-def refuse(
-    tx: Transaction, rule: DuplicatesRule, relation: Relation, found: Detection, run: str, binding: str
-) -> str | None:
+def refuse(tx: Transaction, rule: Rule, fitted: Fitted, found: Detection, run: str, binding: str) -> str | None:
     """Why nothing may be cleaned by this rule, for `budgets.stop`; None: it may, and the next run compares with this.
 
     `binding` is the rule's: shapes are compared only while it stays the same. The shape that was refused waits for
     `allow`. A run that is taken up again is compared with the runs before it.
     """
-    now = of(rule, relation, found, run, binding, _cleaned(tx, rule.name))
+    now = of(rule, fitted, found, run, binding, _cleaned(tx, rule.name))
     known = _known(tx, rule)
     why = None if known is None else compare(rule, known.before(run), now)
     if known is None or why is None:
@@ -125,7 +122,7 @@ def allow(tx: Transaction, dataset: str, rule: str) -> bool:
     return True
 
 
-def compare(rule: DuplicatesRule, before: Past, now: Shape) -> str | None:
+def compare(rule: Rule, before: Past, now: Shape) -> str | None:
     """What is too different, for `budgets.stop`; None: nothing.
 
     Nothing is compared in the first run, and in the first after an edit of the rule: those ask people anyway.
@@ -139,7 +136,7 @@ def compare(rule: DuplicatesRule, before: Past, now: Shape) -> str | None:
     return f"dataset {rule.dataset!r} does not look as it did: {reason}"
 
 
-def _differences(rule: DuplicatesRule, was: Shape, groups: Sequence[int], now: Shape) -> Iterator[str]:
+def _differences(rule: Rule, was: Shape, groups: Sequence[int], now: Shape) -> Iterator[str]:
     used = {*now.used, *(name for name in _words(rule) if name in was.types)}
     for name in sorted(used):
         if name in was.types and name not in now.types:
@@ -170,13 +167,13 @@ def _members(found: Detection) -> Iterator[Member]:
         yield from group.members
 
 
-def _used(rule: DuplicatesRule, relation: Relation) -> tuple[str, ...]:
-    words = _words(rule)
-    named = {*duplicates.needed_columns(rule, relation), *(name for name in relation.schema.names if name in words)}
+def _used(rule: Rule, fitted: Fitted) -> tuple[str, ...]:
+    words, relation = _words(rule), fitted.relation
+    named = {*fitted.needed[relation.dataset], *(name for name in relation.schema.names if name in words)}
     return tuple(sorted(named))
 
 
-def _words(rule: DuplicatesRule) -> set[str]:
+def _words(rule: Rule) -> set[str]:
     """Every text in the settings of the cleaning: the columns it names are among them."""
     return set() if rule.clean is None else set(_texts(rule.clean.model_dump(mode="json")))
 
@@ -227,7 +224,7 @@ def _cleaned(tx: Transaction, rule: str) -> int:
     return int(tx.connection.execute(sa.select(sa.func.sum(bundles.c.records)).where(*mine, *taken_out)).scalar() or 0)
 
 
-def _known(tx: Transaction, rule: DuplicatesRule) -> _Known | None:
+def _known(tx: Transaction, rule: Rule) -> _Known | None:
     found = _row(tx, rule.dataset, rule.name)
     return found if found is not None or rule.was is None else _row(tx, rule.dataset, rule.was)
 

@@ -1,39 +1,37 @@
-"""Records of one dataset with the same key, more than one of them."""
+"""kind: duplicates. Records of one dataset with the same key, more than one of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
+from rules.kinds.base import DatasetFacts, Rule, SettingPath
+from rules.kinds.duplicates import barren
 from rules.kinds.duplicates.model import DuplicatesRule, Span
 
 if TYPE_CHECKING:
-    from rules.kinds.duplicates.detection import (
-        detect,
-        explain,
-        guarded,
-        named_columns,
-        needed_columns,
-        pushdown_obstacle,
-    )
-    from rules.kinds.duplicates.fitted import check
+    from rules.engines.base import Relation
+    from rules.kinds.duplicates.detection import FittedDuplicates
 
-__all__ = [
-    "DuplicatesRule",
-    "Span",
-    "check",
-    "detect",
-    "explain",
-    "guarded",
-    "named_columns",
-    "needed_columns",
-    "pushdown_obstacle",
-]
+__all__ = ["Duplicates", "DuplicatesRule", "Span"]
 
 
-def __getattr__(name: str) -> Any:
-    """What detects is loaded when asked for: reading a configuration must not wait for the engines."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rules.kinds.duplicates import detection, fitted  # noqa: PLC0415 - see above
+class Duplicates:
+    """The kind as `reconcile` knows it; see `rules.kinds.base.Kind`."""
 
-    return getattr(fitted if name == "check" else detection, name)
+    Settings = DuplicatesRule
+
+    def barren(self, rule: Rule, datasets: Mapping[str, DatasetFacts]) -> Iterator[tuple[SettingPath, str]]:
+        return barren.reasons(_own(rule), datasets[rule.dataset])
+
+    def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> FittedDuplicates:
+        # Reading a configuration must not wait for the engines.
+        from rules.kinds.duplicates.detection import FittedDuplicates  # noqa: PLC0415 - see above
+
+        return FittedDuplicates.of(_own(rule), relations[rule.dataset])
+
+
+def _own(rule: Rule) -> DuplicatesRule:
+    if not isinstance(rule, DuplicatesRule):
+        raise TypeError(f"a rule of kind {rule.kind} is none of kind duplicates")
+    return rule

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from decimal import Decimal
 
 from rules.document.mistakes import listed
 from rules.errors import RuleError
 from rules.expressions import parse, parse_group
 from rules.expressions.possible import Range, Ranges, narrowed
+from rules.kinds.base import DatasetFacts, SettingPath
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.normalise import emptying_step
 from rules.values import PLACE
 
-Path = tuple[str | int, ...]
 
-
-@dataclass(frozen=True)
-class Named:
-    """What a dataset's settings say of its columns."""
-
-    id: tuple[str, ...] = ()
-    where: str | None = None
-    derived: Mapping[str, str] = field(default_factory=dict)
-
-
-def reasons(rule: DuplicatesRule, dataset: Named) -> Iterator[tuple[Path, str]]:
+def reasons(rule: DuplicatesRule, dataset: DatasetFacts) -> Iterator[tuple[SettingPath, str]]:
     """Why the rule cannot find anything: the path of the setting, and a sentence about it. Empty where it may."""
     yield from _emptied(rule)
     try:
@@ -51,13 +40,13 @@ def reasons(rule: DuplicatesRule, dataset: Named) -> Iterator[tuple[Path, str]]:
             yield from _having(rule, rule.having, is_fixed)
 
 
-def _emptied(rule: DuplicatesRule) -> Iterator[tuple[Path, str]]:
+def _emptied(rule: DuplicatesRule) -> Iterator[tuple[SettingPath, str]]:
     for number, part in enumerate(rule.key if rule.key != "all" else ()):
         if (step := emptying_step(part.steps)) is not None:
             yield ("key", number, part.column), f"nothing is left of any text after `{step.name}`; remove a normaliser"
 
 
-def _fixed(rule: DuplicatesRule, dataset: Named, known: Ranges) -> Callable[[str], bool]:
+def _fixed(rule: DuplicatesRule, dataset: DatasetFacts, known: Ranges) -> Callable[[str], bool]:
     """Whether a column has one value at most in every group."""
     plain = {part.column for part in rule.key if not part.steps} if rule.key != "all" else set()
     aside = {*dataset.id, *PLACE}
@@ -73,7 +62,7 @@ def _fixed(rule: DuplicatesRule, dataset: Named, known: Ranges) -> Callable[[str
     return is_fixed
 
 
-def _unequal(dataset: Named, is_fixed: Callable[[str], bool]) -> Iterator[tuple[Path, str]]:
+def _unequal(dataset: DatasetFacts, is_fixed: Callable[[str], bool]) -> Iterator[tuple[SettingPath, str]]:
     names: Sequence[tuple[Sequence[str], str]] = ((dataset.id, "the whole id"), (PLACE, "file and row"))
     for columns, what in names:
         if columns and all(map(is_fixed, columns)):
@@ -81,14 +70,14 @@ def _unequal(dataset: Named, is_fixed: Callable[[str], bool]) -> Iterator[tuple[
             yield ("key",), sentence
 
 
-def _empty(rule: DuplicatesRule, known: Ranges) -> Iterator[tuple[Path, str]]:
+def _empty(rule: DuplicatesRule, known: Ranges) -> Iterator[tuple[SettingPath, str]]:
     required = [part.column for part in rule.key if part.column not in rule.nulls] if rule.key != "all" else []
     for column in dict.fromkeys([*required, *([rule.span.column] if rule.span else [])]):
         if known.get(column, Range()).is_null:
             yield ("where",), f"it lets only empty values of `{column}` through, and records without one take no part"
 
 
-def _having(rule: DuplicatesRule, having: str, is_fixed: Callable[[str], bool]) -> Iterator[tuple[Path, str]]:
+def _having(rule: DuplicatesRule, having: str, is_fixed: Callable[[str], bool]) -> Iterator[tuple[SettingPath, str]]:
     expression = parse_group(having)
     whole = Range(is_null=False, is_whole=True)
     known = {"records": whole.compared(">=", Decimal(rule.minimum))}

@@ -1,21 +1,25 @@
-"""What callers ask of the rule: where it can run, the statements it would run, and its answer."""
+"""A rule fitted to its dataset: where it can run, the statements it would run, and its groups."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import sqlalchemy as sa
 
+from rules import grouping
 from rules.engines import embedded, pushdown
-from rules.engines.base import Detection, Pushed, Records, Relation, Stop, Streamed, Tally
-from rules.engines.compile import Compiler
+from rules.engines.base import Detection, Group, Pushed, Records, Relation, Stop, Streamed, Tally
+from rules.engines.compile import Columns, Compiler
 from rules.engines.embedded import Embedded
 from rules.errors import RuleError
-from rules.kinds.duplicates.fitted import Fitted, fit
+from rules.expressions import parse_group
+from rules.kinds.base import ReadDataset, Rows
+from rules.kinds.duplicates.bound import BoundRule, bind
 from rules.kinds.duplicates.groups import Grouping
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.kinds.duplicates.question import (
@@ -27,90 +31,114 @@ from rules.kinds.duplicates.question import (
     question,
     skipped,
 )
+from rules.models import Keep
+from rules.values import Value
 
 
-def named_columns(rule: DuplicatesRule, relation: Relation) -> tuple[str, ...]:
-    """The dataset's columns that the rule names, in its order. Raises as `detect`."""
-    return fit(rule, relation).named
+@dataclass(frozen=True)
+class FittedDuplicates:
+    """A rule of the kind beside its dataset; see `rules.kinds.base.Fitted`."""
 
+    bound: BoundRule
 
-def needed_columns(rule: DuplicatesRule, relation: Relation) -> tuple[str, ...]:
-    """The dataset's columns to read, in its order: for a dataset without id, all of them. Raises as `detect`."""
-    return fit(rule, relation).needed
+    @classmethod
+    def of(cls, rule: DuplicatesRule, relation: Relation) -> FittedDuplicates:
+        """Raises DoesNotFit with every mistake."""
+        return cls(bind(rule, relation))
 
+    @property
+    def relation(self) -> Relation:
+        return self.bound.relation
 
-def pushdown_obstacle(rule: DuplicatesRule, relation: Relation, dialect: str) -> str | None:
-    """Why a database cannot answer exactly as we do, as a clause; None when it can, under the guard or without.
+    @property
+    def columns(self) -> Columns:
+        return self.bound.columns
 
-    Raises as `detect`.
-    """
-    return fit(rule, relation).uses.obstacle(dialect)
+    @property
+    def named(self) -> Mapping[str, tuple[str, ...]]:
+        return {self.relation.dataset: self.bound.named}
 
+    @property
+    def needed(self) -> Mapping[str, tuple[str, ...]]:
+        return {self.relation.dataset: self.bound.needed}
 
-def guarded(rule: DuplicatesRule, relation: Relation, dialect: str) -> bool:
-    """Whether pushing down needs the ASCII guard: records with other characters are read and compared here."""
-    return bool(fit(rule, relation).uses.guard(dialect))
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        having = self.bound.rule.having
+        return (*self.bound.judged, *(parse_group(having).columns if having else ()))
 
+    @property
+    def keep(self) -> tuple[Keep, ...]:
+        return self.bound.keep
 
-def explain(rule: DuplicatesRule, relation: Relation, records: Records | str, slot: dt.datetime) -> list[str]:
-    """The statements a detection would run, each under a comment with its name; `records` may be just a dialect.
+    def obstacle(self, dialect: str) -> str | None:
+        return self.bound.uses.obstacle(dialect)
 
-    Raises as `detect`.
-    """
-    fitted = fit(rule, relation)
-    dialect = records if isinstance(records, str) else records.dialect if isinstance(records, Pushed) else "duckdb"
-    if dialect == "duckdb":
-        return list(embedded.statements(question(fitted, fitted.table, dialect, slot), fitted.table))
-    _refuse_obstacle(fitted, dialect)
-    table = records.table if isinstance(records, Pushed) else fitted.table_named(relation.dataset)
-    everything = question(fitted, table, dialect, slot)
-    guard = fitted.uses.guard(dialect)
-    if not guard:
-        return list(pushdown.statements(everything, marked(fitted, table, dialect, slot, guard), dialect))
-    return list(_guard(fitted, table, dialect, slot, guard).statements(dialect))
+    def is_guarded(self, dialect: str) -> bool:
+        """Return True if pushing down needs the ASCII guard: records with other characters are compared here."""
+        return bool(self.bound.uses.guard(dialect))
 
+    def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
+        bound, source = self.bound, records[self.relation.dataset]
+        if not isinstance(source, Pushed):
+            return embedded.statements(question(bound, bound.table, "duckdb", slot), bound.table)
+        dialect, table = source.dialect, source.table
+        _refuse_obstacle(bound, dialect)
+        guard = bound.uses.guard(dialect)
+        if guard:
+            return _guard(bound, table, dialect, slot, guard).statements(dialect)
+        everything = question(bound, table, dialect, slot)
+        return pushdown.statements(everything, marked(bound, table, dialect, slot, guard), dialect)
 
-def detect(
-    rule: DuplicatesRule,
-    relation: Relation,
-    records: Records,
-    slot: dt.datetime,
-    memory: str | None = None,
-    temp: Path | None = None,
-    stop: Stop | None = None,
-) -> Detection:
-    """The rule's groups, the same on every engine: in DuckDB, or inside the database for `Pushed` records.
+    def detect(
+        self,
+        records: Mapping[str, Records],
+        slot: dt.datetime,
+        memory: str | None = None,
+        temp: Path | None = None,
+        stop: Stop | None = None,
+    ) -> Detection:
+        bound, source = self.bound, records[self.relation.dataset]
+        groups = Grouping(bound, slot)
+        if isinstance(source, Pushed):
+            answer = _ask_source(bound, source, slot, memory, temp, stop)
+        else:
+            with Embedded(bound.table, source, memory, temp, stop) as engine:
+                asked = question(bound, engine.table, engine.dialect, slot)
+                answer = _Answer(
+                    engine.name,
+                    engine.tally(asked),
+                    engine.members(asked),
+                    None,
+                    embedded.statements(asked, engine.table),
+                )
+        states = answer.tally.states
+        read = sum(states.values())
+        left_out = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN)
+        return Detection(
+            rule=bound.rule.name,
+            engine=answer.engine,
+            read=read,
+            scanned=read - sum(states.get(state, 0) for state in left_out),
+            skipped=skipped(bound, answer.tally),
+            groups=groups.groups(answer.members, answer.instead_of),
+            identity=answer.tally.identity,
+            statements=answer.statements,
+        )
 
-    `memory` bounds DuckDB (`2GB` when None); `temp` is where it may spill; `stop` interrupts it. Raises RuleError when
-    the rule does not fit the relation, or for pushed records when there is an obstacle; OutOfMemory when nothing fits.
-    """
-    fitted = fit(rule, relation)
-    grouping_ = Grouping(fitted, slot)
-    if isinstance(records, Pushed):
-        answer = _ask_source(fitted, records, slot, memory, temp, stop)
-    else:
-        with Embedded(fitted.table, records, memory, temp, stop) as engine:
-            asked = question(fitted, engine.table, engine.dialect, slot)
-            answer = _Answer(
-                engine.name,
-                engine.tally(asked),
-                engine.members(asked),
-                None,
-                embedded.statements(asked, engine.table),
-            )
-    states = answer.tally.states
-    read = sum(states.values())
-    left_out = (OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN)
-    return Detection(
-        rule=rule.name,
-        engine=answer.engine,
-        read=read,
-        scanned=read - sum(states.get(state, 0) for state in left_out),
-        skipped=skipped(fitted, answer.tally),
-        groups=grouping_.groups(answer.members, answer.instead_of),
-        identity=answer.tally.identity,
-        statements=answer.statements,
-    )
+    def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:  # noqa: ARG002 - one dataset, nothing else to read
+        groups = Grouping(self.bound, slot)
+        return [groups.of_rows(row for row in rows if self._takes_part(row, slot)) for rows in candidates]
+
+    def is_excepted(self, group: Group) -> bool:
+        ids = {grouping.written_id(member.id) for member in group.members}
+        return any(ids.issuperset(pair) for pair in self.bound.rule.except_)
+
+    def _takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
+        bound = self.bound
+        record = bound.columns.complete(row, slot)
+        placed = bound.span_column is None or record[bound.span_column] is not None
+        return placed and all(condition.evaluate(record, slot) is True for condition in bound.conditions)
 
 
 @dataclass(frozen=True)
@@ -125,48 +153,48 @@ class _Answer:
 
 
 def _ask_source(
-    fitted: Fitted, records: Pushed, slot: dt.datetime, memory: str | None, temp: Path | None, stop: Stop | None
+    bound: BoundRule, records: Pushed, slot: dt.datetime, memory: str | None, temp: Path | None, stop: Stop | None
 ) -> _Answer:
-    _refuse_obstacle(fitted, records.dialect)
-    if not set(fitted.relation.id).isdisjoint(fitted.relation.derived):  # the database knows of its own columns only
+    _refuse_obstacle(bound, records.dialect)
+    if not set(bound.relation.id).isdisjoint(bound.relation.derived):  # the database knows of its own columns only
         records = dataclasses.replace(records, unique=lambda _: False)
     source = pushdown.Pushdown(records)
-    everything = question(fitted, source.table, source.dialect, slot)
-    guard = fitted.uses.guard(source.dialect)
+    everything = question(bound, source.table, source.dialect, slot)
+    guard = bound.uses.guard(source.dialect)
     if not guard:
-        marks = marked(fitted, source.table, source.dialect, slot, guard)
+        marks = marked(bound, source.table, source.dialect, slot, guard)
         found = source.ask(everything, marks)
         texts = pushdown.statements(everything, marks, source.dialect)
         return _Answer(source.name, Tally(found.states, source.identity(everything)), found.members, None, texts)
-    asked = _guard(fitted, source.table, source.dialect, slot, guard)
+    asked = _guard(bound, source.table, source.dialect, slot, guard)
     texts = asked.statements(source.dialect)
     found = source.ask(asked.source, asked.marked)
     if found.others == 0:
         return _Answer(source.name, Tally(found.states, source.identity(everything)), found.members, None, texts)
-    with Embedded(fitted.table, Streamed(lambda _: source.stream(asked.others())), memory, temp, stop) as here:
+    with Embedded(bound.table, Streamed(lambda _: source.stream(asked.others())), memory, temp, stop) as here:
         tally, members = pushdown.guarded(source, here, asked, found)
     return _Answer(source.name, tally, members, found.members, texts)
 
 
-def _refuse_obstacle(fitted: Fitted, dialect: str) -> None:
-    obstacle = fitted.uses.obstacle(dialect)
+def _refuse_obstacle(bound: BoundRule, dialect: str) -> None:
+    obstacle = bound.uses.obstacle(dialect)
     if obstacle is not None:
         raise RuleError(
-            f"Rule `{fitted.rule.name}` cannot run inside the database: {obstacle}. "
+            f"Rule `{bound.rule.name}` cannot run inside the database: {obstacle}. "
             "Without `engine: pushdown` it runs here."
         )
 
 
 def _guard(
-    fitted: Fitted, table: sa.FromClause, dialect: str, slot: dt.datetime, columns: tuple[str, ...]
+    bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime, columns: tuple[str, ...]
 ) -> pushdown.Guard:
-    compiler = Compiler(fitted.columns, table, dialect, slot, fitted.relation.timezone)
+    compiler = Compiler(bound.columns, table, dialect, slot, bound.relation.timezone)
     return pushdown.Guard(
         ascii=compiler.ascii_only(columns),
-        columns=tuple(table.c[name] for name in fitted.needed),
-        source=question(fitted, table, dialect, slot, columns),
-        everything=question(fitted, table, dialect, slot),
-        here=lambda local: question(fitted, local, "duckdb", slot),
-        lookups=fitted.lookups,
-        marked=marked(fitted, table, dialect, slot, columns),
+        columns=tuple(table.c[name] for name in bound.needed),
+        source=question(bound, table, dialect, slot, columns),
+        everything=question(bound, table, dialect, slot),
+        here=lambda local: question(bound, local, "duckdb", slot),
+        lookups=bound.lookups,
+        marked=marked(bound, table, dialect, slot, columns),
     )

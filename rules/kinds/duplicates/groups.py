@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from rules import grouping, survivorship
 from rules.engines.base import Group, Nearby, Positions
-from rules.kinds.duplicates.fitted import Fitted
+from rules.kinds.duplicates.bound import BoundRule
 from rules.normalise import chain_function
 from rules.packed import Packed
 from rules.values import Value, order_key
@@ -31,7 +31,7 @@ _Key = tuple[Value, ...]
 class Grouping:
     """Exact groups from the records an engine brought back."""
 
-    fitted: Fitted
+    bound: BoundRule
     slot: dt.datetime
 
     def groups(self, members: pa.Table, instead_of: pa.Table | None = None) -> Sequence[Group]:
@@ -53,7 +53,7 @@ class Grouping:
     def _numbered(self, tables: Sequence[pa.Table]) -> tuple[list[tuple[Any, ...]], Positions]:
         """Different keys as what orders them, and which of these each record has; one of a later table has none that a
         table before it has."""
-        read = list(self.fitted.columns.sources([part.column for part in self.fitted.parts]))
+        read = list(self.bound.columns.sources([part.column for part in self.bound.parts]))
         known: dict[tuple[Any, ...], int] = {}
         found = [np.empty(0, np.int64)]
         for table in tables:
@@ -69,11 +69,11 @@ class Grouping:
         return self._together(self._keyed(rows))
 
     def _together(self, keyed: Iterable[grouping.Keyed]) -> tuple[Group, ...]:
-        records = grouping.identified(keyed, self.fitted.relation, self.fitted.content)
+        records = grouping.identified(keyed, self.bound.relation, self.bound.content)
         return grouping.in_order(group for alike in grouping.by_key(records) for group in self._of_key(alike))
 
     def _of_key(self, alike: list[grouping.Record]) -> Iterator[Group]:
-        window = self.fitted.rule.window
+        window = self.bound.rule.window
         apart = self._apart(alike)
         for number, together in enumerate(apart):
             for part in grouping.connected(grouping.once(together), self._excepted):
@@ -85,7 +85,7 @@ class Grouping:
                     yield group
 
     def _with_nearby(self, group: Group, near: list[grouping.Record], column: str) -> Group:
-        members = ((grouping.member(one, self.fitted.shown), one.values[column]) for one in near[:_NEAREST])
+        members = ((grouping.member(one, self.bound.shown), one.values[column]) for one in near[:_NEAREST])
         nearest = tuple(Nearby(one.id, one.values, at) for one, at in members)
         return replace(group, nearby=nearest, nearby_records=len(near))
 
@@ -94,18 +94,18 @@ class Grouping:
 
     def _with_keys(self, rows: Iterable[Mapping[str, Value]]) -> Iterator[tuple[_Key | None, Mapping[str, Value]]]:
         """The key of each, None for one that takes no part, and the record with its derived columns."""
-        parts = self.fitted.parts
-        functions = [chain_function(part.steps, self.fitted.relation.timezone) for part in parts]
+        parts = self.bound.parts
+        functions = [chain_function(part.steps, self.bound.relation.timezone) for part in parts]
         for row in rows:
-            whole = self.fitted.columns.complete(row, self.slot)
+            whole = self.bound.columns.complete(row, self.slot)
             key = tuple(f(whole[p.column]) for f, p in zip(functions, parts, strict=True))
             takes_part = None not in key or all(
-                v is not None or self.fitted.matches_null(p) for v, p in zip(key, parts, strict=True)
+                v is not None or self.bound.matches_null(p) for v, p in zip(key, parts, strict=True)
             )
             yield key if takes_part else None, whole
 
     def _apart(self, alike: list[grouping.Record]) -> list[list[grouping.Record]]:
-        rule = self.fitted.rule
+        rule = self.bound.rule
         if rule.gap:
             return grouping.chains(alike, rule.gap.column, rule.gap.by)
         if rule.window:
@@ -113,34 +113,32 @@ class Grouping:
         return [sorted(alike, key=lambda one: one.place)]
 
     def _group(self, records: list[grouping.Record]) -> Group | None:
-        rule, relation = self.fitted.rule, self.fitted.relation
+        rule, relation = self.bound.rule, self.bound.relation
         if len(records) < rule.minimum or not self._wanted(records):
             return None
         keeper, *surplus = survivorship.in_order(
-            records, self.fitted.keep, self.fitted.considered, lambda record: record.place
+            records, self.bound.keep, self.bound.considered, lambda record: record.place
         )
         at = (
-            sorted((r.values[self.fitted.span_column] for r in records), key=order_key)
-            if self.fitted.span_column
-            else []
+            sorted((r.values[self.bound.span_column] for r in records), key=order_key) if self.bound.span_column else []
         )
         return Group(
-            key=dict(zip(self.fitted.key_names, records[0].key, strict=True)),
-            keeper=grouping.member(keeper, self.fitted.shown),
-            surplus=tuple(grouping.member(one, self.fitted.shown) for one in surplus),
+            key=dict(zip(self.bound.key_names, records[0].key, strict=True)),
+            keeper=grouping.member(keeper, self.bound.shown),
+            surplus=tuple(grouping.member(one, self.bound.shown) for one in surplus),
             money=grouping.money_at_risk(surplus, relation),
             span=(at[0], at[-1]) if at else None,
         )
 
     @cached_property
     def _excepted(self) -> frozenset[frozenset[tuple[str, ...]]]:
-        return frozenset(frozenset(pair) for pair in self.fitted.rule.except_)
+        return frozenset(frozenset(pair) for pair in self.bound.rule.except_)
 
     def _wanted(self, records: list[grouping.Record]) -> bool:
-        rule = self.fitted.rule
+        rule = self.bound.rule
         if rule.distinct and grouping.different(records, rule.distinct) < 2:
             return False
-        return self.fitted.having is None or self.fitted.having.evaluate([r.values for r in records], self.slot) is True
+        return self.bound.having is None or self.bound.having.evaluate([r.values for r in records], self.slot) is True
 
 
 def _number(key: _Key | None, known: dict[tuple[Any, ...], int]) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
@@ -134,6 +135,8 @@ class DuplicatesRule(Rule):
     `except_` holds pairs of record ids, each id a tuple with one text for every column of the dataset's `id`.
     """
 
+    not_matching: ClassVar[frozenset[str]] = Rule.not_matching | {"keep"}
+
     kind: Literal["duplicates"] = "duplicates"
     key: Annotated[
         Annotated[Literal["all"], Tag("all")]
@@ -185,3 +188,15 @@ class DuplicatesRule(Rule):
     @property
     def span(self) -> Span | None:
         return self.gap or self.window
+
+    @property
+    def ordered_by(self) -> str | None:
+        return self.span.column if self.span else None
+
+    @property
+    def kept_by(self) -> tuple[str, ...]:
+        return tuple(line.column for line in self.keep if line.column is not None)
+
+    def not_cleanable(self) -> Iterator[tuple[str, str]]:
+        if self.minimum != 2:
+            yield "minimum", "a rule that cleans looks at pairs too, or it would never find what it leaves; remove it"

@@ -11,62 +11,62 @@ import sqlalchemy as sa
 from rules.engines.base import Near, Repeats, Skipped, Tally
 from rules.engines.compile import Compiler, unused
 from rules.engines.marked import Marked, mark
-from rules.kinds.duplicates.fitted import Fitted
+from rules.kinds.duplicates.bound import BoundRule
 from rules.values import Type
 
 OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, _FIRST_PART = 1, 2, 3, 4, 5
 
 
 def question(
-    fitted: Fitted, table: sa.FromClause, dialect: str, slot: dt.datetime, ascii_only: tuple[str, ...] = ()
+    bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime, ascii_only: tuple[str, ...] = ()
 ) -> Repeats:
     """The rule as a question in one dialect; with `ascii_only`, about the records whose columns there are ASCII."""
-    rule, relation = fitted.rule, fitted.relation
-    compiler = Compiler(fitted.columns, table, dialect, slot, relation.timezone)
-    computed = _computed(fitted, compiler)
-    if rule.distinct and fitted.columns.schema[rule.distinct].type not in (Type.BOOLEAN, Type.BYTES):
+    rule, relation = bound.rule, bound.relation
+    compiler = Compiler(bound.columns, table, dialect, slot, relation.timezone)
+    computed = _computed(bound, compiler)
+    if rule.distinct and bound.columns.schema[rule.distinct].type not in (Type.BOOLEAN, Type.BYTES):
         computed["differing"] = compiler.whole(rule.distinct)
-    names = unused(computed, fitted.needed)
+    names = unused(computed, bound.needed)
     read = sa.select(
-        *(table.c[name] for name in fitted.needed), *(one.label(names[name]) for name, one in computed.items())
+        *(table.c[name] for name in bound.needed), *(one.label(names[name]) for name, one in computed.items())
     )
     if ascii_only:
         read = read.where(compiler.ascii_only(ascii_only))
     if dialect == "postgresql":
         # A fence: PostgreSQL would put each expression wherever its name stands, and compute it there once more.
         read = read.offset(sa.literal_column("0"))
-    keyed, c = _keyed(fitted, compiler, read.subquery("computed"), names)
+    keyed, c = _keyed(bound, compiler, read.subquery("computed"), names)
     return Repeats(
         keyed=keyed,
-        columns=fitted.needed,
-        key=tuple(c[f"key_{n}"] for n in range(len(fitted.parts))),
-        takes_part=_takes_part(fitted, c),
-        state=_state(fitted, c),
+        columns=bound.needed,
+        key=tuple(c[f"key_{n}"] for n in range(len(bound.parts))),
+        takes_part=_takes_part(bound, c),
+        state=_state(bound, c),
         minimum=rule.minimum,
         id=relation.id,
-        ids=_ids(fitted, compiler) if relation.id else None,
+        ids=_ids(bound, compiler) if relation.id else None,
         outside=(OUTSIDE, OUTSIDE_UNKNOWN) if relation.where is not None else (),
         near=Near(c["place"], compiler.within(rule.span.column, rule.span.by)) if rule.span else None,
         differ=c.get("differing"),
-        plain=fitted.plain,
-        over=lambda narrowed: question(fitted, narrowed, dialect, slot, ascii_only),
+        plain=bound.plain,
+        over=lambda narrowed: question(bound, narrowed, dialect, slot, ascii_only),
         python=compiler.python,
     )
 
 
 def marked(
-    fitted: Fitted, table: sa.FromClause, dialect: str, slot: dt.datetime, guard: tuple[str, ...]
+    bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime, guard: tuple[str, ...]
 ) -> Marked | None:
     """The rule's records as marks, of those alone that are ASCII where `guard` says; None where there are no marks."""
     if dialect != "postgresql":
         return None
-    compiler = Compiler(fitted.columns, table, dialect, slot, fitted.relation.timezone)
-    hashes = [_hash(fitted, compiler, n) for n in range(len(fitted.parts))]
+    compiler = Compiler(bound.columns, table, dialect, slot, bound.relation.timezone)
+    hashes = [_hash(bound, compiler, n) for n in range(len(bound.parts))]
     if not hashes or any(one is None for one in hashes):
         return None
     # No step in between, as `_keyed` is one: PostgreSQL would keep to one processor, or compute what it names twice.
-    c = _computed(fitted, compiler)
-    for n, part in enumerate(fitted.parts):
+    c = _computed(bound, compiler)
+    for n, part in enumerate(bound.parts):
         if part.column in table.c:
             c[f"given_{n}"] = compiler.given(part.column, table.c[part.column])
         c[f"key_{n}"] = compiler.comparable(part, c[f"key_{n}"])
@@ -74,77 +74,77 @@ def marked(
     if "place" in c:
         takes_part = sa.and_(takes_part, c["place"].is_not(None))
     others = sa.not_(compiler.ascii_only(guard)) if guard else sa.false()
-    reasons = _reasons(fitted, c)
+    reasons = _reasons(bound, c)
     state = sa.case(*reasons, else_=_number(0)) if reasons else _number(0)
     return Marked(table, mark(takes_part, [one for one in hashes if one is not None], others, state))
 
 
-def _hash(fitted: Fitted, compiler: Compiler, n: int) -> sa.ColumnElement[int] | None:
+def _hash(bound: BoundRule, compiler: Compiler, n: int) -> sa.ColumnElement[int] | None:
     """A hash of one part of the key, null where that keeps a record out; seeded, so that like parts do not cancel."""
-    part = fitted.parts[n]
+    part = bound.parts[n]
     hashed = compiler.hashed(part, n + 1)
-    return hashed if hashed is None or not fitted.matches_null(part) else sa.func.coalesce(hashed, _number(n))
+    return hashed if hashed is None or not bound.matches_null(part) else sa.func.coalesce(hashed, _number(n))
 
 
-def _computed(fitted: Fitted, compiler: Compiler) -> dict[str, sa.ColumnElement[Any]]:
+def _computed(bound: BoundRule, compiler: Compiler) -> dict[str, sa.ColumnElement[Any]]:
     """What every record is asked for: its key, whether the conditions let it through, and its place."""
     computed: dict[str, sa.ColumnElement[Any]] = {}
-    for n, part in enumerate(fitted.parts):
-        if part.column not in fitted.needed:
+    for n, part in enumerate(bound.parts):
+        if part.column not in bound.needed:
             computed[f"given_{n}"] = compiler.column(part.column)
         computed[f"key_{n}"] = compiler.key(part)
-    for name, text in (("in_dataset", fitted.relation.where), ("in_rule", fitted.rule.where)):
+    for name, text in (("in_dataset", bound.relation.where), ("in_rule", bound.rule.where)):
         if text is not None:
-            computed[name] = compiler.condition(fitted.bound(text))
-    if fitted.rule.span:
-        computed["place"] = compiler.place(fitted.rule.span.column)
+            computed[name] = compiler.condition(bound.condition(text))
+    if bound.rule.span:
+        computed["place"] = compiler.place(bound.rule.span.column)
     return computed
 
 
 def _keyed(
-    fitted: Fitted, compiler: Compiler, computed: sa.Subquery, names: Mapping[str, str]
+    bound: BoundRule, compiler: Compiler, computed: sa.Subquery, names: Mapping[str, str]
 ) -> tuple[sa.Subquery, dict[str, sa.ColumnElement[Any]]]:
     """The records with keys made ready to compare: a second step, so that no SQL is written twice."""
-    columns: list[sa.ColumnElement[Any]] = [computed.c[name] for name in fitted.needed]
+    columns: list[sa.ColumnElement[Any]] = [computed.c[name] for name in bound.needed]
     for name, label in names.items():
         column: sa.ColumnElement[Any] = computed.c[label]
         if name.startswith("key_"):
-            part = fitted.parts[int(name.removeprefix("key_"))]
+            part = bound.parts[int(name.removeprefix("key_"))]
             column = compiler.comparable(part, column)
         columns.append(column.label(label))
     keyed = sa.select(*columns).subquery("keyed")
     c: dict[str, sa.ColumnElement[Any]] = {name: keyed.c[label] for name, label in names.items()}
-    for n, part in enumerate(fitted.parts):
-        if part.column in fitted.needed:
+    for n, part in enumerate(bound.parts):
+        if part.column in bound.needed:
             c[f"given_{n}"] = compiler.given(part.column, keyed.c[part.column])
     return keyed, c
 
 
-def _ids(fitted: Fitted, compiler: Compiler) -> sa.Select[Any]:
+def _ids(bound: BoundRule, compiler: Compiler) -> sa.Select[Any]:
     """The id of every record of the dataset."""
-    ids = sa.select(*(compiler.whole(name).label(f"id_{n}") for n, name in enumerate(fitted.relation.id)))
-    where = fitted.relation.where
-    return ids if where is None else ids.where(compiler.condition(fitted.bound(where)))
+    ids = sa.select(*(compiler.whole(name).label(f"id_{n}") for n, name in enumerate(bound.relation.id)))
+    where = bound.relation.where
+    return ids if where is None else ids.where(compiler.condition(bound.condition(where)))
 
 
-def _takes_part(fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
+def _takes_part(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
     required = [c[name] for name in ("in_dataset", "in_rule") if name in c]
-    for n, part in enumerate(fitted.parts):
-        if not fitted.matches_null(part):
+    for n, part in enumerate(bound.parts):
+        if not bound.matches_null(part):
             required.append(c[f"key_{n}"].is_not(None))
     if "place" in c:
         required.append(c["place"].is_not(None))
     return sa.and_(sa.true(), *required)
 
 
-def _state(fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
+def _state(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
     """0, or the first reason that a record takes no part: each record counts once."""
-    taking_part = (_takes_part(fitted, c), _number(0))  # spares nearly all the rest
-    return sa.case(taking_part, *_reasons(fitted, c), else_=_number(0))
+    taking_part = (_takes_part(bound, c), _number(0))  # spares nearly all the rest
+    return sa.case(taking_part, *_reasons(bound, c), else_=_number(0))
 
 
 def _reasons(
-    fitted: Fitted, c: Mapping[str, sa.ColumnElement[Any]]
+    bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]
 ) -> list[tuple[sa.ColumnElement[bool], sa.ColumnElement[int]]]:
     """Why a record takes no part, first reason first."""
     whens: list[tuple[sa.ColumnElement[bool], int]] = []
@@ -154,12 +154,12 @@ def _reasons(
     ):
         if name in c:
             whens += [(c[name].is_(None), unknown), (sa.not_(c[name]), outside)]
-    for n, part in enumerate(fitted.parts):
-        if not fitted.matches_null(part):
+    for n, part in enumerate(bound.parts):
+        if not bound.matches_null(part):
             whens.append((c[f"given_{n}"].is_(None), _FIRST_PART + 2 * n))
             whens.append((c[f"key_{n}"].is_(None), _FIRST_PART + 2 * n + 1))
     if "place" in c:
-        whens.append((c["place"].is_(None), _FIRST_PART + 2 * len(fitted.parts)))
+        whens.append((c["place"].is_(None), _FIRST_PART + 2 * len(bound.parts)))
     return [(when, _number(n)) for when, n in whens]
 
 
@@ -167,13 +167,13 @@ def _number(value: int) -> sa.ColumnElement[int]:
     return sa.literal_column(str(value), sa.Integer())
 
 
-def skipped(fitted: Fitted, tally: Tally) -> tuple[Skipped, ...]:
+def skipped(bound: BoundRule, tally: Tally) -> tuple[Skipped, ...]:
     reasons = {
         OUTSIDE_UNKNOWN: ("where", "the dataset's condition is unknown: a value in it is null"),
         EXCLUDED_UNKNOWN: ("where", "the condition is unknown: a value in it is null"),
-        _FIRST_PART + 2 * len(fitted.parts): (fitted.span_column or "", "null"),
+        _FIRST_PART + 2 * len(bound.parts): (bound.span_column or "", "null"),
     }
-    for n, part in enumerate(fitted.parts):
+    for n, part in enumerate(bound.parts):
         reasons[_FIRST_PART + 2 * n] = (part.column, "null")
         reasons[_FIRST_PART + 2 * n + 1] = (part.column, "empty after normalising")
     counted: dict[tuple[str, str, bool], int] = {}

@@ -13,6 +13,7 @@ from rules.engines.base import Relation
 from rules.engines.compile import Columns, Uses, column_type, part_exactness
 from rules.errors import RuleError
 from rules.expressions import Bound, BoundGroup, parse, parse_group
+from rules.kinds.base import DatasetFacts, DoesNotFit
 from rules.kinds.duplicates import barren
 from rules.kinds.duplicates.model import DuplicatesRule
 from rules.models import Keep, KeyPart
@@ -21,7 +22,7 @@ from rules.values import PLACE, Type
 
 
 @dataclass(frozen=True)
-class Fitted:
+class BoundRule:
     """A rule beside the dataset it reads: what of it is named, and what it means there."""
 
     rule: DuplicatesRule
@@ -42,9 +43,9 @@ class Fitted:
     @cached_property
     def conditions(self) -> tuple[Bound, ...]:
         """The dataset's filter and the rule's, where there are any."""
-        return tuple(self.bound(text) for text in (self.relation.where, self.rule.where) if text is not None)
+        return tuple(self.condition(text) for text in (self.relation.where, self.rule.where) if text is not None)
 
-    def bound(self, text: str) -> Bound:
+    def condition(self, text: str) -> Bound:
         return parse(text).condition(self.columns.schema, self.relation.timezone)
 
     @cached_property
@@ -159,23 +160,21 @@ class Fitted:
         return sa.table(name, *(sa.column(name, column_type(schema[name].type)) for name in self.needed))
 
 
-def check(rule: DuplicatesRule, relation: Relation) -> list[str]:
-    """What keeps the rule from running on this dataset, one sentence each; empty when nothing does."""
+def bind(rule: DuplicatesRule, relation: Relation) -> BoundRule:
+    """Bind the rule to the dataset it reads. Raises DoesNotFit with every mistake."""
     try:
         columns = Columns.of(relation.schema, relation.derived, relation.timezone)
     except RuleError as error:
-        return [f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"]
-    return list(dict.fromkeys(_misfits(Fitted(rule, relation, columns))))
+        mistake = f"A derived column of dataset `{relation.dataset}` cannot be computed: {error}"
+        raise DoesNotFit(rule.name, [mistake]) from error
+    bound = BoundRule(rule, relation, columns)
+    if mistakes := list(dict.fromkeys(_misfits(bound))):
+        raise DoesNotFit(rule.name, mistakes)
+    return bound
 
 
-def fit(rule: DuplicatesRule, relation: Relation) -> Fitted:
-    if problems := check(rule, relation):
-        raise RuleError(f"Rule `{rule.name}`: {' '.join(problems)}")
-    return Fitted(rule, relation, Columns.of(relation.schema, relation.derived, relation.timezone))
-
-
-def _misfits(fitted: Fitted) -> Iterator[str]:
-    rule, relation, schema = fitted.rule, fitted.relation, fitted.columns.schema
+def _misfits(bound: BoundRule) -> Iterator[str]:
+    rule, relation, schema = bound.rule, bound.relation, bound.columns.schema
     yield from fitting.missing(schema, relation, _named(rule, relation))
     if rule.key != "all":
         for part in rule.key:
@@ -183,14 +182,14 @@ def _misfits(fitted: Fitted) -> Iterator[str]:
     if rule.span:
         yield from fitting.span(schema, "gap" if rule.gap else "window", rule.span.column, rule.span.by)
     yield from fitting.money(schema, relation)
-    if rule.key == "all" and not fitted.parts:
+    if rule.key == "all" and not bound.parts:
         yield f"`key: all` compares nothing: every column of dataset `{relation.dataset}` is in its id."
-    named = barren.Named(relation.id, relation.where, relation.derived)
-    yield from (f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(rule, named))
+    facts = DatasetFacts(relation.id, relation.where, relation.derived)
+    yield from (f"`{path[0]}`: {sentence}." for path, sentence in barren.reasons(rule, facts))
     tests: tuple[tuple[str, Callable[[], object]], ...] = (
-        ("The dataset's where", lambda: relation.where and fitted.bound(relation.where)),
-        ("where", lambda: rule.where and fitted.bound(rule.where)),
-        ("having", lambda: fitted.having),
+        ("The dataset's where", lambda: relation.where and bound.condition(relation.where)),
+        ("where", lambda: rule.where and bound.condition(rule.where)),
+        ("having", lambda: bound.having),
         ("keep", lambda: survivorship.check_keep([k for k in rule.keep if k.column in schema], schema)),
     )
     for setting, test in tests:
