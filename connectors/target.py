@@ -303,6 +303,20 @@ class Work(Protocol):
         """Raises a TargetError: NOT_DONE only where the target said so."""
 
 
+@dataclass(frozen=True)
+class Promises:
+    """What a target promises of changes. A database promises everything; a sheet or a service may promise less.
+
+    `all_or_nothing`: the changes of a transaction are made together or not at all. Without it, no plan that changes
+    more than one row is made. `compare_and_set`: `Work.lock` keeps a row as it is until the transaction ends. Without
+    it nothing is cleaned, because a change could meet a row that somebody edited since. Whether receipts can be kept is
+    asked table by table: `Target.remembers`.
+    """
+
+    all_or_nothing: bool = True
+    compare_and_set: bool = True
+
+
 class Cleanable(Protocol):
     """What the class of a source has whose records can be changed: told before anything is connected to."""
 
@@ -320,12 +334,16 @@ class Target(Protocol):
     """A source whose records can be changed. A `table` is named as its rows are; empty: any of the default schema."""
 
     name: str
+    promises: Promises
 
     def identity(self) -> str:
         """What it is, whatever address it is reached by; another text for another database. Holds no secret."""
 
-    def catalogue(self, dataset: Any, soft: Sequence[Reference] = ()) -> Catalogue:
-        """The dataset's table and what refers to it; `soft`: declared links. Raises TargetRefused, DatasetMissing."""
+    def catalogue(self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None) -> Catalogue:
+        """The dataset's table, or another one of that name beside it, and what refers to it; `soft`: declared links.
+
+        Raises TargetRefused, DatasetMissing.
+        """
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
         """The records with these ids (values of the columns `key`) as they are now, without locks; None where gone."""

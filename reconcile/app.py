@@ -370,12 +370,12 @@ class Application:
         return replace(report, watchdog=watchdog.call(order.job, sleep=self._sleep))
 
     def _begin(self, rule: str) -> None:
-        """Let the source of the rule that is checked first begin, if it can, while everything else is loaded."""
-        dataset = self.project.datasets[self.project.rules[rule].dataset]
-        with contextlib.suppress(ConnectorError):  # it is told when the rule is checked
-            source = self.sources[dataset.source]
-            if isinstance(source, Ahead):
-                source.begin(dataset.settings)
+        """Let the sources of the rule that is checked first begin, if they can, while everything else is loaded."""
+        for dataset in (self.project.datasets[name] for name in self.project.rules[rule].datasets):
+            with contextlib.suppress(ConnectorError):  # reported when the rule is checked
+                source = self.sources[dataset.source]
+                if isinstance(source, Ahead):
+                    source.begin(dataset.settings)
 
     def _slot(self, slot: str | dt.datetime | None) -> dt.datetime:
         if isinstance(slot, str):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from connectors.target import Catalogue, Cell, Owned, Receipt, Reference, Row, Work
+from connectors.target import Catalogue, Cell, Owned, Promises, Receipt, Reference, Row, Work
 
 if TYPE_CHECKING:
     from connectors.sql.target.database import SqlTarget
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 class Changing:
     """The methods of `connectors.target.Target`, each handed to a SqlTarget that the first of them makes."""
 
+    promises = Promises()
     _changing: SqlTarget | None = None
 
     def _made_target(self) -> SqlTarget:
@@ -29,8 +30,8 @@ class Changing:
     def identity(self) -> str:
         return self._target.identity()
 
-    def catalogue(self, dataset: Any, soft: Sequence[Reference] = ()) -> Catalogue:
-        return self._target.catalogue(dataset, soft)
+    def catalogue(self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None) -> Catalogue:
+        return self._target.catalogue(dataset, soft, table=table)
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
         return self._target.rows(dataset, key, ids)

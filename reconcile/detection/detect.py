@@ -43,9 +43,8 @@ class RuleDoesNotFit(Exception):
     """A rule cannot be checked on its datasets as they are now; the message holds every mistake, one sentence each."""
 
     def __init__(self, rule: Rule, mistakes: Sequence[str]) -> None:
-        datasets = "dataset" if len(rule.datasets) == 1 else "datasets"
-        names = listed([repr(name) for name in rule.datasets])
-        super().__init__(f"Rule {rule.name!r} does not fit {datasets} {names}: {' '.join(map(_ended, mistakes))}")
+        datasets = listed([repr(name) for name in rule.datasets])
+        super().__init__(f"Rule {rule.name!r} does not fit dataset {datasets}: {' '.join(map(_ended, mistakes))}")
         self.mistakes = tuple(mistakes)
 
 

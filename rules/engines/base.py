@@ -114,7 +114,7 @@ class Nearby(Member):
 
 @dataclass(frozen=True)
 class Group:
-    """The records a rule found together, keeper first, surplus in the order they would be handled.
+    """The records a rule found together, keeper first, surplus (at least one) in the order they would be handled.
 
     `key` maps key column to normalised value. `span` is the first and last instant (or number) of the rule's
     `gap`/`window` column. `money` is the sum over the surplus per currency. `nearby` are the nearest of the

@@ -108,9 +108,10 @@ class SqlTarget:
         with self._reading() as session:
             return self._shape(session, dataset).name
 
-    def catalogue(self, dataset: Any, soft: Sequence[Reference] = ()) -> Catalogue:
+    def catalogue(self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None) -> Catalogue:
+        named = dataset if table is None else dataset.model_copy(update={"table": table})
         with self._reading() as session:
-            shape = self._shape(session, dataset)
+            shape = self._shape(session, named)
             return catalogue(session.connection, _clause(shape), soft)
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:

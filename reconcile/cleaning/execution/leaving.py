@@ -33,7 +33,7 @@ class Leaving:
         if dataset not in self.datasets:
             raise DatasetMissing(dataset)
         if (dataset, table) not in self._read:
-            found = self.target.catalogue(self.datasets[dataset].settings.model_copy(update={"table": table}))
+            found = self.target.catalogue(self.datasets[dataset].settings, table=table)
             self._read[dataset, table] = found
             self.stamps = {**found.stamps, **self.stamps}
         return self._read[dataset, table]

@@ -193,13 +193,18 @@ def make_many(findings: Iterable[Finding], tools: Tools) -> Iterator[tuple[str, 
 
     Raises what the target does not answer with: ConnectorError.
     """
-    wrong = mistakes(tools.rule, tools.place, tools.fitted)
+    wrong = [*_promises(tools.target), *mistakes(tools.rule, tools.place, tools.fitted)]
     for chunk in _chunks(findings):
         if wrong:
             why = f"Nothing is cleaned by rule `{tools.rule.name}`: {wrong[0].rstrip('.')}."
             yield from ((one.id, NotPlannable(why)) for one in chunk)
         else:
             yield from _planned(chunk, tools)
+
+
+def _promises(target: Target) -> Iterator[str]:
+    if not target.promises.compare_and_set:
+        yield f"Source `{target.name}` cannot keep a row unchanged until a change is made, so nothing is changed there"
 
 
 def _chunks(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
@@ -331,6 +336,11 @@ def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
     if not effects:
         raise NothingToDo("Its records are as they would be left; there is nothing to do.")
     changes = draft.in_order()
+    if not tools.target.promises.all_or_nothing and sum(not one.is_guard for one in changes) > 1:
+        raise AsksPerson(
+            f"Source `{tools.dataset.source}` cannot change several rows together, and this plan needs that; change "
+            "them there by hand."
+        )
     if sum(not one.is_guard for one in changes) > tools.settings.bundle_rows:
         raise TooManyRows(tools.settings.bundle_rows)
     tables = touched_tables(changes, tools.catalogue.tables, tools.place.other)
@@ -393,7 +403,7 @@ def _fingerprint(effect: Effect, tools: Tools) -> str:
 def _facts(target: Target, dataset: DatasetConfig, name: str) -> TableFacts | None:
     """Another table of the same target; None where there is none."""
     try:
-        found = target.catalogue(dataset.settings.model_copy(update={"table": name}))
+        found = target.catalogue(dataset.settings, table=name)
     except (DatasetMissing, TargetRefused):
         return None
     return found.tables[found.table]

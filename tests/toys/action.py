@@ -1,0 +1,32 @@
+"""An action of another package: the surplus gets a stamp in one column."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from connectors.target import Change
+from reconcile.cleaning.actions.base import ActionPlan, Effect, Members, Place
+from rules.cleaning import Clean
+
+
+class StampSettings(Clean):
+    action: Literal["stamp"]
+    into: str = Field(description="The column that gets the stamp.")
+
+
+class Stamp:
+    """Action `stamp`."""
+
+    name: ClassVar[str] = "stamp"
+    Settings: ClassVar[type[Clean]] = StampSettings
+
+    def check(self, settings: Any, place: Place) -> list[str]:
+        return [] if place.column(settings.into) else [f"`into` names `{settings.into}`, which is no column"]
+
+    def changes(self, group: Members, settings: Any, place: Place) -> ActionPlan:
+        stamp = {settings.into: ("t", f"twin of {group.keeper.values['id']}")}
+        changes = tuple(Change(one.row.name, one.row.cells, stamp, "surplus") for one in group.surplus)
+        effects = tuple(Effect(one.name, f"stamp:{settings.into}", [stamp[settings.into][1]]) for one in group.surplus)
+        return ActionPlan(changes, effects, reads=frozenset())
