@@ -74,7 +74,7 @@ def test_verify_ends_with_1_and_names_what_is_wrong(project: Project) -> None:
     answer = project("audit", "verify")
 
     assert answer.code == 1
-    assert "is resolved, and the last entry about it says open" in answer.out
+    assert "is resolved, but the last entry about it says open" in answer.out
 
 
 def test_a_log_rolled_back_with_its_file_is_seen_by_the_anchor(project: Project) -> None:

@@ -430,7 +430,7 @@ def test_a_plan_that_a_worker_elsewhere_took_while_the_clock_was_ahead_is_taken_
 
     def left() -> list[str]:
         with journal.begin() as tx:
-            clock.let_go(tx, dt.timedelta(0))
+            clock.shorten_waits(tx, dt.timedelta(0))
             return [one.id for one in effects.abandoned(tx)]
 
     seen = left()

@@ -221,7 +221,7 @@ def test_a_state_changed_after_an_erasure_is_still_named(world: World) -> None:
     problem = proof.prove(world.store, {}).problem
 
     assert problem is not None
-    assert f"{ann} is open, and the last entry about it says dismissed" in problem.sentence
+    assert f"{ann} is open, but the last entry about it says dismissed" in problem.sentence
 
 
 def test_what_was_erased_is_remembered_without_being_said(world: World, url: str, tmp_path: Path) -> None:
