@@ -415,13 +415,13 @@ def _as_a_state_in_use(file: Path) -> None:
 
 
 UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (Path.unlink, "there is no such file"),
+    "missing": (Path.unlink, "file not found"),
     "a folder": (lambda file: (file.unlink(), file.mkdir()), "it is a folder"),
-    "empty": (lambda file: file.write_bytes(b""), "it is not an SQLite file, or not a whole one"),
-    "text": (lambda file: file.write_text("a,b\n" * 999), "it is not an SQLite file, or not a whole one"),
-    "truncated": (lambda file: os.truncate(file, 60_000), "it is not an SQLite file, or not a whole one|it is damaged"),
+    "empty": (lambda file: file.write_bytes(b""), "it is not a complete SQLite file"),
+    "text": (lambda file: file.write_text("a,b\n" * 999), "it is not a complete SQLite file"),
+    "truncated": (lambda file: os.truncate(file, 60_000), "it is not a complete SQLite file|it is damaged"),
     "foreign": (lambda file: rewrite(file, "PRAGMA application_id = 7"), "it is another program's database"),
-    "newer": (lambda file: rewrite(file, "UPDATE meta SET revision = '0999'"), "a newer Reconcile made it"),
+    "newer": (lambda file: rewrite(file, "UPDATE meta SET revision = '0999'"), "a newer version of Reconcile made it"),
     "without key": (lambda file: file.with_name("backup.db.key").unlink(), r"its key file .*backup\.db\.key cannot be"),
     "wrong key": (_other_key, r"its key file .*backup\.db\.key belongs to another store"),
     "open key": (lambda file: file.with_name("backup.db.key").chmod(0o644), "can be read by other users"),
@@ -433,7 +433,10 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda file: rewrite(file, "DELETE FROM audit_bodies WHERE seq = 3", "DELETE FROM audit WHERE seq = 3"),
         "its audit log is broken at entry 4: the log ends here, but 3 entries|broken at entry 3",
     ),
-    "lost rows": (lambda file: rewrite(file, "DELETE FROM runs WHERE id = 'run1_good'"), "point at rows of runs"),
+    "lost rows": (
+        lambda file: rewrite(file, "DELETE FROM runs WHERE id = 'run1_good'"),
+        "refer to missing rows of runs",
+    ),
     "in use": (_as_a_state_in_use, "it is a state in use"),
 }
 
@@ -639,7 +642,7 @@ def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> 
     assert "1 run, 1 finding, " in named.out
     assert (newer.code, "add --yes" in newer.err) == (4, True)
     assert (done.code, done.json["gone"]["findings"], done.json["epoch"]) == (0, 1, 2)
-    assert (missing.code, "c.db cannot be used as a backup: there is no such file" in missing.err) == (2, True)
+    assert (missing.code, "c.db cannot be used as a backup: file not found" in missing.err) == (2, True)
     assert len(shop.findings()) == 1
 
 
