@@ -425,7 +425,7 @@ def test_an_entry_appended_without_the_key_is_named(root: Path) -> None:
     problem = proven(root).problem
 
     assert problem is not None
-    assert (problem.seq, "does not match the store's key" in problem.sentence) == (LENGTH + 1, True)
+    assert (problem.seq, "its subject has another key" in problem.sentence) == (LENGTH + 1, True)
 
 
 def test_an_entry_appended_with_the_key_cannot_be_told_from_one_of_ours(root: Path) -> None:

@@ -210,11 +210,10 @@ def unrecorded(tx: Transaction) -> dict[str, int]:
     """Count the things of each kind without a recorded digest: they did not change since digests were introduced."""
     counts = {}
     for kind, (main, *_) in KINDS.items():
-        recorded = sa.exists().where(_FACTS.kind == kind, _FACTS.name == main.table.c[main.of])
-        counts[kind] = tx.connection.execute(
-            sa.select(sa.func.count()).select_from(main.table).where(~recorded)
-        ).scalar()
-    return {kind: count for kind, count in counts.items() if count}
+        has_digest = sa.exists().where(_FACTS.kind == kind, _FACTS.name == main.table.c[main.of])
+        count = sa.select(sa.func.count()).select_from(main.table).where(~has_digest)
+        counts[kind] = tx.connection.execute(count).scalar()
+    return {kind: number for kind, number in counts.items() if number}
 
 
 def _record(tx: Transaction, kind: str, names: Sequence[str]) -> Iterator[Changed]:

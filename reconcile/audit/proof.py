@@ -80,7 +80,7 @@ def prove(store: Store, anchors: Mapping[str, Anchor]) -> Proof:
         problems += [] if problems else _deleted_checkpoints(marks, chain)
         readable = [(name, until[name]) for name in anchors if marks.heads.get(_anchor_source(name)) is not None]
         for name, end in readable:
-            problem, remark = _missing_head(tx, name, end, marks, anchors[name])
+            problem, remark = _gap(tx, name, end, marks, anchors[name])
             problems += [problem] if problem else []
             remarks += [remark] if remark else []
         remarks += _restored(chain, marks)
@@ -112,17 +112,13 @@ def _read_beside(store: Store, marks: Marks) -> list[str]:
 
 def _deleted_checkpoints(marks: Marks, chain: Chain) -> Iterator[Problem]:
     """Signed heads that other places hold and the list of checkpoints no longer does."""
-    listed_seqs = {seq for _, seq in marks.heads[_OWN]}
-    if not listed_seqs and chain.seq >= EVERY:
+    listed = {seq for _, seq in marks.heads[_OWN]}
+    if not listed and chain.seq >= EVERY:
         yield Problem(1, "no entry of the log is signed: its checkpoints were deleted from the state", chain.seq)
     for source, heads in marks.heads.items():
-        missing = sorted(
-            seq for (_, seq), head in heads.items() if seq not in listed_seqs and chain.heads.get(seq) == head
-        )
+        missing = sorted(seq for (_, seq), head in heads.items() if seq not in listed and chain.heads.get(seq) == head)
         if missing:
-            sentence = (
-                f"{source} shows that entry {missing[0]} was signed, but its checkpoint was deleted from the state"
-            )
+            sentence = f"{source} shows that entry {missing[0]} was signed; its checkpoint was deleted from the state"
             yield Problem(missing[0], sentence)
 
 
@@ -173,22 +169,17 @@ def _written_until(tx: Transaction, name: str) -> int:
     return tx.connection.execute(newest).scalar() or 0
 
 
-def _missing_head(
-    tx: Transaction, name: str, until: int, marks: Marks, anchor: Anchor
-) -> tuple[Problem | None, str | None]:
+def _gap(tx: Transaction, name: str, until: int, marks: Marks, anchor: Anchor) -> tuple[Problem | None, str | None]:
     """The first head that was written to the anchor and is missing there, and a remark on heads too old to be seen.
 
-    If the place hides old messages, missing heads before the first one it holds are only a remark: later heads cover
-    them.
+    Missing heads before the first one in a place that hides old messages are only a remark: later heads cover them.
     """
     fades = anchor.fades if isinstance(anchor, Fading) else None
     unseen, remark = 0, None
     held_seqs = {seq for _, seq in marks.heads[_anchor_source(name)]}
-    columns = tables.anchors.c
-    written_seqs = sa.select(columns.seq).where(
-        columns.anchor == name, columns.status == "written", columns.seq <= until
-    )
-    for seq in tx.connection.execute(written_seqs.order_by(columns.seq).execution_options(yield_per=_BATCH)).scalars():
+    column = tables.anchors.c
+    written = sa.select(column.seq).where(column.anchor == name, column.status == "written", column.seq <= until)
+    for seq in tx.connection.execute(written.order_by(column.seq).execution_options(yield_per=_BATCH)).scalars():
         if seq in held_seqs and unseen:
             shown_from = f"{_anchor_source(name)} shows its heads from entry {seq:,} on"
             remark = f"{shown_from}; those up to entry {unseen:,} can no longer be seen, because {fades}"
@@ -207,17 +198,11 @@ def _missing_head(
 def _restored(chain: Chain, marks: Marks) -> list[str]:
     """Remarks on entries that a restore ended, and on heads of other stores."""
     remarks = [f"{source} also holds {count:,} heads of other stores" for source, count in marks.strangers.items()]
-    for restore in chain.restores:
-        ended_seqs = {
-            seq
-            for heads in marks.heads.values()
-            for epoch, seq in heads
-            if epoch < restore.epoch and seq >= restore.seq
-        }
-        if ended_seqs:
-            remarks.append(
-                f"a restore at entry {restore.seq:,} replaced entries {restore.seq:,} to {max(ended_seqs):,}"
-            )
+    marked = [mark for heads in marks.heads.values() for mark in heads]
+    for entry in chain.restores:
+        ended = {seq for epoch, seq in marked if epoch < entry.epoch and seq >= entry.seq}
+        if ended:
+            remarks.append(f"a restore at entry {entry.seq:,} replaced entries {entry.seq:,} to {max(ended):,}")
     return remarks
 
 
@@ -270,9 +255,7 @@ def _follow(tx: Transaction, marks: Marks) -> tuple[Chain, list[Problem]]:
             if body is None:
                 continue
             if forged is None and not _is_about(tx.store, row[3], row[4], body):
-                forged = Problem(
-                    row[0], "the entry was not written by this store: its subject does not match the store's key"
-                )
+                forged = Problem(row[0], "the entry was not written by this store: its subject has another key")
             for _, thing, before, after in _changes_of(row[0], row[3], body):
                 sums.add(thing, after, 1)
                 sums.add(thing, before, -1)

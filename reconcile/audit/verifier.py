@@ -171,12 +171,10 @@ class Chain:
 
 
 def _restore(seq: int, body: Any) -> Restore:
-    replaced = body["replaced"]
-    if type(replaced["head"]) is not str:
+    lost = body["replaced"]
+    if type(lost["head"]) is not str:
         raise ValueError("the head is not a text")
-    return Restore(
-        seq, _number(body["epoch"]), _number(replaced["epoch"]), _number(replaced["entries"]), replaced["head"]
-    )
+    return Restore(seq, _number(body["epoch"]), _number(lost["epoch"]), _number(lost["entries"]), lost["head"])
 
 
 # Strict JSON
@@ -338,11 +336,8 @@ class Marks:
         """The heads that differ from the chain; unless it is `whole`, it was followed up to the broken entry."""
         yield from self.problems
         for source, heads in self.heads.items():
-            right = (
-                self._last_proven(chain, until=min(seq for _, seq in heads))
-                if source in self.newest_only and heads
-                else 0
-            )
+            is_newest = source in self.newest_only and heads
+            right = self._last_proven(chain, until=min(seq for _, seq in heads)) if is_newest else 0
             for (epoch, seq), head in sorted(heads.items()):
                 if seq > chain.seq and not whole:
                     continue
@@ -399,11 +394,8 @@ def first(problems: Iterable[Problem]) -> Problem | None:
     if earliest is None:
         return None
     last = earliest.until or earliest.seq
-    exact = (
-        problem
-        for problem in all_problems
-        if problem.until in (None, problem.seq) and earliest.seq <= problem.seq <= last
-    )
+    in_range = (problem for problem in all_problems if earliest.seq <= problem.seq <= last)
+    exact = (problem for problem in in_range if problem.until in (None, problem.seq))
     return min(exact, key=lambda problem: problem.seq, default=earliest)
 
 
@@ -461,9 +453,7 @@ def verify(place: Path, anchors: Iterable[Path] = (), public_key: str | None = N
     also for a malformed key. It reads regular files only and holds one line and the heads in memory.
     """
     if public_key is not None and not _HASH.fullmatch(public_key):
-        raise Unreadable(
-            "--public-key is not a key: a key has 64 hexadecimal digits, as `reconcile audit key` prints it"
-        )
+        raise Unreadable("--public-key is not a key: keys have 64 hexadecimal digits, as `reconcile audit key` prints")
     about = _about(place)
     marks = Marks(about["store"], public_key or about["public_key"])
     marks.add(_OWN, _marks(place / "checkpoints.jsonl"))
@@ -515,9 +505,7 @@ def _problems_of(about: dict[str, Any], chain: Chain, marks: Marks, log: Path) -
         return [broken.problem, *marks.compare(chain, whole=False)]
     problems = [*chain.bodies(), *marks.compare(chain), *marks.unsigned(_OWN, chain)]
     if chain.seq != about["entries"]:
-        problems.append(
-            Problem(chain.seq + 1, f"{about['entries']} entries were exported, but the log has {chain.seq}")
-        )
+        problems.append(Problem(chain.seq + 1, f"{about['entries']} entries were exported; the log has {chain.seq}"))
     elif chain.head != about["head"]:
         problems.append(Problem(chain.seq, "the log does not end with the head that was exported"))
     epochs = {epoch for epoch, seq in marks.heads[_OWN] if seq == chain.seq} or {about["epoch"]}

@@ -53,9 +53,7 @@ def instead_of(path: Path, wrong: ConfigProblems, environ: Mapping[str, str]) ->
     address = _state(path, environ)
     if address is None:
         start = Position(str(path), 1, 1)
-        hint = (
-            "The address of the state can't be read from this file. Write `state: …` into a file, and name it with -c"
-        )
+        hint = "The state's address can't be read from this file. Write `state: …` into a file and name it with -c"
         raise ConfigProblems([*wrong.problems, Problem.at(start, hint)])
     alone = config.state_alone(path, address)
     where, revision = Store.found_at(alone.state.get_secret_value(), alone.directory)

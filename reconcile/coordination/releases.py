@@ -56,9 +56,7 @@ class ReleaseAmbiguous(ReleaseNotNamed):
     def __init__(self, name: str, releases: Sequence[str]) -> None:
         examples = listed(shortened(release) for release in releases[:_SHOWN])
         more = f" and {len(releases) - _SHOWN} more" if len(releases) > _SHOWN else ""
-        super().__init__(
-            f"Several releases begin with {short(name)!r}: {examples}{more}; type more characters of yours"
-        )
+        super().__init__(f"Several releases begin with {short(name)!r}: {examples}{more}; type more of yours")
 
 
 class WhichRelease(ReleaseNotNamed):

@@ -2,8 +2,7 @@
 
 Consecutive infrastructure failures open it; then nothing is sent, which costs no plan an attempt, until a cool-down is
 over and one worker, by compare-and-set, sends one probe. A failure that only a person can fix opens it until a person
-closes it. Retries are also limited to a tenth of the requests of a minute (at least three), so they never overload the
-target.
+closes it. Retries are limited to a tenth of the requests of a minute (at least three), so they never cause overload.
 """
 
 from __future__ import annotations

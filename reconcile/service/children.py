@@ -36,15 +36,12 @@ class Child:
     """One run in a child process. It ends with its parent, which alone receives its result."""
 
     def __init__(self, project: Project, row: SlotRow, sentence: Sentence) -> None:
-        self._parent_end, child_end = _server().Pipe()
+        self._pipe, child = _server().Pipe()
         self._process = _server().Process(
-            target=_run_child,
-            args=(project, row, sentence, logs.style(), child_end),
-            name=f"run {row.job}",
-            daemon=False,
+            target=_run_child, args=(project, row, sentence, logs.style(), child), name=f"run {row.job}", daemon=False
         )
         self._process.start()
-        child_end.close()
+        child.close()
         self._rule: str | None = None
         self._ended: Ended | None = None
         self._is_over = False
@@ -67,7 +64,7 @@ class Child:
         self._receive()
         code = self._process.exitcode
         self._is_over = True
-        self._parent_end.close()
+        self._pipe.close()
         self._process.close()
         if self._ended is None:
             how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
@@ -82,8 +79,8 @@ class Child:
     def _receive(self) -> None:
         """Receive the name of each rule as it begins and, last, the result of the run."""
         try:
-            while self._parent_end.poll():
-                message = self._parent_end.recv()
+            while self._pipe.poll():
+                message = self._pipe.recv()
                 if isinstance(message, Ended):
                     self._ended = message
                 else:

@@ -233,10 +233,8 @@ def _findings(tx: Transaction) -> Metric:
 
 def _slots(tx: Transaction) -> Iterator[Metric]:
     counts = dict.fromkeys((*_OPEN, *_OVER), 0)
-    is_counted = sa.or_(
-        slots.c.status.in_(_OPEN), sa.and_(slots.c.status.in_(_OVER), slots.c.start_at >= tx.now - RECENT)
-    )
-    query = sa.select(slots.c.status, sa.func.count()).where(is_counted).group_by(slots.c.status)
+    counted = sa.or_(slots.c.status.in_(_OPEN), sa.and_(slots.c.status.in_(_OVER), slots.c.start_at >= tx.now - RECENT))
+    query = sa.select(slots.c.status, sa.func.count()).where(counted).group_by(slots.c.status)
     for status, count in tx.connection.execute(query):
         counts[status] = count
     metric = _labelled("slots", "Due times: all open ones, and those that ended within the last day.", "status")

@@ -92,15 +92,13 @@ def after_jobs(tx: Transaction, project: Project) -> None:
 
 
 def _record_due_after(tx: Transaction, project: Project, job: JobConfig) -> None:
-    successes = {
-        predecessor: success for predecessor in job.after if (success := last_success(tx, predecessor)) is not None
-    }
-    cause = "after:" + ",".join(sorted(run.run for run in successes.values()))
+    successes = {name: success for name in job.after if (success := last_success(tx, name)) is not None}
+    cause = "after:" + ",".join(sorted(success.run for success in successes.values()))
     if len(cause) > _LONGEST_CAUSE:
         cause = f"after:{hashlib.sha256(cause.encode()).hexdigest()}"
-    _record(tx, project, job, max(run.slot for run in successes.values()), cause)
-    for predecessor, success in successes.items():
-        stored.answer(tx, job.name, predecessor, success.fence)
+    _record(tx, project, job, max(success.slot for success in successes.values()), cause)
+    for name, success in successes.items():
+        stored.answer(tx, job.name, name, success.fence)
 
 
 # Files
@@ -188,9 +186,7 @@ def request(tx: Transaction, project: Project, job: str, key: str | None = None,
     `job` is one of the project's. If it is paused, the request waits.
     """
     if key is not None and (not key or len(key) > _LONGEST_KEY or not key.isprintable()):
-        raise KeyRefused(
-            "is empty" if not key else "is too long" if len(key) > _LONGEST_KEY else "has invisible characters"
-        )
+        raise KeyRefused("is empty" if not key else "is too long" if len(key) > _LONGEST_KEY else "is not readable")
     cause = f"request:{secrets.token_hex(8) if key is None else key}"
     existing = stored.slot_by_cause(tx, job, cause)
     slot = tx.now

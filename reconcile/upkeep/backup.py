@@ -117,8 +117,7 @@ _NAMES = tuple(name for name in Backup.__dataclass_fields__ if name != "file")
 def opened(file: Path, scratch: Path | None = None) -> Iterator[tuple[Transaction, Backup]]:
     """Open a backup for reading, verified, with rows in the current schema; the file itself is never changed.
 
-    A backup with an older schema is copied into the folder `scratch` and upgraded there. Raises BackupUnusable,
-    StoreError.
+    One with an older schema is copied into the folder `scratch` and upgraded there. Raises BackupUnusable, StoreError.
     """
     refuse_unfit(file)
     with contextlib.ExitStack() as stack:

@@ -161,12 +161,8 @@ _IN_PROGRESS = ("running", "due", "queued", "sending")
 
 def _latest(*conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
     """The last run of each job among these."""
-    last = (
-        sa.select(runs.c.job, sa.func.max(runs.c.fence).label("fence"))
-        .where(*conditions)
-        .group_by(runs.c.job)
-        .subquery()
-    )
+    fence = sa.func.max(runs.c.fence).label("fence")
+    last = sa.select(runs.c.job, fence).where(*conditions).group_by(runs.c.job).subquery()
     is_last = sa.and_(runs.c.job == last.c.job, runs.c.fence == last.c.fence)
     return sa.select(runs.c.id).join_from(runs, last, is_last)
 
@@ -198,12 +194,10 @@ def _outcomes(cut: _Cut) -> sa.Select[Any]:
 
 
 def _texts(cut: _Cut) -> sa.Select[Any]:
-    columns = tables.outbox.c
-    whole = ~_text(columns.notice).startswith('{"blanked":')
-    over = sa.and_(
-        columns.status.in_(("sent", "dropped")), sa.func.coalesce(columns.sent_at, columns.next_at) < cut.details
-    )
-    return sa.select(columns.message, columns.notice).where(over, whole)
+    box = tables.outbox.c
+    whole = ~_text(box.notice).startswith('{"blanked":')
+    over = sa.and_(box.status.in_(("sent", "dropped")), sa.func.coalesce(box.sent_at, box.next_at) < cut.details)
+    return sa.select(box.message, box.notice).where(over, whole)
 
 
 def _images(column: sa.Column[Any]) -> Callable[[_Cut], sa.Select[Any]]:

@@ -278,20 +278,16 @@ class _Work:
 
     def _find_records(self) -> None:
         """Find the records and findings, and the texts of their personal data."""
-        member, of_finding = tables.finding_members.c, tables.findings.c
+        member, table = tables.finding_members.c, tables.findings.c
         members = sa.select(member.finding, member.record, member["values"]).join_from(
-            tables.finding_members, tables.findings, of_finding.id == member.finding
+            tables.finding_members, tables.findings, table.id == member.finding
         )
-        for finding, record, values in self._rows(members.where(of_finding.dataset == self.wanted.dataset)):
+        for finding, record, values in self._rows(members.where(table.dataset == self.wanted.dataset)):
             texts = list(_texts(values))
             if self._is_wanted(record, texts):
                 self._records[finding].add(record)
-                self._needles |= {
-                    text for column, text in texts if column in self.wanted.columns and len(text) >= _SHORTEST
-                }
-        shown = sa.select(of_finding.id, of_finding.key, of_finding.payload).where(
-            of_finding.dataset == self.wanted.dataset
-        )
+                self._add_needles(texts)
+        shown = sa.select(table.id, table.key, table.payload).where(table.dataset == self.wanted.dataset)
         for finding, key, payload in self._rows(shown):
             if finding in self._records or self._is_wanted("", list(_texts(key))):
                 self._findings.add(finding)
@@ -299,23 +295,24 @@ class _Work:
             if any(self._is_wanted(record, list(_texts(values))) for record, values, _ in nearest):
                 self._near.add(finding)
 
+    def _add_needles(self, texts: Sequence[tuple[str, str]]) -> None:
+        self._needles |= {text for name, text in texts if name in self.wanted.columns and len(text) >= _SHORTEST}
+
     def _find_plans(self) -> None:
         """Find the plans: findings hold only the columns of their rule, but plans hold all columns."""
-        plan_columns = tables.bundles.c
-        query = sa.select(*bundles.COLUMNS).where(
-            plan_columns.dataset == self.wanted.dataset, plan_columns.content.is_not(None)
-        )
+        table = tables.bundles.c
+        query = sa.select(*bundles.COLUMNS).where(table.dataset == self.wanted.dataset, table.content.is_not(None))
         self._plans = {plan.id for row in self._rows(query) if self._holds(plan := bundles.stored(self.tx, row))}
 
     def _find_same_person(self) -> None:
         """Find other findings of the dataset with the same personal data: the same person under another record."""
-        member, of_finding = tables.finding_members.c, tables.findings.c
+        member, table = tables.finding_members.c, tables.findings.c
         members = sa.select(member.finding, member["values"]).join_from(
-            tables.finding_members, tables.findings, of_finding.id == member.finding
+            tables.finding_members, tables.findings, table.id == member.finding
         )
-        keys = sa.select(of_finding.id, of_finding.key)
+        keys = sa.select(table.id, table.key)
         for query in (members, keys):
-            for finding, values in self._rows(query.where(of_finding.dataset == self.wanted.dataset)):
+            for finding, values in self._rows(query.where(table.dataset == self.wanted.dataset)):
                 if any(column in self.wanted.columns and text in self._needles for column, text in _texts(values)):
                     self._findings.add(finding)
 
@@ -323,15 +320,11 @@ class _Work:
         """Return True if the plan has rows of the person; their personal data is then also searched for in texts."""
         try:
             rows = [texts for record, texts in _rows_of(plan) if self._is_wanted(record, texts)]
-            self._needles |= {
-                text
-                for texts in rows
-                for column, text in texts
-                if column in self.wanted.columns and len(text) >= _SHORTEST
-            }
+            for texts in rows:
+                self._add_needles(texts)
             return bool(rows)
         except (BundleError, NotSealed, SealBroken):  # unreadable except as text
-            return self._contains_needle(f"{plan.content} {plan.outcome}")
+            return self._is_in(f"{plan.content} {plan.outcome}")
 
     def _is_wanted(self, record: str, texts: Sequence[tuple[str, str]]) -> bool:
         store, wanted = self.tx.store, self.wanted
@@ -444,9 +437,7 @@ class _Work:
         table = tables.outbox
         for row in list(self._rows(sa.select(table.c.message, table.c.status, table.c.notice))):
             text = json_text(row.notice)
-            if not (
-                self._contains_needle(text) or any(f'"{finding}"' in text for finding in self._findings | self._near)
-            ):
+            if not (self._is_in(text) or any(f'"{finding}"' in text for finding in self._findings | self._near)):
                 continue
             over = row.status in ("sent", "failed")
             if over and set(row.notice) == {"blanked"}:
@@ -465,7 +456,7 @@ class _Work:
             )
             about = sa.literal(None) if name_column is None else table.c[name_column].label("about")
             rows = self._rows(sa.select(*names, about, column).where(column.is_not(None)))
-            for *key, thing, content in [row for row in rows if self._contains_needle(json_text(row[-1]))]:
+            for *key, thing, content in [row for row in rows if self._is_in(json_text(row[-1]))]:
                 if (masked := self._masked(content)) == content:
                     continue
                 this_row = [key_column == value for key_column, value in zip(names, key, strict=True)]
@@ -476,25 +467,21 @@ class _Work:
 
     def _bodies(self) -> None:
         """Delete the bodies of entries that hold the data, or notes about these findings."""
-        log, bodies = tables.audit, tables.audit_bodies
-        text = sa.type_coerce(bodies.c.body, sa.Text).label("text")
-        query = sa.select(log.c.seq, log.c.event, bodies.c.finding, text).join_from(
-            log, bodies, bodies.c.seq == log.c.seq
-        )
+        log, texts = tables.audit, tables.audit_bodies
+        text = sa.type_coerce(texts.c.body, sa.Text).label("text")
+        query = sa.select(log.c.seq, log.c.event, texts.c.finding, text).join_from(log, texts, texts.c.seq == log.c.seq)
         for row in self._rows(query.order_by(log.c.seq)):
             # neither holds data, and the chain cannot be verified without them
-            if row.event in (ERASED, RESTORED) or not (
-                self._contains_needle(row.text) or row.finding in self._findings
-            ):
+            if row.event in (ERASED, RESTORED) or not (self._is_in(row.text) or row.finding in self._findings):
                 continue
             body = json.loads(row.text)
-            if self._contains_needle(row.text) or any(body.get(name) for name in _TEXTS):
+            if self._is_in(row.text) or any(body.get(name) for name in _TEXTS):
                 kept = {name: body[name] for name in _KEPT if name in body}
                 self.entries.append({"seq": row.seq, "event": row.event, **kept})
         for entry in self.entries:
-            self._change("entries", sa.delete(bodies).where(bodies.c.seq == entry["seq"]))
+            self._change("entries", sa.delete(texts).where(texts.c.seq == entry["seq"]))
 
-    def _contains_needle(self, text: str) -> bool:
+    def _is_in(self, text: str) -> bool:
         """Return True if JSON text contains one of the needles."""
         return any(needle in text for needle in self._escaped)
 

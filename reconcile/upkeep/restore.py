@@ -61,7 +61,7 @@ class Restored:
 
 
 @dataclass(frozen=True)
-class _Replaced:
+class _Former:
     """The replaced state."""
 
     store: str
@@ -80,10 +80,10 @@ def restore(
     OtherStore, StateIsNewer, StoreError; then the state is unchanged.
     """
     scratch = None if store.is_shared else store.key_file.parent
-    with backup.opened(file, scratch) as (old, verified):
+    with backup.opened(file, scratch) as (old, saved):
         try:
             with store.begin(unchecked=True) as tx:
-                restored = _replace(tx, old, verified, actor, other_store=other_store, yes=yes)
+                restored = _replace(tx, old, saved, actor, other_store=other_store, yes=yes)
                 _ready_key(store, old.store.key)
         except (sa.exc.IntegrityError, sa.exc.DataError) as error:
             raise BackupUnusable(file, "it holds rows that are invalid in a state") from error
@@ -101,29 +101,27 @@ def _ready_key(store: Store, secret: bytes) -> None:
         key.write(key.next_of(store.key_file), secret, store.where)
 
 
-def _replace(
-    tx: Transaction, old: Transaction, verified: Backup, actor: str, *, other_store: bool, yes: bool
-) -> Restored:
+def _replace(tx: Transaction, old: Transaction, saved: Backup, actor: str, *, other_store: bool, yes: bool) -> Restored:
     _lock_out_others(tx)
-    replaced = _replaced_state(tx)
-    if replaced.entries and replaced.store != verified.store and not other_store:
-        raise OtherStore(verified.file, tx.store.where)
-    if not yes and not _is_in(old, replaced, verified):
-        raise StateIsNewer(verified.file, tx.store.where, (replaced.entries, verified.entries))
+    former = _former(tx)
+    if former.entries and former.store != saved.store and not other_store:
+        raise OtherStore(saved.file, tx.store.where)
+    if not yes and not _is_in(old, former, saved):
+        raise StateIsNewer(saved.file, tx.store.where, (former.entries, saved.entries))
     new_fence = 1 + max(_highest_fence(tx), _highest_fence(old))
     names = {*_lease_names(tx), *_lease_names(old)}
-    erasures = erasure.recorded(tx) if replaced.store == verified.store else []
+    erasures = erasure.recorded(tx) if former.store == saved.store else []
     copying.clear(tx.connection)
     copying.copy(old.connection, tx.connection)
-    heir = tx.store.heir(verified.store, old.store.key, 1 + max(replaced.epoch, old.store.epoch))
+    heir = tx.store.heir(saved.store, old.store.key, 1 + max(former.epoch, old.store.epoch))
     tx.connection.execute(sa.update(meta).values(epoch=heir.epoch))
     _free_leases(tx, names, new_fence)
     missed, doubtful = _miss_slots(tx, new_fence), _doubt_messages(tx, new_fence)
-    lost = {name: count - verified.rows[name] for name, count in replaced.rows.items() if count > verified.rows[name]}
+    lost = {name: count - saved.rows[name] for name, count in former.rows.items() if count > saved.rows[name]}
     restored_tx = Transaction(heir, tx.connection, tx.now)
     effects.take_all(restored_tx, "The state was restored from a backup.")
-    restored = Restored(verified, heir.epoch, lost, missed, doubtful)
-    _log(restored_tx, actor, restored, replaced)
+    restored = Restored(saved, heir.epoch, lost, missed, doubtful)
+    _log(restored_tx, actor, restored, former)
     restored = replace(restored, erased_again=len(erasure.repeat(restored_tx, erasures)))
     restored_tx.finish()
     return restored
@@ -140,17 +138,15 @@ def _lock_out_others(tx: Transaction) -> None:
             raise errors.StoreReplaced(tx.store.where)
 
 
-def _replaced_state(tx: Transaction) -> _Replaced:
+def _former(tx: Transaction) -> _Former:
     end = tx.connection.execute(sa.select(tables.audit_head.c.seq, tables.audit_head.c.head)).one()
-    return _Replaced(tx.store.id, tx.store.epoch, end.seq, end.head, copying.counts(tx.connection))
+    return _Former(tx.store.id, tx.store.epoch, end.seq, end.head, copying.counts(tx.connection))
 
 
-def _is_in(old: Transaction, replaced: _Replaced, verified: Backup) -> bool:
+def _is_in(old: Transaction, former: _Former, saved: Backup) -> bool:
     """Return True if the backup's log contains the whole log of the state."""
-    head_there = sa.select(tables.audit.c.head).where(tables.audit.c.seq == replaced.entries)
-    return replaced.entries == 0 or (
-        replaced.store == verified.store and old.connection.execute(head_there).scalar() == replaced.head
-    )
+    head = sa.select(tables.audit.c.head).where(tables.audit.c.seq == former.entries)
+    return former.entries == 0 or (former.store == saved.store and old.connection.execute(head).scalar() == former.head)
 
 
 # Data that must not be taken as current
@@ -195,21 +191,16 @@ def _doubt_messages(tx: Transaction, fence: int) -> int:
     return doubtful
 
 
-def _log(tx: Transaction, actor: str, restored: Restored, replaced: _Replaced) -> None:
+def _log(tx: Transaction, actor: str, restored: Restored, former: _Former) -> None:
     """Write the restored log's next entry: its backup, and the replaced and lost data."""
-    verified = restored.backup
+    saved = restored.backup
     body: dict[str, Any] = {
-        "backup": {"entries": verified.entries, "head": verified.head, "until": canonical_instant(verified.until)},
+        "backup": {"entries": saved.entries, "head": saved.head, "until": canonical_instant(saved.until)},
         "epoch": restored.epoch,
-        "replaced": {
-            "store": replaced.store,
-            "epoch": replaced.epoch,
-            "entries": replaced.entries,
-            "head": replaced.head,
-        },
+        "replaced": {"store": former.store, "epoch": former.epoch, "entries": former.entries, "head": former.head},
         "gone": dict(restored.gone),
         "slots_missed": restored.slots_missed,
-        "no_slots_between": [canonical_instant(verified.until), canonical_instant(tx.now)],
+        "no_slots_between": [canonical_instant(saved.until), canonical_instant(tx.now)],
         "messages_in_doubt": restored.messages_in_doubt,
     }
-    log.append(tx, actor, "store.restored", f"store:{verified.store}", body)
+    log.append(tx, actor, "store.restored", f"store:{saved.store}", body)

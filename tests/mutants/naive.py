@@ -209,8 +209,8 @@ MUTANTS = (
         (
             (
                 "reconcile/journal/effects/doubt.py",
-                "moved += _move_with_new_fence(tx, sent_plans, BundleState.AMBIGUOUS, why)",
-                "moved += _move_with_new_fence(tx, sent_plans, BundleState.SUCCEEDED, why)",
+                "moved += _refence(tx, sent, BundleState.AMBIGUOUS, why)",
+                "moved += _refence(tx, sent, BundleState.SUCCEEDED, why)",
             ),
         ),
         (_at("test_naive", "test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew"),),
@@ -221,8 +221,8 @@ MUTANTS = (
         (
             (
                 "reconcile/journal/effects/doubt.py",
-                "moved += _move_with_new_fence(tx, sent_plans, BundleState.AMBIGUOUS, why)",
-                "moved += _move_with_new_fence(tx, sent_plans, BundleState.SKIPPED, why)",
+                "moved += _refence(tx, sent, BundleState.AMBIGUOUS, why)",
+                "moved += _refence(tx, sent, BundleState.SKIPPED, why)",
             ),
         ),
         (_at("test_chaos_crash", "test_killed_at_any_named_place_it_is_finished_once[a recovery]"),),

@@ -123,15 +123,13 @@ class GitAnchor:
     def _git(self, *arguments: str, text: str = "") -> str:
         """Run git; return its output. It runs no program of the repository's settings and reads no user settings."""
         inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        ceiling = {
-            "GIT_CEILING_DIRECTORIES": str(self._folder.absolute().parent)
-        }  # for a folder that is not a repository
+        bounds = {"GIT_CEILING_DIRECTORIES": str(self._folder.absolute().parent)}  # if not a repository
         settings = [word for name, value in _OWN.items() for word in ("-c", f"{name}={value}")]
         try:
             process = subprocess.run(  # noqa: S603 - the program is fixed, and no shell reads the arguments
                 ["git", *settings, *arguments],  # noqa: S607 - git is found by PATH
                 cwd=self._folder,
-                env=inherited | ceiling | _ENVIRONMENT,
+                env=inherited | bounds | _ENVIRONMENT,
                 input=text,
                 capture_output=True,
                 text=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -97,13 +97,11 @@ def take_all(tx: Transaction, why: str) -> list[Claimed]:
 
 def _take(tx: Transaction, dead: Sequence[Claimed], why: str) -> list[Claimed]:
     unsent = [plan for plan in dead if plan.state is BundleState.CLAIMED]
-    sent_plans = [plan for plan in dead if plan.state is BundleState.SENT]
+    sent = [plan for plan in dead if plan.state is BundleState.SENT]
     doubtful = [plan for plan in dead if plan.state is BundleState.AMBIGUOUS]
-    moved = _move_with_new_fence(tx, [plan for plan in unsent if plan.sent_at is None], BundleState.APPROVED, why)
-    moved += _move_with_new_fence(
-        tx, [plan for plan in unsent if plan.sent_at is not None], BundleState.RETRY_WAIT, why
-    )
-    moved += _move_with_new_fence(tx, sent_plans, BundleState.AMBIGUOUS, why)
+    moved = _refence(tx, [plan for plan in unsent if plan.sent_at is None], BundleState.APPROVED, why)
+    moved += _refence(tx, [plan for plan in unsent if plan.sent_at is not None], BundleState.RETRY_WAIT, why)
+    moved += _refence(tx, sent, BundleState.AMBIGUOUS, why)
     for plan in doubtful:
         moved += note(tx, [plan], {"fence": plan.fence + 1, "owner": None, "next_at": tx.now})
         _log_take_over(tx, plan)
@@ -149,10 +147,7 @@ def set_damaged_aside(tx: Transaction, source: str) -> list[tuple[Claimed, str]]
             continue  # readable again once its key is available, or it is sealed
         except (BundleError, SealBroken) as error:
             if plan.owner is None or _is_abandoned(tx, plan):
-                damaged += [
-                    (quarantined, str(error))
-                    for quarantined in move(tx, [plan], BundleState.QUARANTINED, reason=str(error))
-                ]
+                damaged += [(plan, str(error)) for plan in move(tx, [plan], BundleState.QUARANTINED, reason=str(error))]
     return damaged
 
 
@@ -180,29 +175,15 @@ def judged(tx: Transaction, plan_id: str, verdict: Verdict, *, by: str, reason: 
     undo = sa.select(bundles.c.id).where(bundles.c.undoes == plan_id, bundles.c.state == BundleState.QUARANTINED.value)
     if (undo_id := tx.connection.execute(undo).scalars().first()) is not None:
         raise UndoInQuarantine(plan_id, undo_id)
-    details, event = [{"verdict": verdict}], "operation.judged"
-    values = {"fence": plan.fence + 1}
+    details: dict[str, Any] = {"event": "operation.judged", "actor": by, "said": [{"verdict": verdict}]}
+    values: dict[str, Any] = {"fence": plan.fence + 1}
     if verdict == "done":
-        [moved] = move(
-            tx, [plan], BundleState.SUCCEEDED, reason=reason, event=event, actor=by, values=values, said=details
-        )
+        [moved] = move(tx, [plan], BundleState.SUCCEEDED, reason=reason, values=values, **details)
     elif verdict == "not_done":
-        values |= {"attempts": 0, "next_at": tx.now, "give_up_at": None}  # type: ignore[dict-item]
-        [moved] = move(
-            tx, [plan], BundleState.RETRY_WAIT, reason=reason, event=event, actor=by, values=values, said=details
-        )
+        values |= {"attempts": 0, "next_at": tx.now, "give_up_at": None}
+        [moved] = move(tx, [plan], BundleState.RETRY_WAIT, reason=reason, values=values, **details)
     else:
-        [moved] = move(
-            tx,
-            [plan],
-            BundleState.FAILED,
-            reason=reason,
-            event=event,
-            actor=by,
-            values=values,
-            said=details,
-            proven=False,
-        )
+        [moved] = move(tx, [plan], BundleState.FAILED, reason=reason, values=values, proven=False, **details)
     return moved
 
 
@@ -220,7 +201,7 @@ def _is_abandoned(tx: Transaction, plan: Claimed) -> bool:
     return lease.is_dead(tx, lease.Owner.from_json(plan.owner), plan.lease_until)
 
 
-def _move_with_new_fence(tx: Transaction, plans: Sequence[Claimed], to: BundleState, why: str) -> list[Claimed]:
+def _refence(tx: Transaction, plans: Sequence[Claimed], to: BundleState, why: str) -> list[Claimed]:
     """Move plans to a new state with another fence, so their previous workers can write nothing more."""
     moved = []
     for plan in plans:

@@ -76,9 +76,8 @@ def restored(tx: Transaction, bundle: Bundle) -> bool:
         return False
     earlier_keys = keys_of(tx.store, bundle.target, bundle, lives_ago=1)
     query = sa.select(*COLUMNS).join(effects, effects.c.bundle == bundles.c.id).where(effects.c.key.in_(earlier_keys))
-    rows = {
-        change.row: change.before for change in bundle.changes if change.role in ("surplus", "moved") and change.before
-    }
+    removed = (change for change in bundle.changes if change.role in ("surplus", "moved"))
+    rows = {change.row: change.before for change in removed if change.before}
     for row in tx.connection.execute(query.distinct()):
         try:
             earlier = stored(tx, row).bundle

@@ -308,16 +308,14 @@ _UNDONE: Mapping[BundleState, BundleState] = {
 """The state of the undone plan for each state of its undo; before the undo is sent, nothing changes."""
 
 
-_COUNTS_UNSENT = (BundleState.SENT, BundleState.SUCCEEDED)
+_UNSENT = (BundleState.SENT, BundleState.SUCCEEDED)
 """States that count for an undo without `sent_at`: its first sending, and a person's verdict that it was done."""
 
 
 def _move_undone(tx: Transaction, undos: Sequence[Claimed], to: BundleState, actor: str) -> None:
     if to not in _UNDONE:
         return
-    undo_of = {
-        plan.undoes: plan for plan in undos if plan.undoes and (plan.sent_at is not None or to in _COUNTS_UNSENT)
-    }
+    undo_of = {plan.undoes: plan for plan in undos if plan.undoes and (plan.sent_at is not None or to in _UNSENT)}
     becomes = _UNDONE[to]
     plans = [plan for plan in locked(tx, undo_of, tuple(BundleState)) if plan.state is not becomes]
     if not plans:

@@ -132,7 +132,6 @@ def _by_reason(tx: Transaction, plans: Sequence[tuple[Claimed, str]], to: Bundle
     groups: dict[str, list[Claimed]] = {}
     for plan, reason in plans:
         groups.setdefault(reason, []).append(plan)
-    moved = {
-        plan.id: plan for reason, group in groups.items() for plan in move(tx, group, to, reason=reason, actor=actor)
-    }
-    return [moved[plan.id] for plan, _ in plans]
+    moved = (move(tx, group, to, reason=reason, actor=actor) for reason, group in groups.items())
+    by_id = {plan.id: plan for group in moved for plan in group}
+    return [by_id[plan.id] for plan, _ in plans]

@@ -256,15 +256,13 @@ def _log_reused_ids(tx: Transaction, new_plans: Sequence[tuple[Bundle, dict[str,
     for bundle, row in new_plans:
         if bundle.undoes is not None or all(operation.generation == 1 for operation in bundle.operations):
             continue
-        new_keys, earlier_keys = (keys_of(tx.store, bundle.target, bundle, lives_ago=lives_ago) for lives_ago in (0, 1))
-        query = sa.select(effects.c.key).where(
-            effects.c.key.in_(earlier_keys), effects.c.state == BundleState.SUCCEEDED.value
-        )
+        new, old = (keys_of(tx.store, bundle.target, bundle, lives_ago=lives_ago) for lives_ago in (0, 1))
+        query = sa.select(effects.c.key).where(effects.c.key.in_(old), effects.c.state == BundleState.SUCCEEDED.value)
         reused = set(tx.connection.execute(query).scalars())
-        for key, earlier_key, operation in zip(new_keys, earlier_keys, bundle.operations, strict=True):
-            if earlier_key in reused:
+        for key, old_key, operation in zip(new, old, bundle.operations, strict=True):
+            if old_key in reused:
                 body = {"bundle": row["id"], "finding": bundle.finding, "run": row["run"]}
-                body |= {"key": key, "key_before": earlier_key, "generation": operation.generation}
+                body |= {"key": key, "key_before": old_key, "generation": operation.generation}
                 log.append(tx, by, "operation.id_reused", f"bundle:{row['id']}", body)
 
 

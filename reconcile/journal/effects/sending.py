@@ -136,10 +136,7 @@ def _refusal(existing: Any, row: dict[str, Any]) -> tuple[str, str] | None:
     if existing.bundle == row["bundle"] or state in _PROVEN_NOT_DONE:
         return None
     if existing.fingerprint != row["fingerprint"] and state is not BundleState.RETRY_WAIT:
-        return (
-            "conflicts",
-            f"One of its operations was sent with different content by {existing.bundle}; nothing was sent.",
-        )
+        return "conflicts", f"An operation was sent with other content by {existing.bundle}; nothing was sent."
     if state in _DONE:
         return "settled", f"One of its operations was already done by {existing.bundle}; the next plan leaves it out."
     return "busy", f"{existing.bundle} is executing one of its operations; it waits until {existing.bundle} is over."
