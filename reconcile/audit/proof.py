@@ -138,7 +138,7 @@ def _last_right(marks: Marks, source: str, chain: Chain) -> int:
 
 
 def _read_anchors(store: Store, anchors: Mapping[str, Anchor], marks: Marks) -> tuple[list[AnchorSeen], list[str]]:
-    seen, remarks = [], []
+    contents, remarks = [], []
     for name, place in anchors.items():
         torn: list[Torn] = []
         try:
@@ -147,11 +147,11 @@ def _read_anchors(store: Store, anchors: Mapping[str, Anchor], marks: Marks) -> 
             marks.add(_anchor_source(name), _heads(place.read(store.id), torn))
         except AnchorError as error:
             marks.heads.pop(_anchor_source(name), None)
-            seen.append(AnchorSeen(name, problem=str(error)))
+            contents.append(AnchorSeen(name, problem=str(error)))
             continue
-        seen.append(AnchorSeen(name, heads=len(marks.heads[_anchor_source(name)])))
+        contents.append(AnchorSeen(name, heads=len(marks.heads[_anchor_source(name)])))
         remarks += [f"{_anchor_source(name)}: {entry.where} is not a signed head" for entry in torn[:3]]
-    return seen, remarks
+    return contents, remarks
 
 
 def _heads(contents: Iterator[Mark | Torn], torn: list[Torn]) -> Iterator[Mark]:

@@ -668,7 +668,7 @@ def _lines_of(verdict: Verdict) -> Iterator[str]:
         yield f"covered up to entry {verdict.covered} of {verdict.entries}: later entries are not proven"
     if verdict.anchored < verdict.entries:
         uncovered = verdict.entries - verdict.anchored
-        yield f"the last {uncovered} entries are in no anchor: entries after them could have been cut unseen"
+        yield f"entries in no anchor: {uncovered}; later entries could have been cut unseen"
 
 
 def _print(code: int, lines: Iterable[str], stream: Any) -> int:

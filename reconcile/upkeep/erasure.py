@@ -156,8 +156,8 @@ def erase(
 
 def recorded(tx: Transaction) -> list[dict[str, Any]]:
     """Every recorded erasure, as `repeat` takes it."""
-    mine = tables.erasures
-    return [dict(row) for row in tx.connection.execute(sa.select(mine).order_by(mine.c.seq)).mappings()]
+    table = tables.erasures
+    return [dict(row) for row in tx.connection.execute(sa.select(table).order_by(table.c.seq)).mappings()]
 
 
 def repeat(tx: Transaction, erasures: Sequence[Mapping[str, Any]]) -> list[Erased]:
@@ -173,15 +173,15 @@ def repeat(tx: Transaction, erasures: Sequence[Mapping[str, Any]]) -> list[Erase
 
 
 def _finish(tx: Transaction, work: _Work, name: str, actor: str, *, is_repeated: bool) -> Erased:
-    left = tuple(work.waiting())
-    erased = Erased(name, work.reached(), left)
+    waiting = tuple(work.waiting())
+    erased = Erased(name, work.reached(), waiting)
     body: dict[str, Any] = {
         "erasure": name,
         "dataset": work.wanted.dataset,
         "reached": dict(erased.reached),
         "entries": work.entries,
     }
-    body |= {"again": is_repeated, "left": list(left)}
+    body |= {"again": is_repeated, "left": list(waiting)}
     audit.append(tx, actor, ERASED, f"erasure:{name}", body)
     row = {"id": name, "at": tx.now, "by": actor, "subjects": work.wanted.to_json(), "reached": dict(erased.reached)}
     tx.finisher(_Rows).rows.append(row)
@@ -365,8 +365,8 @@ class _Work:
             if "nearby" in row.payload:
                 values["payload"] = {name: value for name, value in row.payload.items() if name != "nearby"}
             if is_mine and self._is_personal(row.key):
-                kept = {name: row.payload[name] for name in ("change", "summary") if name in row.payload}
-                values |= {"key": [], "payload": kept | {"reason": None, "span": None}}
+                shortened = {name: row.payload[name] for name in ("change", "summary") if name in row.payload}
+                values |= {"key": [], "payload": shortened | {"reason": None, "span": None}}
                 values["fingerprint"] = self._tombstone(row.fingerprint)
                 self._aliases(row.id)
             if values:
@@ -476,8 +476,8 @@ class _Work:
                 continue
             body = json.loads(row.text)
             if self._is_in(row.text) or any(body.get(name) for name in _TEXTS):
-                kept = {name: body[name] for name in _KEPT if name in body}
-                self.entries.append({"seq": row.seq, "event": row.event, **kept})
+                states = {name: body[name] for name in _KEPT if name in body}
+                self.entries.append({"seq": row.seq, "event": row.event, **states})
         for entry in self.entries:
             self._change("entries", sa.delete(texts).where(texts.c.seq == entry["seq"]))
 
@@ -485,28 +485,28 @@ class _Work:
         """Return True if JSON text contains one of the needles."""
         return any(needle in text for needle in self._escaped)
 
-    def _masked(self, said: Any, own: Collection[str] = _OWN) -> Any:
+    def _masked(self, data: Any, own: Collection[str] = _OWN) -> Any:
         """Mask the data in JSON: the findings' groups, and every text with a needle outside our own fields.
 
         Columns of a key may have the names of our fields.
         """
-        match said:
+        match data:
             case dict():
                 masked = {
                     name: value if name in own else self._masked(value, () if name == "key" else own)
-                    for name, value in said.items()
+                    for name, value in data.items()
                 }
-                if said.get("finding") in self._findings and "keeper" in said:
-                    masked["key"] = dict.fromkeys(said.get("key") or {}, MASK)
-                    masked |= {"keeper": MASK, "surplus": [MASK for _ in said.get("surplus") or ()]}
-                if said.get("nearby") and said.get("finding") in self._findings | self._near:
-                    masked["nearby"] = [MASK for _ in said["nearby"]]
+                if data.get("finding") in self._findings and "keeper" in data:
+                    masked["key"] = dict.fromkeys(data.get("key") or {}, MASK)
+                    masked |= {"keeper": MASK, "surplus": [MASK for _ in data.get("surplus") or ()]}
+                if data.get("nearby") and data.get("finding") in self._findings | self._near:
+                    masked["nearby"] = [MASK for _ in data["nearby"]]
                 return masked
             case list():
-                return [self._masked(item, own) for item in said]
-            case str() if any(needle in said for needle in self._needles):
+                return [self._masked(item, own) for item in data]
+            case str() if any(needle in data for needle in self._needles):
                 return MASK
-        return said
+        return data
 
     # Statements
 

@@ -175,15 +175,15 @@ def judged(tx: Transaction, plan_id: str, verdict: Verdict, *, by: str, reason: 
     undo = sa.select(bundles.c.id).where(bundles.c.undoes == plan_id, bundles.c.state == BundleState.QUARANTINED.value)
     if (undo_id := tx.connection.execute(undo).scalars().first()) is not None:
         raise UndoInQuarantine(plan_id, undo_id)
-    details: dict[str, Any] = {"event": "operation.judged", "actor": by, "said": [{"verdict": verdict}]}
+    how: dict[str, Any] = {"event": "operation.judged", "actor": by, "details": [{"verdict": verdict}]}
     values: dict[str, Any] = {"fence": plan.fence + 1}
     if verdict == "done":
-        [moved] = move(tx, [plan], BundleState.SUCCEEDED, reason=reason, values=values, **details)
+        [moved] = move(tx, [plan], BundleState.SUCCEEDED, reason=reason, values=values, **how)
     elif verdict == "not_done":
         values |= {"attempts": 0, "next_at": tx.now, "give_up_at": None}
-        [moved] = move(tx, [plan], BundleState.RETRY_WAIT, reason=reason, values=values, **details)
+        [moved] = move(tx, [plan], BundleState.RETRY_WAIT, reason=reason, values=values, **how)
     else:
-        [moved] = move(tx, [plan], BundleState.FAILED, reason=reason, values=values, proven=False, **details)
+        [moved] = move(tx, [plan], BundleState.FAILED, reason=reason, values=values, proven=False, **how)
     return moved
 
 

@@ -105,12 +105,12 @@ def move(
     actor: str = RECONCILE,
     values: Mapping[str, Any] | None = None,
     each: Sequence[Mapping[str, Any]] | None = None,
-    said: Sequence[Mapping[str, Any]] | None = None,
+    details: Sequence[Mapping[str, Any]] | None = None,
     proven: bool = True,
 ) -> list[Claimed]:
     """Move these plans to the state `to`, with everything that depends on them; raises MoveRefused, ClaimLost.
 
-    `values` are further columns of all plans, `each` those that differ; `said` holds the log's details of each. Not
+    `values` are further columns of all plans, `each` those that differ; `details` are fields for the log of each. Not
     `proven`: they are given up with an unknown outcome, so their keys and their use of limits stay.
     """
     if not plans:
@@ -123,7 +123,7 @@ def move(
         plans = written(tx, plans)
     _write(tx, plans, common, each)
     _move_dependents(tx, plans, to, proven=proven)
-    _log(tx, plans, to, reason, event, actor, said)
+    _log(tx, plans, to, reason, event, actor, details)
     if any(plan.undoes for plan in plans):
         _move_undone(tx, [plan for plan in plans if plan.undoes], to, actor)
     common["was"] = None
@@ -280,7 +280,7 @@ def _log(
     reason: str | None,
     event: str | None,
     actor: str,
-    said: Sequence[Mapping[str, Any]] | None,
+    details: Sequence[Mapping[str, Any]] | None,
 ) -> None:
     name = event or f"operation.{to.value}"
     for number, plan in enumerate(plans):
@@ -288,8 +288,8 @@ def _log(
         body |= {"from": plan.state.value, "to": to.value}
         if reason is not None:
             body["reason"] = reason
-        if said is not None:
-            body |= said[number]
+        if details is not None:
+            body |= details[number]
         log.append(tx, actor, name, f"bundle:{plan.id}", body)
 
 
@@ -324,8 +324,8 @@ def _move_undone(tx: Transaction, undos: Sequence[Claimed], to: BundleState, act
     _write(tx, plans, {"state": becomes}, None)
     values = {"state": becomes.value, "the_bundles": [plan.id for plan in plans]}
     tx.connection.execute(_FOLLOW_UNDONE, values)
-    details = [{"undo": undo_of[plan.id].id} for plan in plans]
-    _log(tx, plans, becomes, None, None, actor, details)
+    entries = [{"undo": undo_of[plan.id].id} for plan in plans]
+    _log(tx, plans, becomes, None, None, actor, entries)
 
 
 _FOLLOW_UNDONE = (

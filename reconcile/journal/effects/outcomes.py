@@ -25,12 +25,12 @@ def succeeded(
     plans = [plan for plan, _ in done]
     details = [{"beside": list(sentences)} if sentences else {} for sentences in beside] or None
     if all(outcome is None for _, outcome in done):
-        return move(tx, plans, BundleState.SUCCEEDED, said=details)
+        return move(tx, plans, BundleState.SUCCEEDED, details=details)
     values = [
         {"outcome": None if outcome is None else sealed(tx, "outcome", plan.id, json_text(outcome))}
         for plan, outcome in done
     ]
-    return move(tx, plans, BundleState.SUCCEEDED, each=values, said=details)
+    return move(tx, plans, BundleState.SUCCEEDED, each=values, details=details)
 
 
 def found_undone(tx: Transaction, ids: Collection[str], *, actor: str = RECONCILE) -> list[Claimed]:
@@ -125,7 +125,7 @@ Decided = tuple[Claimed, Mapping[str, Any], Mapping[str, Any]]
 
 def _with_each(tx: Transaction, plans: Sequence[Decided], to: BundleState, reason: str) -> list[Claimed]:
     own_values, details = [values for _, values, _ in plans], [words for _, _, words in plans]
-    return move(tx, [plan for plan, _, _ in plans], to, reason=reason, each=own_values, said=details)
+    return move(tx, [plan for plan, _, _ in plans], to, reason=reason, each=own_values, details=details)
 
 
 def _by_reason(tx: Transaction, plans: Sequence[tuple[Claimed, str]], to: BundleState, actor: str) -> list[Claimed]:

@@ -92,7 +92,7 @@ def _mark(tx: Transaction, plans: Sequence[Claimed], values: dict[str, Any]) -> 
     for number, group in attempts.items():
         details = [{"keys": list(plan.keys), "attempt": number} for plan in group]
         fixed = {"attempts": number, "transaction": None, **values}
-        marked += move(tx, group, BundleState.SENT, values=fixed, said=details)
+        marked += move(tx, group, BundleState.SENT, values=fixed, details=details)
     return marked
 
 
