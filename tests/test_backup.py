@@ -108,7 +108,7 @@ def test_a_backup_never_overwrites_a_file_unless_it_is_told_to(store: Store, tmp
     before = file.read_bytes()
     note(store, "later")
 
-    with pytest.raises(BackupExists, match=r"backup\.db is there already"):
+    with pytest.raises(BackupExists, match=r"backup\.db already exists"):
         backup.make(store, file)
     assert file.read_bytes() == before
 
@@ -119,7 +119,7 @@ def test_a_backup_never_overwrites_a_file_unless_it_is_told_to(store: Store, tmp
 def test_a_key_file_of_another_backup_is_not_overwritten(store: Store, tmp_path: Path, file: Path) -> None:
     key.write(tmp_path / "backup.db.key", b"x" * 32, "here")
 
-    with pytest.raises(BackupExists, match=r"backup\.db\.key is there already"):
+    with pytest.raises(BackupExists, match=r"backup\.db\.key already exists"):
         backup.make(store, file)
 
     key.write(tmp_path / "backup.db.key", filled.KEY, "here")  # as a backup that was killed leaves it
@@ -637,7 +637,7 @@ def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> 
 
     assert (nothing.code, "no state database" in nothing.err) == (2, True)
     assert (made.code, made.json["rows"]["findings"], made.json["file"]) == (0, 1, "b.db")
-    assert (again.code, "b.db is there already" in again.err) == (2, True)
+    assert (again.code, "b.db already exists" in again.err) == (2, True)
     assert len(list(shop.folder.glob("reconcile-backup-*Z.db"))) == 1
     assert "1 run, 1 finding, " in named.out
     assert (newer.code, "add --yes" in newer.err) == (4, True)

@@ -231,7 +231,7 @@ def test_another_payload_under_a_key_that_may_have_been_used_is_quarantined(stan
         answer = effects.send(tx, effects.claim(tx, [again], ttl=dt.timedelta(minutes=1)))
 
     [(conflict, why)] = answer.conflicts
-    assert (conflict.state, "another content" in why) == (BundleState.QUARANTINED, True)
+    assert (conflict.state, "other content" in why) == (BundleState.QUARANTINED, True)
     [row] = journal.rows(tables.effects)
     assert (row["bundle"], row["fingerprint"]) == (first, "f1")
 

@@ -278,7 +278,7 @@ def zone_meant(name: str) -> str:
 
 def _require_aware(*times: dt.datetime) -> None:
     if any(time.utcoffset() is None for time in times):
-        raise ValueError("a schedule needs times with a time zone")
+        raise ValueError("a schedule needs instants, not times without a time zone")
 
 
 def _local(at: dt.datetime, zone: zoneinfo.ZoneInfo) -> dt.datetime:
