@@ -21,7 +21,7 @@ from reconcile.app import Application
 from reconcile.journal import breaker
 from reconcile.messages import delivery, watchdog
 from reconcile.messages.outbox import Message
-from reconcile.service.metrics import FRESH, Here, Metrics
+from reconcile.service.metrics import FRESH, Metrics, ProcessState
 from reconcile.store import Store
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -41,7 +41,7 @@ class Watched:
         self._folder = folder
         self._seconds = 0.0
         self._scrapes: list[Scrape] = []
-        here = Here(leads=True, running=0, taken_over=0)
+        here = ProcessState(leads=True, running=0, taken_over=0)
         self.metrics = Metrics(lambda: self.store, lambda: application.project, lambda: here, lambda: self._seconds)
 
     def passes(self, time: dt.timedelta) -> None:

@@ -343,10 +343,14 @@ def test_slack_pages_are_read_to_the_oldest(slack: SlackServer, store: Store) ->
 @pytest.mark.parametrize(
     ("left", "code", "said"),
     [
-        (range(2, 5), None, "shows its heads from entry 3 on; those up to entry 2 cannot be seen any more, for a work"),
-        ((0, 1, 3, 4), 3, "took the head of this entry, and does not hold it any more"),
-        (range(4), 5, "took the head of this entry, and does not hold it any more"),
-        ((), 5, "shows neither it nor a later one: somebody deleted them, or they are too old, for a workspace shows"),
+        (
+            range(2, 5),
+            None,
+            "shows its heads from entry 3 on; those up to entry 2 can no longer be seen, because a work",
+        ),
+        ((0, 1, 3, 4), 3, "took the head of this entry and no longer holds it"),
+        (range(4), 5, "took the head of this entry and no longer holds it"),
+        ((), 5, "shows neither it nor a later one: they were deleted, or they are too old, because a workspace shows"),
     ],
     ids=["old ones are hidden", "one is gone", "the last is gone", "none is seen"],
 )
@@ -627,7 +631,7 @@ def test_heads_of_what_a_restore_ended_are_told_and_are_no_tampering(store: Stor
         found = proof.prove(again, {"it": file_anchor(tmp_path)})
 
     assert (found.problem, found.anchored, found.entries) == (None, 9, 9)
-    assert found.remarks == ("a restore at entry 4 ended the entries 4 to 7 of before",)
+    assert found.remarks == ("a restore at entry 4 replaced entries 4 to 7",)
 
 
 def test_a_log_that_was_cut_before_it_was_replaced_by_a_backup_is_named(store: Store, tmp_path: Path) -> None:

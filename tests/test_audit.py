@@ -308,7 +308,10 @@ TAMPERINGS: dict[str, tuple[Tampering, str]] = {
     ),
     "edit the salt": (_sql("UPDATE audit_bodies SET salt = 'x' WHERE seq = :seq"), "body was changed"),
     "remove the body": (_sql("DELETE FROM audit_bodies WHERE seq = :seq"), "body is missing"),
-    "file it elsewhere": (_sql("UPDATE audit_bodies SET finding = 'F-1x' WHERE seq = :seq"), "filed under"),
+    "file it elsewhere": (
+        _sql("UPDATE audit_bodies SET finding = 'F-1x' WHERE seq = :seq"),
+        "the finding or run of the entry",
+    ),
 }
 
 
@@ -351,13 +354,13 @@ def test_every_way_of_tampering_is_named_at_the_right_entry(unguarded: Store) ->
     ("statement", "seq", "words"),
     [
         ("UPDATE audit_head SET seq = seq + 1", LENGTH + 1, "41 entries were written"),
-        ("UPDATE audit_head SET seq = seq - 1", LENGTH, "stands behind the end"),
-        ("UPDATE audit_head SET head = 'x'", LENGTH, "not the one the log ended with"),
-        ("DELETE FROM audit_head", LENGTH + 1, "the row that says where the log ends is missing"),
+        ("UPDATE audit_head SET seq = seq - 1", LENGTH, "is after the end"),
+        ("UPDATE audit_head SET head = 'x'", LENGTH, "differs from the recorded end"),
+        ("DELETE FROM audit_head", LENGTH + 1, "the row that holds the end of the log is missing"),
         (
             "INSERT INTO audit_bodies (seq, salt, body) SELECT 77, salt, body FROM audit_bodies WHERE seq = 3",
             77,
-            "a body stands here without its entry",
+            "this body has no entry",
         ),
         (
             "INSERT INTO audit SELECT 41, at, actor, event, subject, salt, head, head FROM audit_40",

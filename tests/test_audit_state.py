@@ -128,20 +128,22 @@ def test_a_member_that_somebody_added_is_named_with_its_finding(folder: Path) ->
         "FROM finding_members LIMIT 1",
     )
 
-    assert re.search(r"the finding F-\w+ is not as this entry left it: its records", problem_of(folder) or "")
+    assert re.search(r"the finding F-\w+ differs from what this entry recorded: its records", problem_of(folder) or "")
 
 
 def test_a_digest_that_somebody_took_away_or_put_back_is_named(folder: Path) -> None:
     """Whoever edits a row would have to make its digest fit, which takes the store's key."""
     assert tamper(folder, "DELETE FROM facts WHERE kind = 'plan'")
 
-    assert "is not in the state" in (problem_of(folder) or "")
+    assert "is missing from the state" in (problem_of(folder) or "")
 
 
 def test_a_stored_before_image_is_named_with_its_plan(folder: Path) -> None:
     assert tamper(folder, "UPDATE bundles SET content = replace(content, 'Ann', 'Eve') WHERE undoes IS NULL")
 
-    assert re.search(r"the plan B-\w+ is not as this entry left it: its rows, before-images", problem_of(folder) or "")
+    assert re.search(
+        r"the plan B-\w+ differs from what this entry recorded: its rows, before-images", problem_of(folder) or ""
+    )
 
 
 def test_what_an_earlier_version_wrote_is_said_to_be_not_compared(folder: Path) -> None:
@@ -164,7 +166,7 @@ def test_a_digest_that_somebody_edited_is_named_also_after_the_next_change(folde
         assert tamper(folder, "UPDATE facts SET digest = 'forged' WHERE name = ?", finding) == 1
         decide.annotate(store, finding, actor="eve", note="seen")
 
-    assert problem_of(folder) == f"the finding {finding} had been changed outside Reconcile before this entry"
+    assert problem_of(folder) == f"the finding {finding} was changed outside Reconcile before this entry"
 
 
 @pytest.mark.server

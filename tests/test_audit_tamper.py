@@ -386,14 +386,14 @@ def test_the_whole_file_rolled_back_together_with_the_anchor_is_not_seen(root: P
 @pytest.mark.parametrize(
     ("statement", "seq", "words"),
     [
-        ("UPDATE findings SET state = 'open' WHERE id = 'F-3'", 7_504, "F-3 is open, and the last entry"),
-        ("DELETE FROM findings WHERE id = 'F-2499'", LENGTH, "F-2499 of this entry is not in the state"),
+        ("UPDATE findings SET state = 'open' WHERE id = 'F-3'", 7_504, "F-3 is open, but the last entry"),
+        ("DELETE FROM findings WHERE id = 'F-2499'", LENGTH, "F-2499 of this entry is missing from the state"),
         (
             """INSERT INTO findings SELECT 'F-new', 'mark', rule, kind, dataset, state, severity, version, key, payload,
             money, records, first_run, first_seen, last_run, last_seen, state_since, snoozed_until, assigned_to,
             decided_by, note, merged_into FROM findings WHERE id = 'F-1'""",
             LENGTH + 1,
-            "no entry tells of it",
+            "no entry is about it",
         ),
     ],
 )
@@ -425,7 +425,7 @@ def test_an_entry_appended_without_the_key_is_named(root: Path) -> None:
     problem = proven(root).problem
 
     assert problem is not None
-    assert (problem.seq, "not under its key" in problem.sentence) == (LENGTH + 1, True)
+    assert (problem.seq, "its subject has another key" in problem.sentence) == (LENGTH + 1, True)
 
 
 def test_an_entry_appended_with_the_key_cannot_be_told_from_one_of_ours(root: Path) -> None:
@@ -445,10 +445,10 @@ def _with_another_head(line: str) -> str:
 
 EDITS: dict[str, tuple[Callable[[list[str]], list[str]], int, str]] = {
     "edit a head": (lambda lines: [*lines[:4], _with_another_head(lines[4]), *lines[5:]], 2_500, "signature is wrong"),
-    "remove one": (lambda lines: [*lines[:4], *lines[5:]], 2_500, "does not hold it any more"),
-    "cut the end": (lambda lines: lines[:-3], 9_000, "does not hold it any more"),
-    "empty it": (lambda _: [], 500, "does not hold it any more"),
-    "spoil a line": (lambda lines: ["{}\n", *lines[1:]], 500, "does not hold it any more"),
+    "remove one": (lambda lines: [*lines[:4], *lines[5:]], 2_500, "no longer holds it"),
+    "cut the end": (lambda lines: lines[:-3], 9_000, "no longer holds it"),
+    "empty it": (lambda _: [], 500, "no longer holds it"),
+    "spoil a line": (lambda lines: ["{}\n", *lines[1:]], 500, "no longer holds it"),
 }
 
 
@@ -480,7 +480,7 @@ def test_a_last_line_that_a_crash_cut_off_is_told_and_is_no_tampering(root: Path
     found = proven(root)
 
     assert found.problem is None
-    assert "is no signed head" in found.remarks[0]
+    assert "is not a signed head" in found.remarks[0]
 
 
 def test_a_second_anchor_shows_what_the_first_was_made_to_hide(root: Path) -> None:

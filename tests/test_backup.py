@@ -108,7 +108,7 @@ def test_a_backup_never_overwrites_a_file_unless_it_is_told_to(store: Store, tmp
     before = file.read_bytes()
     note(store, "later")
 
-    with pytest.raises(BackupExists, match=r"backup\.db is there already"):
+    with pytest.raises(BackupExists, match=r"backup\.db already exists"):
         backup.make(store, file)
     assert file.read_bytes() == before
 
@@ -119,7 +119,7 @@ def test_a_backup_never_overwrites_a_file_unless_it_is_told_to(store: Store, tmp
 def test_a_key_file_of_another_backup_is_not_overwritten(store: Store, tmp_path: Path, file: Path) -> None:
     key.write(tmp_path / "backup.db.key", b"x" * 32, "here")
 
-    with pytest.raises(BackupExists, match=r"backup\.db\.key is there already"):
+    with pytest.raises(BackupExists, match=r"backup\.db\.key already exists"):
         backup.make(store, file)
 
     key.write(tmp_path / "backup.db.key", filled.KEY, "here")  # as a backup that was killed leaves it
@@ -415,13 +415,13 @@ def _as_a_state_in_use(file: Path) -> None:
 
 
 UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (Path.unlink, "there is no such file"),
+    "missing": (Path.unlink, "file not found"),
     "a folder": (lambda file: (file.unlink(), file.mkdir()), "it is a folder"),
-    "empty": (lambda file: file.write_bytes(b""), "it is not an SQLite file, or not a whole one"),
-    "text": (lambda file: file.write_text("a,b\n" * 999), "it is not an SQLite file, or not a whole one"),
-    "truncated": (lambda file: os.truncate(file, 60_000), "it is not an SQLite file, or not a whole one|it is damaged"),
+    "empty": (lambda file: file.write_bytes(b""), "it is not a complete SQLite file"),
+    "text": (lambda file: file.write_text("a,b\n" * 999), "it is not a complete SQLite file"),
+    "truncated": (lambda file: os.truncate(file, 60_000), "it is not a complete SQLite file|it is damaged"),
     "foreign": (lambda file: rewrite(file, "PRAGMA application_id = 7"), "it is another program's database"),
-    "newer": (lambda file: rewrite(file, "UPDATE meta SET revision = '0999'"), "a newer Reconcile made it"),
+    "newer": (lambda file: rewrite(file, "UPDATE meta SET revision = '0999'"), "a newer version of Reconcile made it"),
     "without key": (lambda file: file.with_name("backup.db.key").unlink(), r"its key file .*backup\.db\.key cannot be"),
     "wrong key": (_other_key, r"its key file .*backup\.db\.key belongs to another store"),
     "open key": (lambda file: file.with_name("backup.db.key").chmod(0o644), "can be read by other users"),
@@ -433,7 +433,10 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda file: rewrite(file, "DELETE FROM audit_bodies WHERE seq = 3", "DELETE FROM audit WHERE seq = 3"),
         "its audit log is broken at entry 4: the log ends here, but 3 entries|broken at entry 3",
     ),
-    "lost rows": (lambda file: rewrite(file, "DELETE FROM runs WHERE id = 'run1_good'"), "point at rows of runs"),
+    "lost rows": (
+        lambda file: rewrite(file, "DELETE FROM runs WHERE id = 'run1_good'"),
+        "refer to missing rows of runs",
+    ),
     "in use": (_as_a_state_in_use, "it is a state in use"),
 }
 
@@ -634,12 +637,12 @@ def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> 
 
     assert (nothing.code, "no state database" in nothing.err) == (2, True)
     assert (made.code, made.json["rows"]["findings"], made.json["file"]) == (0, 1, "b.db")
-    assert (again.code, "b.db is there already" in again.err) == (2, True)
+    assert (again.code, "b.db already exists" in again.err) == (2, True)
     assert len(list(shop.folder.glob("reconcile-backup-*Z.db"))) == 1
     assert "1 run, 1 finding, " in named.out
     assert (newer.code, "add --yes" in newer.err) == (4, True)
     assert (done.code, done.json["gone"]["findings"], done.json["epoch"]) == (0, 1, 2)
-    assert (missing.code, "c.db cannot be used as a backup: there is no such file" in missing.err) == (2, True)
+    assert (missing.code, "c.db cannot be used as a backup: file not found" in missing.err) == (2, True)
     assert len(shop.findings()) == 1
 
 

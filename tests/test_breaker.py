@@ -38,7 +38,7 @@ def test_it_opens_after_failures_in_a_row_and_not_before(journal: Journal) -> No
 
     assert allowed(journal) is False
     with journal.store.read() as tx:
-        assert breaker.reason(tx, TARGET) == "It did not answer; it is tried again at 12:00:30 UTC."
+        assert breaker.reason(tx, TARGET) == "It did not answer; the next try is at 12:00:30 UTC."
         assert [one.target for one in breaker.all_open(tx)] == [TARGET]
         assert breaker.reason(tx, "elsewhere") is None
 
@@ -97,12 +97,12 @@ def test_people_hear_of_it_when_probe_after_probe_failed_or_a_person_has_to_mend
         assert isinstance(probe, Probe)
         fail(journal, probe=probe)
         told.append(lasting())
-    assert told == [[None]] * PROBES + [["It did not answer. It is tried again by itself, every 15 minutes at least."]]
+    assert told == [[None]] * PROBES + [["It did not answer. It is retried automatically, at least every 15 minutes."]]
 
     with journal.begin() as tx:
         breaker.opened_for_person(tx, TARGET, "The disk is full.")
     [waits] = lasting()
-    assert str(waits).startswith("The disk is full; a person has to see to it")
+    assert str(waits).startswith("The disk is full; fix the problem")
 
 
 def test_a_probe_whose_sender_died_is_followed_by_another_after_a_cool_down(journal: Journal) -> None:
@@ -130,7 +130,7 @@ def test_what_only_a_person_can_mend_waits_for_one(journal: Journal) -> None:
 
     assert allowed(journal) is False
     with journal.begin() as tx:
-        assert "a person has to see to it" in str(breaker.reason(tx, TARGET))
+        assert "fix the problem, then run `reconcile retry`" in str(breaker.reason(tx, TARGET))
         assert breaker.close(tx, TARGET, by="eve")
         assert not breaker.close(tx, TARGET, by="eve")
     assert allowed(journal) is True

@@ -117,10 +117,10 @@ def test_doctor_tells_what_of_cleaning_waits_for_a_person(shop: Project) -> None
 
     assert told["quarantine"] == ("look", "nobody knows the end of 1 cleaning; look at `reconcile quarantine`")
     assert told["source shop"][0] == "look"
-    assert "The user may not do that; a person has to see to it" in told["source shop"][1]
+    assert "The user may not do that; fix the problem" in told["source shop"][1]
     assert told["cleaning of rule:twins"] == (
         "look",
-        "Cleaning of rule `twins` is stopped: a column is gone. See why; then `reconcile allow twins` lets it go on",
+        "Cleaning of rule `twins` is stopped: a column is gone. Find out why, then run `reconcile allow twins`",
     )
     assert "cleaning" not in told
 
@@ -138,7 +138,7 @@ def test_a_rule_that_stopped_cleaning_is_told_once_with_what_to_do(shop: Project
 
     sentence = (
         "Cleaning of rule `twins` is stopped: dataset 'customers' does not look as it did: column phone was text and "
-        "is integer. See why; then `reconcile allow twins` lets it go on"
+        "is integer. Find out why, then run `reconcile allow twins`"
     )
     assert [(answer.code, sentence in answer.said) for answer in answers] == [(4, True)] * 3
     message = (shop.folder / "told.txt").read_text()

@@ -357,7 +357,7 @@ def test_an_amount_that_is_no_finite_number_waits_for_people(amount: str, postgr
     answer = shop.run()
 
     assert (answer.code, shop.states) == (4, ["awaiting_approval"])
-    assert "(no finite amount), and rule `twins` limits it" in answer.json["rules"][0]["cleaning"]["uncounted"]
+    assert "(no finite amount), but rule `twins` limits it" in answer.json["rules"][0]["cleaning"]["uncounted"]
 
 
 def test_money_that_cannot_be_counted_waits_for_nobody_where_only_rows_are_limited(shop: Shop) -> None:

@@ -45,7 +45,7 @@ def test_a_folder_is_no_place_for_a_backup(shop: Project, more: tuple[str, ...])
     shop("run", "-q")
     (shop.folder / "backups").mkdir()
 
-    in_words(shop("backup", ".", *more), 2, ". is a folder, and a backup is a file; name one", lines=1)
+    in_words(shop("backup", ".", *more), 2, ". is a folder, but a backup is a file; name one", lines=1)
     in_words(shop("backup", "backups", *more), 2, "like backups/backup.db", lines=1)
 
 

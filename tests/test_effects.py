@@ -231,7 +231,7 @@ def test_another_payload_under_a_key_that_may_have_been_used_is_quarantined(stan
         answer = effects.send(tx, effects.claim(tx, [again], ttl=dt.timedelta(minutes=1)))
 
     [(conflict, why)] = answer.conflicts
-    assert (conflict.state, "another content" in why) == (BundleState.QUARANTINED, True)
+    assert (conflict.state, "other content" in why) == (BundleState.QUARANTINED, True)
     [row] = journal.rows(tables.effects)
     assert (row["bundle"], row["fingerprint"]) == (first, "f1")
 
@@ -430,7 +430,7 @@ def test_a_plan_that_a_worker_elsewhere_took_while_the_clock_was_ahead_is_taken_
 
     def left() -> list[str]:
         with journal.begin() as tx:
-            clock.let_go(tx, dt.timedelta(0))
+            clock.shorten_waits(tx, dt.timedelta(0))
             return [one.id for one in effects.abandoned(tx)]
 
     seen = left()

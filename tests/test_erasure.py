@@ -221,7 +221,7 @@ def test_a_state_changed_after_an_erasure_is_still_named(world: World) -> None:
     problem = proof.prove(world.store, {}).problem
 
     assert problem is not None
-    assert f"{ann} is open, and the last entry about it says dismissed" in problem.sentence
+    assert f"{ann} is open, but the last entry about it says dismissed" in problem.sentence
 
 
 def test_what_was_erased_is_remembered_without_being_said(world: World, url: str, tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_restored_backup_loses_again_what_was_erased_since(world: World, url: 
     with Store.open(url, tmp_path, key=KEY) as store:
         assert proof.prove(store, {}).problem is None
         with store.read() as tx:
-            assert [one["id"] for one in erasure.standing(tx)] == [first.id, second.id]
+            assert [one["id"] for one in erasure.recorded(tx)] == [first.id, second.id]
 
 
 def test_a_restore_of_a_backup_made_after_the_erasure_erases_nothing_twice(

@@ -131,7 +131,7 @@ def test_a_folder_that_may_not_be_written_keeps_nobody_from_working_and_is_remar
 
     found = proven(root)
     assert found.problem is None
-    assert "does not say how far the log was signed" in found.remarks[0]
+    assert "is missing; the next signature" in found.remarks[0]
 
 
 def test_a_file_that_holds_no_head_is_remarked(root: Path) -> None:

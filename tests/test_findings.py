@@ -552,7 +552,7 @@ def test_a_new_record_reopens_a_dismissed_finding_and_shows_the_settled_pair(wor
     assert (outcome.reopened, world.last_heard) == (1, [(now.id, "reopened")])
     assert now.settled_pairs == (((1,), (2,)),)
     assert [one.settled_at is not None for one in now.members] == [True, True, False]
-    assert now.reason == "a record joined that no decision covers"
+    assert now.reason == "a new record joined that no decision covers"
 
 
 def test_when_only_settled_records_are_left_the_finding_is_resolved(world: World) -> None:
@@ -565,7 +565,7 @@ def test_when_only_settled_records_are_left_the_finding_is_resolved(world: World
 
     assert (outcome.resolved, outcome.settled, outcome.groups) == (1, 1, 1)
     assert (later.resolved, later.settled, later.reopened) == (0, 1, 0)
-    assert world.only().reason == "only records that were decided before are left"
+    assert world.only().reason == "only records with an earlier decision are left"
     assert world.run(group("A", 1, 2, 3)).reopened == 1
 
 

@@ -17,7 +17,7 @@ from store_support import FixedClock, Program, in_parallel
 
 from reconcile.cleaning.execution import admission
 from reconcile.coordination import lease
-from reconcile.coordination.lease import Held, Lease, LeaseLost
+from reconcile.coordination.lease import Lease, LeaseHeld, LeaseLost
 from reconcile.messages import delivery
 from reconcile.runs import runner
 from reconcile.service import scheduler, workers
@@ -71,7 +71,7 @@ def taken(store: Store, name: str = "job", ttl: dt.timedelta = MINUTE) -> Lease:
 def await_lease(store: Store) -> Lease:
     """The lease, as soon as its owner's time is over."""
     deadline = time.monotonic() + 20
-    while isinstance(got := lease.acquire(store, "job", MINUTE), Held):
+    while isinstance(got := lease.acquire(store, "job", MINUTE), LeaseHeld):
         assert time.monotonic() < deadline
     return got
 
@@ -94,7 +94,7 @@ def test_a_lease_is_held_by_one_until_it_is_given_back_and_each_owner_has_a_high
     lease.release(store, first)
     second = taken(store)
 
-    assert isinstance(held, Held)
+    assert isinstance(held, LeaseHeld)
     assert held.by.pid == os.getpid()
     assert str(held.by).startswith(f"process {os.getpid()} on ")
     assert held.until == first.until
@@ -118,14 +118,14 @@ def test_eight_processes_that_want_a_free_lease_give_it_to_one(url: str, store: 
 
     answers = [one.line() for one in programs]
 
-    assert sorted(answers) == ["Held"] * 7 + ["Lease"]
+    assert sorted(answers) == ["Lease"] + ["LeaseHeld"] * 7
     assert [one.go().end() for one in programs] == [""] * 8
 
 
 def test_a_live_owner_keeps_its_lease(store: Store, holder: Program) -> None:
     got = lease.acquire(store, "job", MINUTE)
 
-    assert isinstance(got, Held)
+    assert isinstance(got, LeaseHeld)
     assert got.by.pid == holder.pid
 
 
@@ -145,7 +145,7 @@ def test_a_killed_process_nobody_buried_is_dead_too(store: Store) -> None:
     corpse.kill()
     os.waitid(os.P_PID, corpse.pid, os.WEXITED | os.WNOWAIT)
 
-    assert isinstance(alive, Held)
+    assert isinstance(alive, LeaseHeld)
     assert taken(store).fence == 2
     corpse.wait()
 
@@ -184,7 +184,7 @@ def test_a_wall_clock_set_forward_takes_no_lease_on_sqlite(tmp_path: Path) -> No
 
         clock.sleep(30 * 86_400)
 
-        assert isinstance(lease.acquire(store, "job", MINUTE), Held)
+        assert isinstance(lease.acquire(store, "job", MINUTE), LeaseHeld)
 
 
 def test_a_wall_clock_set_back_holds_no_dead_lease_on_sqlite(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_on_postgresql_the_deadline_goes_by_the_databases_clock(postgres_url: st
         clock.sleep(0.000_001)
         after = lease.acquire(store, "job", MINUTE)
 
-    assert isinstance(at_the_end, Held)
+    assert isinstance(at_the_end, LeaseHeld)
     assert isinstance(after, Lease)
 
 
@@ -227,8 +227,8 @@ def test_a_lease_that_a_dead_owner_took_while_the_clock_was_ahead_ends_as_one_gi
         clock.sleep(0.000_001)
         after = lease.acquire(store, "job", MINUTE)
 
-    assert isinstance(seen, Held)
-    assert isinstance(at_the_end, Held)
+    assert isinstance(seen, LeaseHeld)
+    assert isinstance(at_the_end, LeaseHeld)
     assert at_the_end.until == seen.until
     assert isinstance(after, Lease)
     assert after.fence == 2
@@ -249,7 +249,7 @@ def test_a_live_owner_keeps_a_lease_that_it_took_while_the_clock_was_ahead(postg
         rewrite_owner(store, boot="another boot", host="elsewhere")
         clock.sleep(50)
 
-        assert isinstance(lease.acquire(store, "job", MINUTE), Held)
+        assert isinstance(lease.acquire(store, "job", MINUTE), LeaseHeld)
         with store.begin() as tx:
             lease.check(tx, mine)
 
@@ -266,14 +266,14 @@ def test_an_owner_from_before_the_last_boot_is_dead_where_the_store_is_of_one_ho
 
     got = lease.acquire(store, "job", MINUTE)
 
-    assert isinstance(got, Held if store.is_shared else Lease)
+    assert isinstance(got, LeaseHeld if store.is_shared else Lease)
 
 
 def test_a_process_in_another_namespace_is_judged_by_its_deadline_alone(store: Store) -> None:
     taken(store)
     rewrite_owner(store, pids="pid:[1]", pid=2**22 - 1)
 
-    assert isinstance(lease.acquire(store, "job", MINUTE), Held)
+    assert isinstance(lease.acquire(store, "job", MINUTE), LeaseHeld)
 
 
 def test_renewing_or_releasing_a_lost_lease_says_so(store: Store) -> None:
@@ -281,7 +281,7 @@ def test_renewing_or_releasing_a_lost_lease_says_so(store: Store) -> None:
     await_lease(store)
 
     for act in (lease.renew, lease.release):
-        with pytest.raises(LeaseLost, match="taken over by another worker"):
+        with pytest.raises(LeaseLost, match="took over the lease"):
             act(store, lost)
 
 
@@ -424,7 +424,7 @@ def test_processes_under_one_lease_never_write_at_once(url: str, store: Store, t
         done = 0
         while done < 5:
             mine = lease.acquire(store, "job", dt.timedelta(minutes=1))
-            if isinstance(mine, lease.Held):
+            if isinstance(mine, lease.LeaseHeld):
                 continue
             with store.read() as tx:
                 number = tx.connection.execute(sa.select(tables.audit_head.c.seq)).scalar_one()

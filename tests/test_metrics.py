@@ -23,7 +23,7 @@ from reconcile.app import Application
 from reconcile.coordination import pauses
 from reconcile.coordination.clock import HostTime, look
 from reconcile.messages import delivery, outbox, troubles
-from reconcile.service.metrics import FRESH, Here, Metrics
+from reconcile.service.metrics import FRESH, Metrics, ProcessState
 from reconcile.service.workers import CLAIM
 from reconcile.store import Store, tables
 from reconcile.store import slots as stored
@@ -40,7 +40,7 @@ class Server:
     application: Application
     clock: FixedClock
     seconds: float = 0.0
-    here: Here = field(default_factory=lambda: Here(leads=True, running=2, taken_over=3))
+    here: ProcessState = field(default_factory=lambda: ProcessState(leads=True, running=2, taken_over=3))
 
     def __post_init__(self) -> None:
         self.store = self.application.store

@@ -122,7 +122,7 @@ def test_a_target_that_was_restored_knows_less_than_the_store(left: int | None, 
         enter(journal, held)
     held.owner = None if left is None else (journal.store.id, 1, left)
 
-    with pytest.raises(TargetBehind, match="restored from a backup or made anew"):
+    with pytest.raises(TargetBehind, match="restored from a backup or recreated"):
         enter(journal, held)
     ownership.adopt(journal.store, held.target(), TABLE, by="eve")
     enter(journal, held)

@@ -143,10 +143,10 @@ def asked(store: Store, windows: tuple[Window, ...] = (), job: str | None = "nig
 @pytest.mark.parametrize(
     ("subject", "told"),
     [
-        (pauses.EVERYTHING, "Everything is paused by ada since 23 Nov 2026 11:00 UTC: audit. `reconcile resume --all`"),
+        (pauses.EVERYTHING, "Everything is paused by ada since 23 Nov 2026 11:00 UTC: audit. Resume it with `"),
         (pauses.of_job("nightly"), "Job 'nightly' is paused"),
         (pauses.of_rule("twins"), "Cleaning by rule 'twins' is paused"),
-        (pauses.of_source("shop"), "`reconcile resume --source shop` lets it go on"),
+        (pauses.of_source("shop"), "Resume it with `reconcile resume --source shop`"),
     ],
 )
 def test_a_pause_of_any_of_them_keeps_a_cleaning_from_being_sent_until_it_is_resumed(
@@ -209,7 +209,7 @@ def test_the_cleaning_of_a_rule_and_in_a_source_is_paused_and_resumed_by_command
 
     assert (first.code, second.code, back.code, twice.code) == (0, 0, 0, 0)
     assert "Cleaning by rule 'twice' is paused by" in first.out
-    assert "month end. `reconcile resume --rule twice` lets it go on" in first.out
+    assert "month end. Resume it with `reconcile resume --rule twice`" in first.out
     assert second.json["subject"] == "source:shop"
     assert back.out == "Cleaning by rule 'twice' goes on\n"
     assert "was not held up" in twice.err

@@ -286,7 +286,7 @@ def test_a_variable_with_another_value_is_another_release_and_is_refused(office:
     office.hold()
     office.write(key="town")
 
-    with pytest.raises(releases.ReleaseDiffers, match=r"say something else at `sources.lists.root`: a variable"):
+    with pytest.raises(releases.ReleaseDiffers, match=r"another configuration at `sources.lists.root`\. A variable"):
         _ran(office, ROOT="elsewhere")
 
     assert _runs(office) == 0
@@ -317,7 +317,7 @@ def test_a_release_with_a_secret_in_clear_runs_only_where_its_file_is(office: Of
     same = office.run()
     office.write(key="town")
 
-    with pytest.raises(releases.ReleaseNotKept, match="a secret stands in them in clear"):
+    with pytest.raises(releases.ReleaseNotKept, match="they contain a plain-text secret"):
         office.run()
 
     assert same.release == held
@@ -543,7 +543,7 @@ def test_a_held_release_that_cannot_run_here_ends_with_4_and_says_what_to_do(sho
 
     assert "Its texts are not kept, because a secret stands in them in clear" in warned.err
     assert ended.code == 4
-    assert "Put its configuration file back, or make another one current: reconcile promote" in ended.err
+    assert "Restore its configuration file, or make another release current: reconcile promote" in ended.err
     assert shop.cli("runs", "--json").json == []
     for path in shop.folder.glob("state.db*"):
         assert CANARY.encode() not in path.read_bytes()

@@ -187,8 +187,8 @@ MONTHS = "write 1-12 or jan-dec, such as `*` or `1,4,7,10`"
 WEEKDAYS = "write 0-7 (0 and 7 are Sunday) or sun-sat, such as `mon-fri`, `sat,sun` or `1#1` for the first Monday"
 FIVE = "write five: minute hour day-of-month month day-of-week"
 NO_CRON = "is not a cron text; write five fields, such as `15 6 * * mon-fri`"
-NEVER = "never comes due: no month it names has such a day; write another day"
-LONG_STEP = "that is longer than the field, where every step starts anew"
+NEVER = "is never due: no month it names has such a day; write another day"
+LONG_STEP = "that is longer than the field; steps restart in every field"
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ LONG_STEP = "that is longer than the field, where every step starts anew"
         ("0,0/61 * * * *", f"has a step in minute `0,0/61` {LONG_STEP}; {MINUTES}"),
         ("0 */36 * * *", f"has a step in hour `*/36` {LONG_STEP}; {HOURS}"),
         (f"0/{'1' * 900} * * * *", f"has a step in minute `0/{'1' * 57}…` {LONG_STEP}; {MINUTES}"),
-        ("0 0 L/2 * *", f"has a step in day-of-month `l/2` with nothing to step over; {DAYS}"),
+        ("0 0 L/2 * *", f"has a step in day-of-month `l/2` without a range; {DAYS}"),
         ("0 0 31 2 *", NEVER),
         ("0 0 30 feb *", NEVER),
         ("0 0 31 4,6,9,11 *", NEVER),
@@ -240,7 +240,7 @@ def test_a_cron_text_that_is_none_is_refused_with_what_to_write(cron: str, end: 
         ({"timezone": "Europe/Berlim"}, "timezone `Europe/Berlim` is not a time zone; did you mean `Europe/Berlin`?"),
         ({"timezone": "../x"}, "timezone `../x` is not a time zone; write an IANA name like Europe/Berlin or UTC"),
         ({"jitter": -DAY}, "jitter `-1 day, 0:00:00` is negative; write a length such as `2m`"),
-        ({"catch_up": "last"}, "catch_up `last` is not known; did you mean `latest`?"),
+        ({"catch_up": "last"}, "catch_up `last` is unknown; did you mean `latest`?"),
         ({"max": 0}, "max `0` leaves nothing to catch up; write 1 or more, or `catch_up: skip`"),
     ],
 )

@@ -400,6 +400,6 @@ def test_a_restore_under_a_server_is_told_as_what_it_is_and_asks_nobody_to_run_a
         restore.restore(store, place.folder / "state.backup", actor="eve", yes=True)
         [said] = server.hear("store.reopened")
 
-        assert "goes on by itself" in said["why"]
+        assert "serve continues from the backup" in said["why"]
         assert not server.heard("duty.failed")
         assert server.stop() == 0

@@ -110,7 +110,7 @@ def test_a_taken_port_ends_the_start_with_a_sentence_before_anything_is_done(fol
 
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
-        assert f"`listen`: {taken} cannot be listened on: address already in use" in done.stderr
+        assert f"`listen`: cannot listen on {taken}: address already in use" in done.stderr
         assert len(first.lines) == lines
 
 

@@ -25,7 +25,7 @@ from reconcile.coordination import lease, pauses
 from reconcile.messages import outbox
 from reconcile.schedule import slots
 from reconcile.service import triggers
-from reconcile.service.triggers import Look
+from reconcile.service.triggers import Snapshot
 from reconcile.store import Store, tables
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
@@ -91,7 +91,7 @@ class Plant:
         sources = Sources(self.project)
         seen = triggers.states(self.project, sources, self.seconds)
         sources.close()
-        return {**seen, **{name: Look(self.seconds(), problem=why) for name, why in problems.items()}}
+        return {**seen, **{name: Snapshot(self.seconds(), problem=why) for name, why in problems.items()}}
 
     def see(self, seen: triggers.States) -> list[SlotRow]:
         with self.store.begin() as tx:
@@ -433,7 +433,7 @@ def test_a_dataset_that_cannot_be_looked_at_is_told_once_and_stays_as_it_was(pla
         plant.clock.sleep(2)
     assert len(plant.settled()) == 1
 
-    headline = "the files of dataset payments cannot be watched, so no change starts a job"
+    headline = "the files of dataset payments cannot be watched, so changes start no job"
     assert plant.headlines() == [f"⚠️ Reconcile: {headline}", f"✅ Over: {headline}"]
 
 

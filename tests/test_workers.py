@@ -202,7 +202,7 @@ def test_a_process_that_dies_twice_is_trouble_until_the_job_succeeds(office: Off
     known = []
     for how in ("died", "died", "succeeded"):
         office.workers.tick(project)
-        row = office.ends("nightly", how, "the process of its run was ended by signal 9, without a word")
+        row = office.ends("nightly", how, "the process of its run was ended by signal 9 without a result")
         office.clock.now = max(office.clock.now, row.start_at)
         with office.store.read() as tx:
             known.append([one.subject for one in troubles.going_on(tx)])
@@ -241,7 +241,7 @@ def test_a_paused_job_is_stopped_killed_if_it_does_not_and_not_taken_again(offic
     office.workers.tick(project)
     office.clock.now += dt.timedelta(seconds=11)
     office.workers.tick(project)
-    run.came_to = Ended("died", "the process of its run was ended by signal 9, without a word")
+    run.came_to = Ended("died", "the process of its run was ended by signal 9 without a result")
     office.workers.tick(project)
 
     assert run.killed

@@ -1,6 +1,6 @@
-"""The audit log for somebody else to verify: plain files, and the verifier that needs nothing of Reconcile.
+"""Export the audit log for others to verify: plain files, and a verifier that needs nothing of Reconcile.
 
-An export holds what the log says, so it holds the notes that people wrote; it holds no record and no secret.
+An export holds the whole log, including the notes that people wrote; it holds no record and no secret.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ _README = """Audit log of a Reconcile store
 
 log.jsonl          every entry, oldest first: its fields as they were hashed, and its body with its salt
 checkpoints.jsonl  heads of the log, signed by the store (Ed25519)
-anchors/           what each anchor outside the store held when this was made; receipts.json: what it answered
-export.json        which store, its public key, and where the log ended
+anchors/           the heads in each anchor outside the store at export; receipts.json: the anchors' receipts
+export.json        which store, its public key, and the end of the log
 verify.py          the verifier: python -I verify.py --public-key KEY --anchor FILE
 
-It needs Python 3.11 and the package `cryptography`, and nothing of Reconcile. A verifier that comes with what it
-verifies proves little: take yours from https://pypi.org/project/reconcile-runner (reconcile/audit/verifier.py), name
-the public key as you know it (--public-key) and add copies of anchors that only you can write (--anchor FILE).
+It needs Python 3.11 and the package `cryptography`, and nothing of Reconcile. A verifier from the
+export itself proves little: take yours from https://pypi.org/project/reconcile-runner (reconcile/audit/verifier.py),
+pass the public key from your own records (--public-key) and copies of anchors that only you can write (--anchor FILE).
 
-It exits with 0 if all of that covers the log to its end, with 1 if something is wrong, with 2 if something cannot be
-read, and with 3 if the log is covered up to an earlier entry only, which it prints, or by nothing that you brought.
+It exits with 0 if they cover the log to its end, with 1 if something is wrong, and with 2 if something cannot be read.
+It exits with 3 if they cover the log only up to an earlier entry, which it prints, or if you brought neither.
 
-What was written after the last anchor could have been cut off unseen.
+Entries after the last anchor could have been cut off unseen.
 """
 
 
 class ExportExists(Exception):
-    """An export never overwrites what is there."""
+    """The place already exists; an export never overwrites it."""
 
     def __init__(self, place: Path) -> None:
-        super().__init__(f"{place} is there already and was left as it is; name another place")
+        super().__init__(f"{place} already exists and was not changed. Choose another place")
 
 
 class ExportNotWritten(Exception):
     """The export could not be written."""
 
     def __init__(self, place: Path, reason: str) -> None:
-        super().__init__(f"The export {place} could not be written: {reason}. Nothing of it was kept")
+        super().__init__(f"The export {place} could not be written: {reason}. No part of it was kept")
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written. `unread` are anchors that could not be read, and why."""
+    """A finished export. `unread` are the anchors that could not be read, with the reasons."""
 
     place: Path
     entries: int
@@ -66,9 +66,9 @@ class Exported:
 
 
 def export(store: Store, place: Path, anchors: Mapping[str, Anchor]) -> Exported:
-    """Write the whole log into a new folder, or a file that ends in .zip. It is not verified: `verify.py` does that.
+    """Write the whole log into a new folder or .zip file. It is not verified: `verify.py` does that.
 
-    The end of the log is signed first, so that what is exported can be proven to its end. Only the owner can read it.
+    The end of the log is signed first, so the export can be proven to its end. Only the owner can read it.
     Raises ExportExists, ExportNotWritten, StoreError.
     """
     if os.path.lexists(place):
@@ -77,7 +77,7 @@ def export(store: Store, place: Path, anchors: Mapping[str, Anchor]) -> Exported
     try:
         with Scratch(place.parent, hidden=True) as scratch:
             folder = scratch / "export"
-            done = _write(store, folder, place, anchors)
+            exported = _write(store, folder, place, anchors)
             if place.suffix == ".zip":
                 _pack(folder, place)
             else:
@@ -86,21 +86,21 @@ def export(store: Store, place: Path, anchors: Mapping[str, Anchor]) -> Exported
         raise ExportExists(place) from None
     except OSError as error:
         raise ExportNotWritten(place, error.strerror or type(error).__name__) from error
-    return done
+    return exported
 
 
 def _write(store: Store, folder: Path, place: Path, anchors: Mapping[str, Anchor]) -> Exported:
-    for new in (folder, folder / "anchors"):
-        new.mkdir(0o700)
+    for new_folder in (folder, folder / "anchors"):
+        new_folder.mkdir(0o700)
     unread = {}
-    for name, one in anchors.items():
+    for name, anchor in anchors.items():
         try:
-            _anchor(store, folder / "anchors" / f"{name}.jsonl", name, one)
+            _anchor(store, folder / "anchors" / f"{name}.jsonl", name, anchor)
         except AnchorError as error:
             (folder / "anchors" / f"{name}.jsonl").unlink(missing_ok=True)
             unread[name] = str(error)
     with store.read() as tx:
-        _lines(folder / "checkpoints.jsonl", (one.line() for one in checkpoints.all_of(tx)))
+        _lines(folder / "checkpoints.jsonl", (anchor.line() for anchor in checkpoints.all_of(tx)))
         receipts = {name: anchoring.receipts(tx, name) for name in anchors}
         seq, head = _log(folder / "log.jsonl", log.rows(tx), verifier.genesis(store.id))
     _json(folder / "anchors" / "receipts.json", receipts)
@@ -112,10 +112,10 @@ def _write(store: Store, folder: Path, place: Path, anchors: Mapping[str, Anchor
     return Exported(place, seq, head, key, unread)
 
 
-def _anchor(store: Store, file: Path, name: str, one: Anchor) -> None:
-    if not isinstance(one, Readable):
+def _anchor(store: Store, file: Path, name: str, anchor: Anchor) -> None:
+    if not isinstance(anchor, Readable):
         raise AnchorError(name, "cannot be read back")
-    _lines(file, (mark.line() for mark in one.read(store.id) if not isinstance(mark, Torn)))
+    _lines(file, (mark.line() for mark in anchor.read(store.id) if not isinstance(mark, Torn)))
 
 
 def _log(file: Path, rows: Iterable[tuple[Any, ...]], head: str) -> tuple[int, str]:
@@ -133,13 +133,13 @@ def _lines(file: Path, lines: Iterable[str]) -> None:
         out.writelines(f"{line}\n".encode() for line in lines)
 
 
-def _json(file: Path, said: Any) -> None:
-    _lines(file, [json.dumps(said, indent=2, sort_keys=True)])
+def _json(file: Path, value: Any) -> None:
+    _lines(file, [json.dumps(value, indent=2, sort_keys=True)])
 
 
 def _pack(folder: Path, place: Path) -> None:
-    part = folder.parent / "export.zip"
-    with private_files.create(part) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
-        for file in sorted(one for one in folder.rglob("*") if one.is_file()):
-            packed.write(file, Path(place.stem) / file.relative_to(folder))
-    private_files.keep(part, place)
+    packed_file = folder.parent / "export.zip"
+    with private_files.create(packed_file) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+            archive.write(file, Path(place.stem) / file.relative_to(folder))
+    private_files.keep(packed_file, place)

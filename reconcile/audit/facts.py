@@ -1,10 +1,10 @@
-"""Digests of what the state says, so that the audit log commits to it: which columns, and what verify cannot see.
+"""Digests of the state, which commit the audit log to it: the columns covered, and those that verify cannot check.
 
-A *thing* is a finding, a plan, the counters of a limit or a rule, with all rows that belong to it. Its digest is an
-HMAC under the store's key over those rows as they are stored. The table `facts` holds the digest of each thing; every
-change of one is told by an audit entry of the same transaction as [kind, name, digest before, digest after].
+A *thing* is a finding, a plan, the counters of a limit, or a rule, with all its rows. Its digest is an HMAC under the
+store's key over those rows as stored. The table `facts` holds the digest of each thing; an audit entry of the same
+transaction records every change of one as [kind, name, digest before, digest after].
 
-`NOT_COVERED` says of every other column why it is left out: a test compares both with the schema.
+`NOT_COVERED` gives the reason for every other column: a test compares both with the schema.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ FINDING, PLAN, LIMITS, RULE = "finding", "plan", "limits", "rule"
 CHUNK = 500
 
 Changed = tuple[str, str, str | None, str | None]
-"""Kind, name, the digest before (None: it was not recorded) and after (None: it is gone)."""
+"""Kind, name, the digest before (None: not recorded) and after (None: deleted)."""
 
 
 @dataclass(frozen=True)
 class Part:
     """Rows of a thing: those of `table` whose column `of` holds its name, with the columns that its digest covers.
 
-    A new nullable column goes to the end: nulls at the end are left out, so that it changes no digest of before.
+    Append a new nullable column at the end: nulls at the end are left out, so existing digests stay the same.
     """
 
     table: sa.Table
@@ -143,7 +143,7 @@ NOT_COVERED: Mapping[str, str | Mapping[str, str]] = {
 
 
 def left_out() -> list[str]:
-    """The tables, and columns as `table.column`, that verify compares with nothing."""
+    """The tables, and columns as `table.column`, that verify does not check."""
     names: list[str] = []
     for table, why in NOT_COVERED.items():
         names += [table] if isinstance(why, str) else [f"{table}.{column}" for column in why if column != "state"]
@@ -151,49 +151,49 @@ def left_out() -> list[str]:
 
 
 def digests(tx: Transaction, kind: str, names: Sequence[str]) -> dict[str, str]:
-    """The digest of each of these things as its rows are now; those without a row of their own are left out."""
+    """The current digest of each of these things; things without a row of their own are left out."""
     bound = {"the_names": list(names)}
-    main, *others = [_by_name(tx.connection.execute(query, bound).all()) for query in _QUERIES[kind]]
-    begun = hmac.new(tx.store.key, f"reconcile/facts/1|{kind}|".encode(), "sha256")
-    found = {}
+    main, *parts = [_by_name(tx.connection.execute(query, bound).all()) for query in _QUERIES[kind]]
+    start = hmac.new(tx.store.key, f"reconcile/facts/1|{kind}|".encode(), "sha256")
+    digest_of = {}
     for name, rows in main.items():
-        digest = begun.copy()
-        digest.update(_text([name, rows, *(part.get(name, ()) for part in others)]).encode())
-        found[name] = digest.hexdigest()[:32]
-    return found
+        digest = start.copy()
+        digest.update(_text([name, rows, *(part.get(name, ()) for part in parts)]).encode())
+        digest_of[name] = digest.hexdigest()[:32]
+    return digest_of
 
 
 def _by_name(rows: Iterable[Sequence[Any]]) -> dict[str, list[list[Any]]]:
-    """The rows of each thing in one order, whatever the database's; what a row ends with is left out where null."""
-    found: dict[str, list[list[Any]]] = defaultdict(list)
+    """The rows of each thing, sorted independently of the database, without nulls at the end of a row."""
+    rows_of: dict[str, list[list[Any]]] = defaultdict(list)
     for name, *values in rows:
         while values and values[-1] is None:
             values.pop()
-        found[name].append(values)
-    for some in found.values():
-        if len(some) > 1:
-            some.sort(key=_by_key)
-    return found
+        rows_of[name].append(values)
+    for thing_rows in rows_of.values():
+        if len(thing_rows) > 1:
+            thing_rows.sort(key=_by_key)
+    return rows_of
 
 
 def changes(tx: Transaction, touched: Mapping[str, Iterable[str]]) -> Iterator[Changed]:
-    """What changed of these things since their digests were recorded; the new digests are recorded."""
-    for kind, listed in touched.items():
-        names = sorted(listed)
+    """Record the current digests of these things; yield those that changed."""
+    for kind, listed_names in touched.items():
+        names = sorted(listed_names)
         for at in range(0, len(names), CHUNK):
-            yield from _recorded(tx, kind, names[at : at + CHUNK])
+            yield from _record(tx, kind, names[at : at + CHUNK])
 
 
 def as_recorded(tx: Transaction, kind: str, names: Sequence[str]) -> dict[str, bool]:
-    """Say of each thing whether it is as it was when Reconcile last changed it; nothing of those never recorded."""
-    before, now = _before(tx, kind, names), digests(tx, kind, names)
-    return {name: hmac.compare_digest(digest, now.get(name, "")) for name, digest in before.items()}
+    """For each thing, True if it is as Reconcile last changed it; things never recorded are left out."""
+    recorded, current = _recorded(tx, kind, names), digests(tx, kind, names)
+    return {name: hmac.compare_digest(digest, current.get(name, "")) for name, digest in recorded.items()}
 
 
-def standing(tx: Transaction) -> Iterator[tuple[str, str, str]]:
-    """Every thing with a recorded digest: kind, name, and its digest now; streamed.
+def current_digests(tx: Transaction) -> Iterator[tuple[str, str, str]]:
+    """Every thing with a recorded digest: kind, name, and its current digest; streamed.
 
-    Where that is not the one recorded, or its rows are gone, another text that no entry of the log holds.
+    If that differs from the recorded one, or the rows are gone, the text is one that no entry of the log holds.
     """
     query = sa.select(_FACTS.name, _FACTS.digest).order_by(_FACTS.name).limit(CHUNK)
     for kind in KINDS:
@@ -207,50 +207,51 @@ def standing(tx: Transaction) -> Iterator[tuple[str, str, str]]:
 
 
 def unrecorded(tx: Transaction) -> dict[str, int]:
-    """How many things of each kind have no recorded digest: nothing changed them since digests are recorded."""
-    found = {}
+    """Count the things of each kind without a recorded digest: they did not change since digests were introduced."""
+    counts = {}
     for kind, (main, *_) in KINDS.items():
-        mine = sa.exists().where(_FACTS.kind == kind, _FACTS.name == main.table.c[main.of])
-        found[kind] = tx.connection.execute(sa.select(sa.func.count()).select_from(main.table).where(~mine)).scalar()
-    return {kind: count for kind, count in found.items() if count}
+        has_digest = sa.exists().where(_FACTS.kind == kind, _FACTS.name == main.table.c[main.of])
+        count = sa.select(sa.func.count()).select_from(main.table).where(~has_digest)
+        counts[kind] = tx.connection.execute(count).scalar()
+    return {kind: number for kind, number in counts.items() if number}
 
 
-def _recorded(tx: Transaction, kind: str, names: Sequence[str]) -> Iterator[Changed]:
-    before, after = _before(tx, kind, names), digests(tx, kind, names)
+def _record(tx: Transaction, kind: str, names: Sequence[str]) -> Iterator[Changed]:
+    before, after = _recorded(tx, kind, names), digests(tx, kind, names)
     changed = [name for name in names if before.get(name) != after.get(name)]
     rows = [{"kind": kind, "name": name, "digest": after[name]} for name in changed if name in after]
-    fresh = [row for row in rows if row["name"] not in before]
-    bulk.insert(tx, tables.facts, fresh)
-    older = [row for row in rows if row["name"] in before]
-    which = [{"kind": kind, "name": row["name"]} for row in older]
-    bulk.update(tx, tables.facts, which, [{"digest": row["digest"]} for row in older])
-    gone = [name for name in changed if name not in after]
-    if gone:
-        tx.connection.execute(_FORGET, {"the_kind": kind, "the_names": gone})
+    inserted = [row for row in rows if row["name"] not in before]
+    bulk.insert(tx, tables.facts, inserted)
+    updated = [row for row in rows if row["name"] in before]
+    keys = [{"kind": kind, "name": row["name"]} for row in updated]
+    bulk.update(tx, tables.facts, keys, [{"digest": row["digest"]} for row in updated])
+    deleted = [name for name in changed if name not in after]
+    if deleted:
+        tx.connection.execute(_FORGET, {"the_kind": kind, "the_names": deleted})
     for name in changed:
         yield kind, name, before.get(name), after.get(name)
 
 
-def _before(tx: Transaction, kind: str, names: Sequence[str]) -> dict[str, str]:
-    return dict(tx.connection.execute(_BEFORE, {"the_kind": kind, "the_names": list(names)}).all())
+def _recorded(tx: Transaction, kind: str, names: Sequence[str]) -> dict[str, str]:
+    return dict(tx.connection.execute(_RECORDED, {"the_kind": kind, "the_names": list(names)}).all())
 
 
 def _query(part: Part) -> sa.Select[Any]:
     columns = (_as_stored(part.table.c[name]) for name in part.columns)
-    mine = part.table.c[part.of]
-    return sa.select(mine, *columns).where(bulk.one_of(mine, "the_names"))
+    name_column = part.table.c[part.of]
+    return sa.select(name_column, *columns).where(bulk.one_of(name_column, "the_names"))
 
 
 def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    """Texts are not parsed: equal bytes are equal values, on both databases."""
+    """Read texts unparsed: equal bytes are equal values, on both databases."""
     return column if isinstance(column.type, sa.Integer | sa.Boolean) else sa.type_coerce(column, sa.Text)
 
 
 _FACTS = tables.facts.c
 _QUERIES = {kind: [_query(part) for part in parts] for kind, parts in KINDS.items()}
 _by_key = operator.itemgetter(slice(3))
-"""What tells rows of a thing apart is in the first three columns of its part, and none of them is null."""
+"""The first three columns of a part identify a row of a thing, and none of them is null."""
 _text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, check_circular=False).encode
 _MINE = (_FACTS.kind == sa.bindparam("the_kind"), bulk.one_of(_FACTS.name, "the_names"))
-_BEFORE = sa.select(_FACTS.name, _FACTS.digest).where(*_MINE)
+_RECORDED = sa.select(_FACTS.name, _FACTS.digest).where(*_MINE)
 _FORGET = sa.delete(tables.facts).where(*_MINE)

@@ -1,15 +1,15 @@
-"""The audit log: append-only, gapless, every entry bound to all before it by a hash.
+"""The audit log: append-only, gapless, every entry bound to all earlier ones by a hash.
 
 An entry is {seq, at, actor, event, subject, body commitment}. Its hash is the leaf, and head n = SHA-256(head n-1 |
 leaf n); head 0 is derived from the store's id, so that a chain cannot be moved to another store. The subject is an
-HMAC under the store's key. Bodies stand apart under salted commitments, so that personal data can be erased and the
+HMAC under the store's key. Bodies are kept apart under salted commitments, so personal data can be erased while the
 chain stays whole; they hold ids, counts and hashes, never cell values.
 
-Entries are written at the very end of the transaction of the change they tell, the head's row last: that row puts
-writers in order and is held for as short as can be.
+Entries are written at the very end of the transaction of the change they record, the head's row last: that row puts
+writers in order and is locked as briefly as possible.
 
 Every hundredth head is signed in the same transaction (reconcile.audit.checkpoints), and reconcile.audit.anchoring
-carries signed heads to places outside. What that can prove, and what not, is said in docs/audit.md.
+writes signed heads to places outside. docs/audit.md says what that can prove and what it cannot.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from rules.packed import Packed
 from rules.values import canonical_instant
 
 CHANGED = "state.changed"
-"""The event of an entry that tells only of changed digests."""
+"""The event of an entry that records only changed digests."""
 FACTS = "facts"
-"""The key of a body under which it tells of changed digests."""
+"""The key of the changed digests in a body."""
 _BATCH = 1_000
 _AT_ONCE = 100
 
@@ -45,7 +45,7 @@ Named = tuple[str, str]
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry as it is read, its digests of the state left out. `body` is None where it was erased."""
+    """One entry as read, without its digests of the state. `body` is None if it was erased."""
 
     seq: int
     at: dt.datetime
@@ -58,7 +58,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class VerifyResult:
-    """`entries` were right, from the first on; if `problem` is set, the entry `seq` is the first that is not."""
+    """The first `entries` entries are right; if `problem` is set, the entry `seq` is the first wrong one."""
 
     entries: int
     head: str
@@ -75,26 +75,26 @@ class _Pending:
 
     def __init__(self) -> None:
         self.entries: Packed[tuple[str, str, str, str, dict[str, str | None]]] = Packed()
-        """Actor, event, subject, body as canonical JSON, and what that is filed under."""
+        """Actor, event, subject, body as canonical JSON, and the finding and run to search it by."""
         self.seals = False
         self.touched: dict[str, set[str]] = defaultdict(set)
-        """Kind and names of what the transaction changed, as `facts` has them."""
-        self.told: set[Named] = set()
-        """What the entries are about."""
+        """Kind and names of the things the transaction changed, as `facts` has them."""
+        self.about: set[Named] = set()
+        """The things the entries are about."""
 
     def _changes(self, tx: Transaction) -> dict[Named | None, list[facts.Changed]]:
-        """The changed digests, by the entry that will tell of them: the first one about it, or any (None)."""
-        by: dict[Named | None, list[facts.Changed]] = defaultdict(list)
+        """The changed digests, by the thing whose first entry will record them; None: any entry will."""
+        by_thing: dict[Named | None, list[facts.Changed]] = defaultdict(list)
         for change in facts.changes(tx, self.touched):
-            by[change[:2] if change[:2] in self.told else None].append(change)
-        rest = by.get(None, [])
+            by_thing[change[:2] if change[:2] in self.about else None].append(change)
+        rest = by_thing.get(None, [])
         if rest and (not self.entries or len(rest) > _AT_ONCE):
             for at in range(0, len(rest), _AT_ONCE):
                 text = json_text({"facts": rest[at : at + _AT_ONCE]})
                 subject = subject_of(tx.store, f"store:{tx.store.id}")
-                self.entries.append(("reconcile", CHANGED, subject, text, _named({})))
-            del by[None]
-        return by
+                self.entries.append(("reconcile", CHANGED, subject, text, _search_keys({})))
+            del by_thing[None]
+        return by_thing
 
     def finish(self, tx: Transaction) -> None:
         last, head = tx.connection.execute(_LAST.with_for_update()).one()
@@ -134,29 +134,29 @@ def _signed_until(tx: Transaction) -> int:
 
 
 def append(tx: Transaction, actor: str, event: str, subject: str, body: Mapping[str, Any]) -> None:
-    """One entry, kept exactly when the transaction is.
+    """Write one entry, kept exactly when the transaction is.
 
-    `actor` is who did it (a person or `reconcile`), `event` a dotted name (`finding.opened`), `subject` what it is
-    about in clear (it is stored as an HMAC), `body` plain JSON; its keys `finding` and `run` can be searched for.
+    `actor` did it (a person or `reconcile`), `event` is a dotted name (`finding.opened`), `subject` the
+    thing it is about, in clear (stored as an HMAC), `body` plain JSON; you can search for its `finding` and `run`.
     """
-    said = dict(body)
-    entry = (actor, event, subject_of(tx.store, subject), json_text(said), _named(said))
+    fields = dict(body)
+    entry = (actor, event, subject_of(tx.store, subject), json_text(fields), _search_keys(fields))
     pending = tx.finisher(_Pending)
     pending.entries.append(entry)
-    pending.told.update(_about(said))
+    pending.about.update(_about(fields))
 
 
 def touch(tx: Transaction, kind: str, names: Iterable[str]) -> None:
-    """Note that this transaction changes what the state says of these things (see reconcile.audit.facts).
+    """Note that this transaction changes these things (see reconcile.audit.facts).
 
-    What they are when it ends is committed to by one of its entries, or by an entry of its own.
+    Their digests at its end are recorded in one of its entries, or in an entry of their own.
     """
-    if wanted := set(names):
-        tx.finisher(_Pending).touched[kind] |= wanted
+    if changed := set(names):
+        tx.finisher(_Pending).touched[kind] |= changed
 
 
 def checkpoint(store: Store) -> bool:
-    """Sign the end of the log, unless it is signed; False when there was nothing new."""
+    """Sign the end of the log, unless it is signed; return False if nothing was new."""
     with store.read() as tx:
         end = tx.connection.execute(_LAST).one().seq
         if _signed_until(tx) >= end:
@@ -194,22 +194,22 @@ def entries(
 
 
 def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]) -> dict[str, int]:
-    """Where each of these subjects first had one of these events, as seq; subjects that never had are left out. Unlike
-    times these numbers only ever rise."""
+    """The seq at which each of these subjects first had one of these events; subjects without one are left out. Unlike
+    times, these numbers only rise."""
     log = tables.audit
-    clear = {subject_of(tx.store, one): one for one in subjects}
+    clear = {subject_of(tx.store, subject_text): subject_text for subject_text in subjects}
     query = sa.select(log.c.subject, sa.func.min(log.c.seq)).where(bulk.one_of(log.c.subject, "subjects"))
     query = query.where(log.c.event.in_(list(events))).group_by(log.c.subject)
-    found: dict[str, int] = {}
-    wanted = sorted(clear)
-    for at in range(0, len(wanted), _BATCH):
-        rows = tx.connection.execute(query, {"subjects": wanted[at : at + _BATCH]})
-        found |= {clear[subject]: seq for subject, seq in rows}
-    return found
+    seqs: dict[str, int] = {}
+    hashes = sorted(clear)
+    for at in range(0, len(hashes), _BATCH):
+        rows = tx.connection.execute(query, {"subjects": hashes[at : at + _BATCH]})
+        seqs |= {clear[subject]: seq for subject, seq in rows}
+    return seqs
 
 
 def verify(store: Store) -> VerifyResult:
-    """Recompute the whole chain in bounded memory; name the first entry that is wrong, and what is wrong with it.
+    """Recompute the whole chain in bounded memory; name the first wrong entry and its problem.
 
     It reads only the log; reconcile.audit.proof also compares it with its signatures, its anchors and the state.
     """
@@ -218,7 +218,7 @@ def verify(store: Store) -> VerifyResult:
 
 
 def verify_in(tx: Transaction) -> VerifyResult:
-    """The same, as the transaction sees the log."""
+    """Verify the log as the transaction sees it."""
     chain = Chain(tx.store.id)
     problem = None
     try:
@@ -234,44 +234,44 @@ def verify_in(tx: Transaction) -> VerifyResult:
 
 
 def follow(tx: Transaction, chain: Chain) -> Iterator[tuple[Row, dict[str, Any] | None]]:
-    """Every entry with its body parsed, each once it was found right; raises Broken at the first that is not."""
-    filed: list[tuple[Any, Any]] = []
+    """Every entry with its body parsed, each once it is verified; raises Broken at the first wrong one."""
+    searchable: list[tuple[Any, Any]] = []
 
     def unfiled() -> Iterator[Row]:
         for *row, finding, run in rows(tx):
-            filed.append((finding, run))
+            searchable.append((finding, run))
             yield tuple(row)
 
     for row in chain.follow(unfiled()):
-        [(finding, run)] = filed
-        filed.clear()
+        [(finding, run)] = searchable
+        searchable.clear()
         body = None if row[9] is None else _parsed(row[9])
         if body is not None and (_name(body, "finding") != finding or _name(body, "run") != run):
-            raise Broken(row[0], "what the entry's body is filed under was changed")
+            raise Broken(row[0], "the finding or run of the entry's body was changed")
         yield row, body
 
 
 def rows(tx: Transaction) -> Iterator[Row]:
-    """Every entry as the very text that was hashed, oldest first, streamed; then what its body is filed under."""
-    found = tx.connection.execute(_CHAIN.execution_options(yield_per=_BATCH))
-    for some in found.partitions(_BATCH):
-        yield from map(tuple, some)
+    """Every entry as the text that was hashed, oldest first, streamed; then its body's finding and run."""
+    result = tx.connection.execute(_CHAIN.execution_options(yield_per=_BATCH))
+    for batch in result.partitions(_BATCH):
+        yield from map(tuple, batch)
 
 
 def ends(tx: Transaction, chain: Chain) -> Iterator[Problem]:
-    """What is wrong with where the log ends, once the chain was followed to there."""
+    """The problems of the log's end, after the chain was followed to it."""
     seq, end = chain.seq, tx.connection.execute(_LAST).one_or_none()
     if end is None:
-        yield Problem(seq + 1, "the row that says where the log ends is missing")
+        yield Problem(seq + 1, "the row that holds the end of the log is missing")
     elif end.seq > seq:
         yield Problem(seq + 1, f"the log ends here, but {end.seq} entries were written")
     elif end.seq < seq:
-        yield Problem(end.seq + 1, "the entry stands behind the end of the log")
+        yield Problem(end.seq + 1, "the entry is after the end of the log")
     elif seq and end.head != chain.head:
-        yield Problem(seq, "the entry's head is not the one the log ended with")
+        yield Problem(seq, "the entry's head differs from the recorded end of the log")
     stray = tx.connection.execute(_STRAY_BODY).scalar()
     if stray is not None:
-        yield Problem(stray, "a body stands here without its entry")
+        yield Problem(stray, "this body has no entry")
 
 
 def subject_of(store: Store, subject: str) -> str:
@@ -279,28 +279,28 @@ def subject_of(store: Store, subject: str) -> str:
     return hmac.digest(store.key, f"reconcile/audit/1/subject|{subject}".encode(), "sha256").hex()
 
 
-def _about(said: Mapping[str, Any]) -> Iterator[Named]:
-    """The things that an entry is about, by what its body says."""
+def _about(body: Mapping[str, Any]) -> Iterator[Named]:
+    """The things that an entry is about, as its body names them."""
     for key, kind in (("finding", facts.FINDING), ("bundle", facts.PLAN)):
-        name = _name(said, key)
+        name = _name(body, key)
         if name is not None:
             yield kind, name
 
 
 def _with_changes(body: str, changes: dict[Named | None, list[facts.Changed]]) -> str:
-    """The body with the digests that it is the first to be able to tell of; they are taken out of `changes`."""
-    said = json.loads(body)
-    mine = [change for name in (*_about(said), None) for change in changes.pop(name, ())]
-    return json_text({**said, FACTS: mine}) if mine else body
+    """The body with the digests of the things it names; they are removed from `changes`."""
+    fields = json.loads(body)
+    digests = [change for name in (*_about(fields), None) for change in changes.pop(name, ())]
+    return json_text({**fields, FACTS: digests}) if digests else body
 
 
-def _named(said: Mapping[str, Any]) -> dict[str, str | None]:
-    return {name: _name(said, name) for name in ("finding", "run")}
+def _search_keys(body: Mapping[str, Any]) -> dict[str, str | None]:
+    return {name: _name(body, name) for name in ("finding", "run")}
 
 
-def _name(said: Mapping[str, Any], name: str) -> str | None:
-    found = said.get(name)
-    return found if isinstance(found, str) else None
+def _name(body: Mapping[str, Any], name: str) -> str | None:
+    value = body.get(name)
+    return value if isinstance(value, str) else None
 
 
 def _parsed(body: str) -> dict[str, Any]:
@@ -308,7 +308,7 @@ def _parsed(body: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-# The log's rows as the very text that was hashed: a reader that parsed them first could stumble over a tampered one.
+# The log's rows as the text that was hashed: a reader that parses them first could fail on a tampered one.
 def _raw(table: sa.Table) -> sa.TableClause:
     numbers = (column.name for column in table.primary_key)
     texts = (column.name for column in table.c if not column.primary_key)

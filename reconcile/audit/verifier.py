@@ -3,16 +3,16 @@
 One file, Python 3.11 and `cryptography`. It recomputes every hash from the first entry on, checks the signatures of the
 checkpoints, and compares the log with what its anchors hold. It exits with
 
-0  the log is what was written: heads signed with your key, and heads in each of your anchors, cover it to the end;
-1  it is not, and the first wrong entry is named, or your key or one of your anchors has no head of this log;
-2  the export, or what you brought, cannot be read: nothing is said of the log;
+0  the log is genuine: heads signed with your key, and heads in each of your anchors, cover it to the end;
+1  the log is not genuine, and the first wrong entry is named; or your key or one of your anchors has no head of it;
+2  the export, your key or your anchor cannot be read: the log was not verified;
 3  nothing is wrong, but the log is proven only up to the entry that is named, or, without a key and an anchor of
    yours, not at all.
 
-Bring `--public-key` (what `reconcile audit key` printed long ago), which shows that it was this store that signed, and
-`--anchor FILE` (a copy of an anchor file, from where only you can write), which shows that nothing that was anchored
-there was cut or rebuilt since. What follows the last anchor can have been cut unseen. Reconcile itself verifies with
-the same code, so nothing here may import anything of it.
+Bring `--public-key` (the output of `reconcile audit key` from long ago) to prove that this store signed the log. Bring
+`--anchor FILE` (a copy of an anchor file in a place only you can write) to prove that no anchored entry was cut or
+rebuilt since. Entries after the last anchor may have been cut unseen. Reconcile itself verifies with the same code, so
+this file imports nothing of it.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def genesis(store_id: str) -> str:
 
 
 def commitment(salt: str, body: str) -> str:
-    """What an entry says of its body: it proves the body where that still stands, and tells nothing where not."""
+    """The commitment of an entry to its body: it proves a kept body and reveals nothing of an erased one."""
     return hashlib.sha256(_BODY + salt.encode() + b"\0" + body.encode()).hexdigest()
 
 
 def next_head(prev: str, seq: int, at: str, actor: str, event: str, subject: str, body_commitment: str) -> str:
-    """The head after an entry: SHA-256 over the head before it and the hash of its fields as sorted ASCII JSON."""
+    """The head after an entry: SHA-256 over the previous head and the hash of its fields as sorted ASCII JSON."""
     leaf = (
         f'{{"actor":{_quoted(actor)},"at":{_quoted(at)},"body_commitment":{_quoted(body_commitment)},'
         f'"event":{_quoted(event)},"seq":{seq:d},"subject":{_quoted(subject)}}}'
@@ -76,7 +76,7 @@ def next_head(prev: str, seq: int, at: str, actor: str, event: str, subject: str
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong, at which entry; where only a range can be told, the entries `seq` to `until`."""
+    """A wrong entry and the reason; if only a range is certain, the entries `seq` to `until`."""
 
     seq: int
     sentence: str
@@ -84,7 +84,7 @@ class Problem:
 
 
 class Broken(Exception):
-    """The chain is broken; what follows cannot be followed."""
+    """The chain is broken at this entry; later entries cannot be verified."""
 
     def __init__(self, seq: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -93,7 +93,7 @@ class Broken(Exception):
 
 @dataclass(frozen=True)
 class Restore:
-    """An entry that says a backup took the log's place: from `seq` on the log is of `epoch`."""
+    """An entry saying that a backup replaced the log: from `seq` on the log is of `epoch`."""
 
     seq: int
     epoch: int
@@ -115,7 +115,7 @@ class Chain:
         self._wanted = frozenset(wanted)
 
     def follow(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The same rows, each once it was found right; raises Broken at the first that is not."""
+        """The same rows, each once it is verified; raises Broken at the first wrong one."""
         seq, head, wanted, heads = self.seq, self.head, self._wanted, self.heads
         for row in rows:
             if row[0] != seq + 1 or type(row[0]) is not int:
@@ -123,7 +123,7 @@ class Chain:
             seq += 1
             _, at, actor, event, subject, body_commitment, prev, stored, salt, body = row
             if prev != head:
-                raise Broken(seq, "the entry does not follow the one before it: one of the two was changed or moved")
+                raise Broken(seq, "the entry does not follow the previous one: one of the two was changed or moved")
             try:
                 head = next_head(prev, seq, at, actor, event, subject, body_commitment)
                 right = stored == head
@@ -143,9 +143,9 @@ class Chain:
             yield row
 
     @staticmethod
-    def _check_body(seq: int, said: str, salt: Any, body: Any) -> None:
+    def _check_body(seq: int, expected: str, salt: Any, body: Any) -> None:
         try:
-            right = said == commitment(salt, body)
+            right = expected == commitment(salt, body)
         except (TypeError, AttributeError, ValueError):
             right = False
         if not right:
@@ -153,37 +153,37 @@ class Chain:
 
     def _note(self, seq: int, event: str, body: str) -> None:
         try:
-            told = strict_json(body)
+            fields = strict_json(body)
             if event == ERASED:
-                entries = [_number(entry["seq"], until=seq - 1) for entry in told["entries"]]
+                entries = [_number(entry["seq"], until=seq - 1) for entry in fields["entries"]]
                 self.erased.update(dict.fromkeys(entries, seq))
             else:
-                self.restores.append(_restore(seq, told))
+                self.restores.append(_restore(seq, fields))
         except (ValueError, TypeError, LookupError) as error:
             raise Broken(seq, f"the entry's body is not that of {event}") from error
 
     def bodies(self) -> Iterator[Problem]:
-        """Bodies that are gone without an erasure that names them, and those that stand in spite of one."""
+        """Missing bodies that no erasure names, and bodies that are present although an erasure names them."""
         for seq in sorted(self.missing - self.erased.keys()):
             yield Problem(seq, "the entry's body is missing, and no erasure names it")
         for seq in sorted(self.erased.keys() - self.missing):
-            yield Problem(seq, f"the entry's body stands here, though it was erased: see entry {self.erased[seq]}")
+            yield Problem(seq, f"the entry's body is present, though it was erased: see entry {self.erased[seq]}")
 
 
-def _restore(seq: int, told: Any) -> Restore:
-    was = told["replaced"]
-    if type(was["head"]) is not str:
-        raise ValueError("the head is no text")
-    return Restore(seq, _number(told["epoch"]), _number(was["epoch"]), _number(was["entries"]), was["head"])
+def _restore(seq: int, body: Any) -> Restore:
+    lost = body["replaced"]
+    if type(lost["head"]) is not str:
+        raise ValueError("the head is not a text")
+    return Restore(seq, _number(body["epoch"]), _number(lost["epoch"]), _number(lost["entries"]), lost["head"])
 
 
 # Strict JSON
 
 
 def strict_json(text: str) -> Any:
-    """What the text says; raises ValueError also for a name that is given twice, NaN, and what would take much memory.
+    """Parse the text; also raises ValueError for a repeated name, NaN, and text that would take much memory.
 
-    Between two brackets of ours there are more than sixteen characters; lists of nothing take fifty times their text.
+    Between two brackets of ours are more than sixteen characters; empty lists take fifty times their text.
     """
     if text.count("[") + text.count("{") > 100 + len(text) // 16:
         raise ValueError("too many brackets")
@@ -196,17 +196,17 @@ def strict_json(text: str) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise ValueError("a name is given twice")
+        raise ValueError("a name appears twice")
     return fields
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _number(value: Any, until: int = 2**63 - 1) -> int:
     if type(value) is not int or not 0 <= value <= until:
-        raise ValueError("it is no number of an entry")
+        raise ValueError("it is not an entry number")
     return int(value)
 
 
@@ -215,7 +215,7 @@ def _number(value: Any, until: int = 2**63 - 1) -> int:
 
 @dataclass(frozen=True)
 class Mark:
-    """A head of a store's log, signed: what a checkpoint is and what anchors hold. `signer` is the public key."""
+    """A signed head of a store's log, as checkpoints and anchors hold it. `signer` is the public key."""
 
     store: str
     epoch: int
@@ -227,9 +227,9 @@ class Mark:
 
     @property
     def signed(self) -> bytes:
-        """The bytes that the signature is of."""
-        said = {"at": self.at, "epoch": self.epoch, "head": self.head, "seq": self.seq, "store": self.store}
-        return _SIGNED + json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
+        """The bytes that are signed."""
+        fields = {"at": self.at, "epoch": self.epoch, "head": self.head, "seq": self.seq, "store": self.store}
+        return _SIGNED + json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
 
     @property
     def is_signed(self) -> bool:
@@ -247,27 +247,27 @@ class Mark:
         return asdict(self)
 
     def line(self) -> str:
-        """One line of JSON, as files hold it."""
+        """The mark as one line of JSON, for files."""
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
 
     @classmethod
-    def of(cls, said: Any) -> Mark:
-        """The mark that `to_json` made; raises ValueError for anything else."""
+    def of(cls, fields: Any) -> Mark:
+        """Read a mark from the output of `to_json`; raises ValueError for anything else."""
         names = cls.__dataclass_fields__
-        if type(said) is not dict or names.keys() != said.keys():
-            raise ValueError("it is no signed head")
-        whole = all(type(said[name]) is (int if name in ("epoch", "seq") else str) for name in names)
-        if not whole or not 1 <= said["seq"] < 2**63 or not 0 <= said["epoch"] < 2**63:
-            raise ValueError("it is no signed head")
-        hexadecimal = _HASH.fullmatch(said["head"]) and _HASH.fullmatch(said["signer"])
-        if not hexadecimal or not _SIGNATURE.fullmatch(said["signature"]):
-            raise ValueError("it is no signed head")
-        return cls(**{name: said[name] for name in names})
+        if type(fields) is not dict or names.keys() != fields.keys():
+            raise ValueError("it is not a signed head")
+        whole = all(type(fields[name]) is (int if name in ("epoch", "seq") else str) for name in names)
+        if not whole or not 1 <= fields["seq"] < 2**63 or not 0 <= fields["epoch"] < 2**63:
+            raise ValueError("it is not a signed head")
+        hexadecimal = _HASH.fullmatch(fields["head"]) and _HASH.fullmatch(fields["signer"])
+        if not hexadecimal or not _SIGNATURE.fullmatch(fields["signature"]):
+            raise ValueError("it is not a signed head")
+        return cls(**{name: fields[name] for name in names})
 
 
 @dataclass(frozen=True)
-class Held:
-    """What is kept of a mark."""
+class _Head:
+    """The parts of a mark that are compared."""
 
     epoch: int
     seq: int
@@ -275,9 +275,9 @@ class Held:
 
 
 class Marks:
-    """All signed heads at hand, by where they stand: the list of checkpoints, and each anchor.
+    """All signed heads at hand, by source: the list of checkpoints, and each anchor.
 
-    Of each only what the comparison needs is kept; those of other stores are only counted, in `strangers`.
+    Only the parts that are compared are kept; heads of other stores are only counted, in `strangers`.
     """
 
     def __init__(self, store_id: str, public_key: str) -> None:
@@ -286,25 +286,25 @@ class Marks:
         self._checked: set[bytes] = set()
         self.heads: dict[str, dict[tuple[int, int], str]] = {}
         self.newest_only: set[str] = set()
-        """Sources that hold no head but the newest: what others hold says up to where the log was right before it."""
+        """Sources that hold only the newest head: other sources show up to where the log was right before it."""
         self.strangers: dict[str, int] = {}
         self._worst: dict[str, Problem] = {}
 
     def add(self, source: str, marks: Iterable[Mark]) -> None:
-        """Take in what a source holds; a mark that is not the store's is a problem."""
-        kept = self.heads.setdefault(source, {})
-        for one in marks:
-            if one.store != self._store:
+        """Add the marks of a source; one that the store did not sign is a problem."""
+        heads = self.heads.setdefault(source, {})
+        for mark in marks:
+            if mark.store != self._store:
                 self.strangers[source] = self.strangers.get(source, 0) + 1
-            elif one.signer != self.public_key:
-                self._note(source, one.seq, f"{source} has a head there that another key signed")
-            elif not self._is_signed(one):
-                self._note(source, one.seq, f"{source} has a head there whose signature is wrong")
-            elif kept.setdefault((one.epoch, one.seq), one.head) != one.head:
-                self._note(source, one.seq, f"{source} has two different heads there, both signed")
+            elif mark.signer != self.public_key:
+                self._note(source, mark.seq, f"{source} has a head there that another key signed")
+            elif not self._is_signed(mark):
+                self._note(source, mark.seq, f"{source} has a head there whose signature is wrong")
+            elif heads.setdefault((mark.epoch, mark.seq), mark.head) != mark.head:
+                self._note(source, mark.seq, f"{source} has two different heads there, both signed")
 
     def _note(self, source: str, seq: int, sentence: str) -> None:
-        """Of each source only the earliest problem is kept: whoever wrote it may have written millions."""
+        """Keep only the earliest problem of each source: an attacker may have written millions of heads."""
         worst = self._worst.get(source)
         if worst is None or seq < worst.seq:
             self._worst[source] = Problem(seq, sentence)
@@ -314,120 +314,120 @@ class Marks:
         """The earliest problem of each source."""
         return list(self._worst.values())
 
-    def _is_signed(self, one: Mark) -> bool:
-        name = hashlib.sha256(one.signed + one.signature.encode()).digest()
-        if name in self._checked:
+    def _is_signed(self, mark: Mark) -> bool:
+        digest = hashlib.sha256(mark.signed + mark.signature.encode()).digest()
+        if digest in self._checked:
             return True
-        if one.is_signed:
-            self._checked.add(name)
+        if mark.is_signed:
+            self._checked.add(digest)
             return True
         return False
 
     @property
     def wanted(self) -> set[int]:
-        return {seq for kept in self.heads.values() for _, seq in kept}
+        return {seq for heads in self.heads.values() for _, seq in heads}
 
     def covered(self, source: str, chain: Chain) -> int:
-        """The last entry whose head the source holds as it is in the chain; 0 where it holds none."""
-        kept = self.heads.get(source, {})
-        return max((seq for (_, seq), head in kept.items() if chain.heads.get(seq) == head), default=0)
+        """The last entry whose head the source holds as it is in the chain; 0 if none."""
+        heads = self.heads.get(source, {})
+        return max((seq for (_, seq), head in heads.items() if chain.heads.get(seq) == head), default=0)
 
     def compare(self, chain: Chain, *, whole: bool = True) -> Iterator[Problem]:
-        """What does not agree with the chain; unless it is `whole`, it was followed to where it is broken."""
+        """The heads that differ from the chain; unless it is `whole`, it was followed up to the broken entry."""
         yield from self.problems
-        for source, kept in self.heads.items():
-            right = self._proven(chain, until=min(seq for _, seq in kept)) if source in self.newest_only and kept else 0
-            for (epoch, seq), head in sorted(kept.items()):
+        for source, heads in self.heads.items():
+            is_newest = source in self.newest_only and heads
+            right = self._last_proven(chain, until=min(seq for _, seq in heads)) if is_newest else 0
+            for (epoch, seq), head in sorted(heads.items()):
                 if seq > chain.seq and not whole:
                     continue
-                problem = self._against(chain, source, Held(epoch, seq, head), right)
+                problem = self._difference(chain, source, _Head(epoch, seq, head), right)
                 if problem is not None:
                     yield problem
-                    break  # what follows in the same place follows from it
+                    break  # later differences in this source follow from this one
                 if chain.heads.get(seq) == head:
                     right = seq
 
-    def _proven(self, chain: Chain, until: int) -> int:
-        """The last entry up to this one of which any source holds the right head."""
-        heads = (item for kept in self.heads.values() for item in kept.items())
+    def _last_proven(self, chain: Chain, until: int) -> int:
+        """The last entry, up to this one, whose right head any source holds."""
+        heads = (item for source_heads in self.heads.values() for item in source_heads.items())
         return max((seq for (_, seq), head in heads if seq <= until and chain.heads.get(seq) == head), default=0)
 
     @staticmethod
-    def _against(chain: Chain, source: str, held: Held, right: int) -> Problem | None:
-        """What is wrong with a head that a source holds, which held the right one of entry `right` before."""
-        gone = next((one for one in chain.restores if one.epoch > held.epoch), None)
-        if gone is not None and held.seq >= gone.seq:  # of a life that a restore ended
-            at_end = held.seq == gone.replaced_entries and held.head != gone.replaced_head
-            if held.epoch == gone.replaced_epoch and (held.seq > gone.replaced_entries or at_end):
-                said = f"the log that was replaced there was not whole: {source} knows its entry {held.seq}"
-                return Problem(gone.seq, said)
+    def _difference(chain: Chain, source: str, mark: _Head, right: int) -> Problem | None:
+        """The problem of a head in a source whose previous right head is that of entry `right`."""
+        restore = next((entry for entry in chain.restores if entry.epoch > mark.epoch), None)
+        if restore is not None and mark.seq >= restore.seq:  # of a history that a restore replaced
+            at_end = mark.seq == restore.replaced_entries and mark.head != restore.replaced_head
+            if mark.epoch == restore.replaced_epoch and (mark.seq > restore.replaced_entries or at_end):
+                sentence = f"the log that was replaced there was not whole: {source} has its entry {mark.seq}"
+                return Problem(restore.seq, sentence)
             return None
-        if chain.heads.get(held.seq) == held.head:
+        if chain.heads.get(mark.seq) == mark.head:
             return None
-        said = (
-            f"{source} holds another head of entry {held.seq}: what stands from here to there is not what was written"
-        )
-        if held.seq > chain.seq:
-            said = (
-                f"{source} holds the head of entry {held.seq}, and the log ends with {chain.seq}: it was cut or rebuilt"
+        sentence = f"{source} holds another head of entry {mark.seq}: entries between here and there were changed"
+        if mark.seq > chain.seq:
+            sentence = (
+                f"{source} holds the head of entry {mark.seq}, but the log ends with {chain.seq}: it was cut or rebuilt"
             )
-            return Problem(min(right, chain.seq) + 1, said, held.seq)
-        return Problem(right + 1, said, held.seq)
+            return Problem(min(right, chain.seq) + 1, sentence, mark.seq)
+        return Problem(right + 1, sentence, mark.seq)
 
     def unsigned(self, source: str, chain: Chain) -> Iterator[Problem]:
-        """From the first checkpoint on every hundredth entry is signed."""
+        """The first hundredth entry since the first checkpoint that is not signed."""
         seqs = {seq for _, seq in self.heads.get(source, {})}
         if not seqs:
             return
         for seq in range(-(-min(seqs) // EVERY) * EVERY, chain.seq + 1, EVERY):
             if seq not in seqs:
-                before = max((one for one in seqs if one < seq), default=0)
+                previous = max((signed_seq for signed_seq in seqs if signed_seq < seq), default=0)
                 yield Problem(
-                    before + 1, f"the checkpoint of entry {seq} is missing: nothing from here on is signed", seq
+                    previous + 1, f"the checkpoint of entry {seq} is missing: nothing from here on is signed", seq
                 )
                 return
 
 
 def first(problems: Iterable[Problem]) -> Problem | None:
-    """The problem at the earliest entry; where that is a range, the earliest in it that can be told exactly."""
-    found = list(problems)
-    earliest = min(found, key=lambda one: (one.seq, one.until or one.seq), default=None)
+    """The problem at the earliest entry; if that is a range, the earliest exact problem in it."""
+    all_problems = list(problems)
+    earliest = min(all_problems, key=lambda problem: (problem.seq, problem.until or problem.seq), default=None)
     if earliest is None:
         return None
     last = earliest.until or earliest.seq
-    exact = (one for one in found if one.until in (None, one.seq) and earliest.seq <= one.seq <= last)
-    return min(exact, key=lambda one: one.seq, default=earliest)
+    in_range = (problem for problem in all_problems if earliest.seq <= problem.seq <= last)
+    exact = (problem for problem in in_range if problem.until in (None, problem.seq))
+    return min(exact, key=lambda problem: problem.seq, default=earliest)
 
 
 # An export
 
 _FIELDS = ("seq", "at", "actor", "event", "subject", "body_commitment", "prev", "head", "salt", "body")
-_ABOUT = {"format", "store", "epoch", "public_key", "entries", "head", "unread_anchors"}
+_EXPORT_FIELDS = {"format", "store", "epoch", "public_key", "entries", "head", "unread_anchors"}
 _OWN = "the list of checkpoints"
 _LONGEST = 16 << 20
-"""Bytes of a line of the log, the longest text that is held at once."""
+"""Bytes of a line of the log, the longest text held at once."""
 _SHORT = 1 << 20
 """Bytes of a line that holds a head, and of export.json."""
 _MOST = 1_000
-"""Files of anchors in an export, and lines of an anchor that are no heads."""
+"""Files of anchors in an export, and lines of an anchor that are not heads."""
 
-# A line is one object of texts and numbers. The pattern is matched without going back, before anything is built.
+# A line is one object of texts and numbers. The pattern never backtracks and is matched before anything is built.
 _TEXT = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
 _PAIR = rf"[ ]*+{_TEXT}[ ]*+:[ ]*+(?:{_TEXT}|null|-?[0-9]{{1,19}})[ ]*+"
 _FLAT = re.compile(rf"\{{{_PAIR}(?:,{_PAIR}){{0,15}}+\}}\n?")
 
 
 class Unreadable(Exception):
-    """This is no export, or not a whole one."""
+    """The export, or a file or key of the auditor, cannot be read."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was verified: the log ends with entry `entries` and `head`.
+    """The result of `verify`: the log ends with entry `entries` and `head`.
 
-    `covered` is the last entry that the list of checkpoints and each anchor of the auditor's vouch for; `is_trusted`
-    says whether the auditor brought a key or an anchor; `sources` holds, by name, how many heads of this log each
-    source has and the last entry they cover; `anchored` is the last entry in any anchor.
+    `covered` is the last entry covered by the list of checkpoints and by each anchor of the auditor; `is_trusted` is
+    True if the auditor brought a key or an anchor; `sources` holds, by name, the number of heads of this log in each
+    source and the last entry they cover; `anchored` is the last entry in any anchor.
     """
 
     store: str
@@ -442,18 +442,18 @@ class Verdict:
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything is proven by what the auditor brought."""
+        """True if the auditor's key and anchors prove everything."""
         return self.is_trusted and self.covered == self.entries
 
 
 def verify(place: Path, anchors: Iterable[Path] = (), public_key: str | None = None) -> tuple[Verdict, Problem | None]:
     """Verify an export with the anchors and the key that the auditor brings.
 
-    Returns the verdict and the first problem; without one, `covered` says up to where the log is proven. Raises
-    Unreadable, also for a key that is none. It reads regular files only and holds one line and the heads in memory.
+    Returns the verdict and the first problem; without one, the log is proven up to entry `covered`. Raises Unreadable,
+    also for a malformed key. It reads regular files only and holds one line and the heads in memory.
     """
     if public_key is not None and not _HASH.fullmatch(public_key):
-        raise Unreadable("--public-key is not a key: it has 64 hexadecimal digits, as `reconcile audit key` prints it")
+        raise Unreadable("--public-key is not a key: keys have 64 hexadecimal digits, as `reconcile audit key` prints")
     about = _about(place)
     marks = Marks(about["store"], public_key or about["public_key"])
     marks.add(_OWN, _marks(place / "checkpoints.jsonl"))
@@ -465,11 +465,11 @@ def verify(place: Path, anchors: Iterable[Path] = (), public_key: str | None = N
         brought.append(f"your anchor {number} ({str(file)!r})")
         marks.add(brought[-1], _marks(file, torn))
         if torn:
-            remarks.append(f"{brought[-1]} has lines that are no signed heads: {len(torn)}, the first is {torn[0]}")
+            remarks.append(f"{brought[-1]} has lines that are not signed heads: {len(torn)}, the first is {torn[0]}")
     is_yours = about["public_key"] == marks.public_key
-    problems = [] if is_yours else [Problem(1, "another key signed: yours is not that of the export")]
+    problems = [] if is_yours else [Problem(1, "another key signed the export: it is not yours")]
     chain = Chain(about["store"], marks.wanted)
-    problems += _compared(about, chain, marks, place / "log.jsonl")
+    problems += _problems_of(about, chain, marks, place / "log.jsonl")
     required = {source: marks.covered(source, chain) for source in (_OWN, *brought)}
     for source, count in marks.strangers.items():
         if source in brought:
@@ -490,14 +490,14 @@ def verify(place: Path, anchors: Iterable[Path] = (), public_key: str | None = N
         covered=min(required.values()),
         anchored=max((marks.covered(source, chain) for source in marks.heads if source != _OWN), default=0),
         is_trusted=public_key is not None or bool(brought),
-        sources={source: (len(kept), marks.covered(source, chain)) for source, kept in marks.heads.items()},
+        sources={source: (len(heads), marks.covered(source, chain)) for source, heads in marks.heads.items()},
         remarks=(*remarks, *_restored(chain)),
     )
     return verdict, first(problems)
 
 
-def _compared(about: dict[str, Any], chain: Chain, marks: Marks, log: Path) -> list[Problem]:
-    """Follow the log to its end or to where it is broken; what is wrong with it and with the heads."""
+def _problems_of(about: dict[str, Any], chain: Chain, marks: Marks, log: Path) -> list[Problem]:
+    """Follow the log to its end or its broken entry; return its problems and those of the heads."""
     try:
         for _ in chain.follow(_rows(log)):
             pass
@@ -505,7 +505,7 @@ def _compared(about: dict[str, Any], chain: Chain, marks: Marks, log: Path) -> l
         return [broken.problem, *marks.compare(chain, whole=False)]
     problems = [*chain.bodies(), *marks.compare(chain), *marks.unsigned(_OWN, chain)]
     if chain.seq != about["entries"]:
-        problems.append(Problem(chain.seq + 1, f"{about['entries']} entries were exported, and here are {chain.seq}"))
+        problems.append(Problem(chain.seq + 1, f"{about['entries']} entries were exported; the log has {chain.seq}"))
     elif chain.head != about["head"]:
         problems.append(Problem(chain.seq, "the log does not end with the head that was exported"))
     epochs = {epoch for epoch, seq in marks.heads[_OWN] if seq == chain.seq} or {about["epoch"]}
@@ -515,12 +515,12 @@ def _compared(about: dict[str, Any], chain: Chain, marks: Marks, log: Path) -> l
 
 
 def _restored(chain: Chain) -> Iterator[str]:
-    """An entry of this kind excuses heads of before it, so the auditor hears of it."""
+    """Remarks on restores: they excuse earlier heads, so the auditor must see them."""
     for restore in chain.restores[:10]:
-        lost = f"the log that was replaced had {restore.replaced_entries} entries"
-        yield f"entry {restore.seq} says that a backup was restored: {lost}"
+        sentence = f"the log that was replaced had {restore.replaced_entries} entries"
+        yield f"entry {restore.seq} says that a backup was restored: {sentence}"
     if len(chain.restores) > 10:
-        yield f"and so do {len(chain.restores) - 10} more entries"
+        yield f"{len(chain.restores) - 10} more entries say so"
 
 
 def _about(place: Path) -> dict[str, Any]:
@@ -530,13 +530,13 @@ def _about(place: Path) -> dict[str, Any]:
     except ValueError:
         about = None
     if type(about) is not dict or about.get("format") != FORMAT:
-        raise Unreadable(f"{str(place)!r} holds no export of a Reconcile audit log that this verifier knows")
+        raise Unreadable(f"{str(place)!r} is not an export of a Reconcile audit log that this verifier can read")
     texts = {"store": re.compile(r"[A-Za-z0-9_.:-]{1,100}"), "public_key": _HASH, "head": _HASH}
-    right = about.keys() == _ABOUT and type(about["unread_anchors"]) is dict
+    right = about.keys() == _EXPORT_FIELDS and type(about["unread_anchors"]) is dict
     right = right and all(type(about[name]) is str and form.fullmatch(about[name]) for name, form in texts.items())
     right = right and all(type(about[name]) is int and 0 <= about[name] < 2**63 for name in ("entries", "epoch"))
     if not right or not all(type(reason) is str for reason in about["unread_anchors"].values()):
-        raise Unreadable(f"{str(file)!r} does not say what an export says")
+        raise Unreadable(f"{str(file)!r} lacks fields of an export, or has wrong ones")
     return about
 
 
@@ -567,16 +567,16 @@ def _rows(file: Path) -> Iterator[Row]:
 
 
 def _marks(file: Path, torn: list[int] | None = None) -> Iterator[Mark]:
-    """The heads in a file. Lines that are none are an error, or are noted in `torn`: an anchor has them after a crash.
+    """The heads in a file. Other lines are an error, or are noted in `torn`: an anchor has them after a crash.
 
-    Only `torn` may be a link or whatever else leads to a regular file: the auditor named it.
+    With `torn`, the auditor named the file, so it may be a link to a regular file.
     """
     for number, line in _lines(file, _SHORT, follow=torn is not None):
         try:
             yield Mark.of(_flat(line))
         except ValueError as error:
             if torn is None or len(torn) == _MOST:
-                raise Unreadable(f"{str(file)!r}, line {number}, cannot be read: it is no signed head") from error
+                raise Unreadable(f"{str(file)!r}, line {number}, cannot be read: it is not a signed head") from error
             torn.append(number)
 
 
@@ -584,19 +584,19 @@ def _flat(line: bytes) -> dict[str, Any]:
     """One object of texts and whole numbers; raises ValueError for any other line."""
     text = line.decode()
     if not _FLAT.fullmatch(text):
-        raise ValueError("it is no line of an export")
+        raise ValueError("it is not a line of an export")
     return dict(json.loads(text, object_pairs_hook=_unique))
 
 
 def _lines(file: Path, longest: int, *, most: int | None = None, follow: bool = False) -> Iterator[tuple[int, bytes]]:
-    """The lines of a regular file up to where it ended when it was opened, of at most so many bytes each."""
+    """The lines of a regular file, up to its size at opening, each of at most `longest` bytes."""
     try:
         with _opened(file, follow=follow) as content:
-            left, number = os.fstat(content.fileno()).st_size, 0
-            if most is not None and left > most:
+            remaining, number = os.fstat(content.fileno()).st_size, 0
+            if most is not None and remaining > most:
                 raise Unreadable(f"{str(file)!r} cannot be read: it has more than {most} bytes")
-            while left > 0 and (line := content.readline(min(longest, left) + 1)):
-                left, number = left - len(line), number + 1
+            while remaining > 0 and (line := content.readline(min(longest, remaining) + 1)):
+                remaining, number = remaining - len(line), number + 1
                 if len(line) > longest:
                     raise Unreadable(f"{str(file)!r}, line {number}, cannot be read: it has more than {longest} bytes")
                 yield number, line
@@ -607,75 +607,75 @@ def _lines(file: Path, longest: int, *, most: int | None = None, follow: bool = 
 
 @contextlib.contextmanager
 def _opened(file: Path, *, follow: bool) -> Iterator[BinaryIO]:
-    """A regular file; nothing is waited for, and what is none is not even opened where that can be seen before."""
+    """Open a regular file without waiting; other kinds are refused, before opening where possible."""
     flags = os.O_RDONLY
     for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY", *(() if follow else ("O_NOFOLLOW",))):
         flags |= getattr(os, name, 0)  # not every system has each
-    known = file.stat() if follow else file.lstat()
-    if stat.S_ISLNK(known.st_mode):
+    status = file.stat() if follow else file.lstat()
+    if stat.S_ISLNK(status.st_mode):
         raise OSError(errno.ELOOP, "it is a link")
-    _refuse_irregular(file, known)
+    _refuse_irregular(file, status)
     with open(os.open(file, flags), "rb") as content:  # noqa: PTH123 - a descriptor
         _refuse_irregular(file, os.fstat(content.fileno()))
         yield content
 
 
-def _refuse_irregular(file: Path, known: os.stat_result) -> None:
-    if not stat.S_ISREG(known.st_mode):
-        raise Unreadable(f"{str(file)!r} cannot be read: it is no regular file")
+def _refuse_irregular(file: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable(f"{str(file)!r} cannot be read: it is not a regular file")
 
 
 # The command line
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit code."""
-    asked = argparse.ArgumentParser(description="Verify an exported audit log of Reconcile.")
-    asked.add_argument(
-        "directory", nargs="?", default=Path(__file__).parent, type=Path, help="the export; here, unless said"
+    """Run the command line; return the exit code."""
+    parser = argparse.ArgumentParser(description="Verify an exported audit log of Reconcile.")
+    parser.add_argument(
+        "directory", nargs="?", default=Path(__file__).parent, type=Path, help="the export (default: this folder)"
     )
-    asked.add_argument(
+    parser.add_argument(
         "--anchor", action="append", default=[], type=Path, help="a copy of an anchor file that you keep"
     )
-    asked.add_argument("--public-key", help="the store's public key as you know it")
-    given = asked.parse_args(arguments)
+    parser.add_argument("--public-key", help="the store's public key, from your own records")
+    options = parser.parse_args(arguments)
     try:
-        verdict, problem = verify(given.directory, given.anchor, given.public_key)
+        verdict, problem = verify(options.directory, options.anchor, options.public_key)
     except Unreadable as error:
-        return _tell(2, [str(error)], sys.stderr)
+        return _print(2, [str(error)], sys.stderr)
     except ImportError as error:
-        return _tell(2, [f"the package {error.name} is missing: python -m pip install cryptography"], sys.stderr)
+        return _print(2, [f"the package {error.name} is missing: python -m pip install cryptography"], sys.stderr)
     except MemoryError:
-        return _tell(2, ["the export cannot be read in the memory there is"], sys.stderr)
+        return _print(2, ["not enough memory to read the export"], sys.stderr)
     except KeyboardInterrupt:
-        return _tell(130, ["interrupted: nothing was verified"], sys.stderr)
+        return _print(130, ["interrupted: nothing was verified"], sys.stderr)
     if problem is not None:
         last = "" if problem.until in (None, problem.seq) else f" to {problem.until}"
-        return _tell(1, [f"broken at entry {problem.seq}{last}: {problem.sentence}", *verdict.remarks], sys.stdout)
-    return _tell(0 if verdict.is_whole else 3, _told(verdict), sys.stdout)
+        return _print(1, [f"broken at entry {problem.seq}{last}: {problem.sentence}", *verdict.remarks], sys.stdout)
+    return _print(0 if verdict.is_whole else 3, _lines_of(verdict), sys.stdout)
 
 
-def _told(verdict: Verdict) -> Iterator[str]:
+def _lines_of(verdict: Verdict) -> Iterator[str]:
     yield f"{verdict.entries} entries of store {verdict.store}, unbroken; the head is {verdict.head}"
     for source, (count, covered) in verdict.sources.items():
         yield f"{source}: {count} signed heads of this log, up to entry {covered}"
     yield from verdict.remarks
     if not verdict.is_trusted:
-        yield "not proven: the export vouches for itself; bring --public-key as you know it, and --anchor FILE"
+        yield "not proven: only the export itself was used; add your own --public-key and --anchor FILE"
     elif verdict.is_whole:
-        yield f"covered to the end: all {verdict.entries} entries are what was written"
+        yield f"covered to the end: all {verdict.entries} entries are genuine"
     else:
-        yield f"covered up to entry {verdict.covered} of {verdict.entries}: what follows is not proven"
+        yield f"covered up to entry {verdict.covered} of {verdict.entries}: later entries are not proven"
     if verdict.anchored < verdict.entries:
-        rest = verdict.entries - verdict.anchored
-        yield f"the last {rest} entries are in no anchor: what followed them could have been cut unseen"
+        uncovered = verdict.entries - verdict.anchored
+        yield f"entries in no anchor: {uncovered}; later entries could have been cut unseen"
 
 
-def _tell(code: int, lines: Iterable[str], stream: Any) -> int:
-    """Write plain ASCII, whatever names and reasons hold; a reader that left changes nothing of the exit code."""
+def _print(code: int, lines: Iterable[str], stream: Any) -> int:
+    """Write plain ASCII, even of other names and reasons; a closed pipe does not change the exit code."""
     try:
         for line in lines:
-            stream.write(re.sub(r"[^ -~]", lambda found: ascii(found[0])[1:-1], line) + "\n")
+            stream.write(re.sub(r"[^ -~]", lambda match: ascii(match[0])[1:-1], line) + "\n")
         stream.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

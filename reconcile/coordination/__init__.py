@@ -1,1 +1,1 @@
-"""What processes agree on through the store: leases, pauses, releases, the clock."""
+"""Coordination of processes through the store: leases, pauses, releases, the clock."""

@@ -1,8 +1,8 @@
-"""Whether the clock can be believed: at every tick the store's time is compared with the host's time since boot.
+"""Detect clock jumps: at every tick the store's time is compared with the host's time since boot.
 
-A clock that jumped forward would let what goes by dates go too far: a month of missed slots run at once, what is kept
-for thirty days thrown away, approvals run out. So after a jump of more than ten minutes, either way, that waits until
-a person says that the new time is right. Slots that come due after the jump are run as ever.
+After a jump forward, dates would mislead: a month of missed slots would run at once, data kept for thirty days would be
+deleted, approvals would expire. So after a jump of more than ten minutes, either way, these wait until a person
+confirms the new time. Slots that come due after the jump run as usual.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rules.values import canonical_instant
 
 JUMP = dt.timedelta(minutes=10)
 LONGEST_WAIT = dt.timedelta(days=1)
-"""Longer than anything of ours is put off, but for what a template of retries says."""
+"""Longer than any wait of ours, except for retries configured in a template."""
 
 
 @dataclass(frozen=True)
 class HostTime:
-    """Nanoseconds since boot, sleep included, and which boot that was: a time nobody sets."""
+    """Nanoseconds since boot, sleep included, and the id of the boot: a time that cannot be set."""
 
     boot: str
     ns: int
@@ -37,8 +37,8 @@ def this_host() -> HostTime:
 
 
 @dataclass(frozen=True)
-class Held:
-    """What goes by dates waits: the clock jumped when it should have said `since`, give or take, from `before` on."""
+class ClockJump:
+    """An unconfirmed clock jump, from `before` to `since`: work that depends on dates waits."""
 
     since: dt.datetime
     before: dt.datetime
@@ -50,51 +50,50 @@ class Held:
     @property
     def sentence(self) -> str:
         return (
-            f"{self.jump}. Slots in between are not "
-            "caught up and nothing old is thrown away until a person has looked: set the clock right, then "
+            f"{self.jump}. Missed slots are not "
+            "caught up and no old data is deleted until you confirm the time: correct the clock, then run "
             "`reconcile resume --clock`"
         )
 
 
-def look(tx: Transaction, host: HostTime) -> Held | None:
-    """Compare the clocks and remember them; what is held, now or from before. Call it at every tick."""
+def look(tx: Transaction, host: HostTime) -> ClockJump | None:
+    """Compare the clocks and record them; return the unconfirmed jump, new or old. Call it at every tick."""
     row = tx.connection.execute(sa.select(clock)).one_or_none()
     values = {"wall": tx.now, "boot": host.boot, "boot_ns": host.ns}
     if row is None:
         tx.connection.execute(insert_for(tx, clock).values(id=1, **values))
         return None
-    held = Held(row.held_since, row.held_from) if row.held_since else None
+    jump = ClockJump(row.held_since, row.held_from) if row.held_since else None
     if _jumped(tx.now - row.wall, host, row):
-        held = Held(tx.now, min(row.wall, held.before) if held else row.wall)
-        values |= {"held_since": held.since, "held_from": held.before}
+        jump = ClockJump(tx.now, min(row.wall, jump.before) if jump else row.wall)
+        values |= {"held_since": jump.since, "held_from": jump.before}
         body = {"from": canonical_instant(row.wall), "to": canonical_instant(tx.now)}
         log.append(tx, "reconcile", "clock.jumped", "clock", body)
     tx.connection.execute(sa.update(clock).values(values))
-    return held
+    return jump
 
 
-def held(tx: Transaction) -> Held | None:
+def held(tx: Transaction) -> ClockJump | None:
     row = tx.connection.execute(sa.select(clock.c.held_since, clock.c.held_from)).one_or_none()
-    return None if row is None or row.held_since is None else Held(*row)
+    return None if row is None or row.held_since is None else ClockJump(*row)
 
 
-def confirm(tx: Transaction, actor: str) -> Held | None:
-    """A person says that the time is right; what was held, None when nothing was."""
-    was = held(tx)
-    if was is not None:
+def confirm(tx: Transaction, actor: str) -> ClockJump | None:
+    """Confirm the time; return the jump, or None without one."""
+    jump = held(tx)
+    if jump is not None:
         tx.connection.execute(sa.update(clock).values(held_since=None, held_from=None))
-        body = {"from": canonical_instant(was.before), "to": canonical_instant(was.since)}
+        body = {"from": canonical_instant(jump.before), "to": canonical_instant(jump.since)}
         log.append(tx, actor, "clock.confirmed", "clock", body)
-    return was
+    return jump
 
 
-def let_go(tx: Transaction, longest: dt.timedelta) -> None:
-    """Whatever waits for longer than anything is put off (or is `longest` put off) got its time from a clock that was
-    ahead, and would wait until then: it is due now. What somebody has in hand for longer than any claim runs ends as
-    the longest would that begins now, unless it is renewed."""
-    after = tx.now + max(longest, LONGEST_WAIT)
+def shorten_waits(tx: Transaction, longest: dt.timedelta) -> None:
+    """Make work due now that waits longer than any wait (or `longest`): its time came from a clock that was ahead.
+    A claim that runs longer than any claim ends, unless renewed, as the longest one that begins now."""
+    latest_due = tx.now + max(longest, LONGEST_WAIT)
     for table, column, states in _WAITING:
-        put_off = sa.update(table).where(table.c[states].in_(_WAITING_STATES), table.c[column] > after)
+        put_off = sa.update(table).where(table.c[states].in_(_WAITING_STATES), table.c[column] > latest_due)
         tx.connection.execute(put_off.values({column: tx.now}))
     latest = tx.now + lease.LONGEST
     for table, states in _CLAIMED:
@@ -113,14 +112,14 @@ _CLAIMED = ((bundles, "state"), (outbox, "status"), (slots, "status"))
 _CLAIMED_STATES = ("claimed", "sent", "ambiguous", "sending", "running")
 
 
-def _jumped(went: dt.timedelta, host: HostTime, row: sa.Row[object]) -> bool:
-    """Across a boot only a step back can be told from time that passed."""
-    really = (
+def _jumped(by_clock: dt.timedelta, host: HostTime, row: sa.Row[object]) -> bool:
+    """Return True if the clock jumped. Across a boot only a step back can be distinguished from passing time."""
+    by_host = (
         dt.timedelta(microseconds=(host.ns - row.boot_ns) / 1000)
         if host.boot == row.boot
-        else max(went, dt.timedelta(0))
+        else max(by_clock, dt.timedelta(0))
     )
-    return abs(went - really) > JUMP
+    return abs(by_clock - by_host) > JUMP
 
 
 def _minute(time: dt.datetime) -> str:

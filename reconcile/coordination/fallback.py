@@ -1,6 +1,6 @@
-"""The release kept in the state, for commands that need no more than the state when the configuration file is wrong.
+"""The release kept in the state, for commands that need only the state when the configuration file is wrong.
 
-The file is then asked only for the address of the state: from its text, however broken, else the default place.
+Only the address of the state is then read from the file, however broken its text is; without one, the default is used.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STATE_LINE = re.compile(r"(?m)^state:.*$")
 
 @dataclass(frozen=True)
 class Fallback:
-    """The project to use instead of a file with these problems. `called` names it, `used` says which it is."""
+    """The project to use instead of a file with these problems. `called` names it, `used` describes it."""
 
     project: Project
     problems: tuple[Problem, ...]
@@ -39,21 +39,21 @@ class Fallback:
 
     @property
     def sentence(self) -> str:
-        """Why it is used, in one line."""
+        """The reason for its use, in one line."""
         first, *others = self.problems
-        told = f"{first}{f' (and {len(others)} more: reconcile check)' if others else ''}"
-        return f"{told}{'' if told.endswith(('.', '?')) else '.'} {self.used}"
+        problem = f"{first}{f' (and {len(others)} more: reconcile check)' if others else ''}"
+        return f"{problem}{'' if problem.endswith(('.', '?')) else '.'} {self.used}"
 
 
 def instead_of(path: Path, wrong: ConfigProblems, environ: Mapping[str, str]) -> Fallback:
-    """The release that is current, else that of the latest run; the state alone where none can be read.
+    """The current release, else that of the latest run; the state alone if neither can be read.
 
-    Raises ConfigProblems where the state's address cannot be told, or there is no state; StoreError.
+    Raises ConfigProblems if the state's address is unknown or there is no state; StoreError.
     """
     address = _state(path, environ)
     if address is None:
         start = Position(str(path), 1, 1)
-        hint = "The address of the state can't be read from this file. Write `state: …` into a file, and name it by -c"
+        hint = "The state's address can't be read from this file. Write `state: …` into a file and name it with -c"
         raise ConfigProblems([*wrong.problems, Problem.at(start, hint)])
     alone = config.state_alone(path, address)
     where, revision = Store.found_at(alone.state.get_secret_value(), alone.directory)
@@ -62,7 +62,7 @@ def instead_of(path: Path, wrong: ConfigProblems, environ: Mapping[str, str]) ->
     row = _release(alone) if revision == REVISION else None
     project = None if row is None else _project(row, path, environ)
     if row is None or project is None:
-        called, used = "the state alone", f"the state alone ({where}), for it keeps no release that can be read"
+        called, used = "the state alone", f"the state alone ({where}), because it keeps no readable release"
     else:
         called = f"release {row.release[:12]}, which is kept in the state"
         used = f"release {row.release[:12]} of {row.first_seen:%Y-%m-%d %H:%M} UTC, kept in the state ({where})"
@@ -78,12 +78,12 @@ def _release(project: Project) -> ReleaseRow | None:
 
 
 def _project(row: ReleaseRow, path: Path, environ: Mapping[str, str]) -> Project | None:
-    """The release from its texts; where they need a variable that is missing, as it was read when it was kept."""
-    called = f"release {row.release[:12]}"
+    """The release from its texts; if they need a missing variable, from the configuration as it was recorded."""
+    label = f"release {row.release[:12]}"
     for texts in (row.files, {path.name: yaml_text(dict(row.config))}):
         if texts is not None:
             try:
-                project = config.load_kept(texts, path, environ, called, sets_aside=True)
+                project = config.load_kept(texts, path, environ, label, sets_aside=True)
             except ConfigProblems:
                 continue
             return replace(project, release=row.release)
@@ -91,7 +91,7 @@ def _project(row: ReleaseRow, path: Path, environ: Mapping[str, str]) -> Project
 
 
 def _state(path: Path, environ: Mapping[str, str]) -> str | None:
-    """The address of the state that the file gives, or the default where it gives none; None where nobody can tell."""
+    """The state's address from the file, or the default if it has none; None if it cannot be read."""
     try:
         document = read(path)
         text = path.read_text(encoding="utf-8", errors="replace")

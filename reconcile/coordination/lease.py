@@ -1,12 +1,12 @@
-"""Leases: who may write for a name, proven anew inside every transaction that writes.
+"""Leases: the right to write for a name, checked inside every transaction that writes.
 
-A lease has a fence, a number that rises with every take-over. Whoever lost its lease without noticing (stopped,
-swapped out, cut off) finds another fence in the row and writes nothing.
+A lease has a fence, a number that rises with every take-over. A stale worker that lost its lease without noticing
+(stopped, swapped out, cut off) finds another fence in the row and writes nothing.
 
-When is an owner dead? Its process is looked at where we can see it: same boot, same process namespace. If that process
-(by pid and start time) is gone, the lease is free at once. Otherwise a deadline decides: on PostgreSQL by the
-database's clock, on SQLite, which serves one host, by that host's boot-time clock, which no one sets forward or back;
-there, an owner from before the last boot is dead too.
+An owner's process is checked directly where it is visible: same boot, same process namespace. If that process (by pid
+and start time) is gone, the lease is free at once. Otherwise a deadline decides: on PostgreSQL by the database's clock,
+on SQLite, which serves one host, by that host's boot-time clock, which cannot be set; there, an owner from before the
+last boot is dead too.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from reconcile.store.errors import StoreReplaced
 from reconcile.store.tables import leases
 
 LONGEST = dt.timedelta(minutes=5)
-"""No claim of ours runs longer without being renewed. A deadline beyond that is from a clock that was ahead."""
+"""The longest claim without a renewal. A later deadline is from a clock that was ahead."""
 
 
 class LeaseLost(Exception):
-    """Another worker took over; nothing of this transaction is kept."""
+    """Another worker took over; this transaction is rolled back."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"The lease {name!r} was taken over by another worker, which goes on with the work; this one stops. "
-            "Nothing of its last step was kept"
+            f"Another worker took over the lease {name!r} and continues the work; this one stops. "
+            "Its last step was rolled back"
         )
 
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, named so that another one can tell whether it lives; `boot_deadline` is CLOCK_BOOTTIME in ns."""
+    """A process, identified so that others can check that it lives; `boot_deadline` is CLOCK_BOOTTIME in ns."""
 
     host: str
     boot: str
     pids: str  # the process namespace: a pid means nothing in another one
     pid: int
-    started: int  # clock ticks after boot: tells a process from a later one with its pid
+    started: int  # clock ticks after boot: distinguishes a process from a later one with its pid
     boot_deadline: int = 0
 
     @classmethod
@@ -69,7 +69,7 @@ class Owner:
         return asdict(self)
 
     def is_here(self) -> bool:
-        """Whether its process is to be seen from here, and runs still."""
+        """Return True if its process is visible from here and still runs."""
         same = self.boot == boot_id() and self.pids == _pid_namespace()
         return same and _process_started(self.pid) == self.started
 
@@ -82,7 +82,7 @@ class Owner:
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to write for `name`, as long as nobody took over. `until` is by the store's clock."""
+    """The right to write for `name` until another process takes over. `until` is by the store's clock."""
 
     name: str
     fence: int
@@ -91,18 +91,18 @@ class Lease:
 
 
 @dataclass(frozen=True)
-class Held:
-    """Somebody else has the lease. `until` is when it ends if it is not renewed."""
+class LeaseHeld:
+    """Another process has the lease. `until` is its end unless it is renewed."""
 
     by: Owner
     until: dt.datetime
 
 
-def acquire(store: Store, name: str, ttl: dt.timedelta) -> Lease | Held:
+def acquire(store: Store, name: str, ttl: dt.timedelta) -> Lease | LeaseHeld:
     """Take the lease if it is free or its owner is dead.
 
-    A deadline further ahead than any lease runs is brought to where the longest would end that is given now: whoever
-    lives renews it before that, as ever, and whoever is dead is waited for no longer.
+    A deadline later than that of any lease given now is shortened to the longest: a live owner renews it before that,
+    and a dead one is not waited for any longer.
     """
     with store.begin() as tx:
         _ensure_row(tx, name)
@@ -114,7 +114,7 @@ def acquire(store: Store, name: str, ttl: dt.timedelta) -> Lease | Held:
         if row.owner is not None:
             owner = Owner.from_json(row.owner)
             if not is_dead(tx, owner, row.lease_until):
-                return Held(owner, _brought_forward(tx, name, row.lease_until))
+                return LeaseHeld(owner, _shorten_deadline(tx, name, row.lease_until))
         until = tx.now + ttl
         fence = tx.connection.execute(
             sa.update(leases)
@@ -131,7 +131,7 @@ def acquire(store: Store, name: str, ttl: dt.timedelta) -> Lease | Held:
 
 
 def renew(store: Store, lease: Lease) -> Lease:
-    """The lease with a new deadline; raises LeaseLost when somebody took over."""
+    """Return the lease with a new deadline; raises LeaseLost after a take-over."""
     with store.begin() as tx:
         until = tx.now + lease.ttl
         _update(tx, lease, owner=Owner.this_process(lease.ttl).to_json(), lease_until=until)
@@ -139,13 +139,13 @@ def renew(store: Store, lease: Lease) -> Lease:
 
 
 def release(store: Store, lease: Lease) -> None:
-    """Give the lease back, so that the next one need not wait; raises LeaseLost when it was not ours any more."""
+    """Release the lease, so the next process need not wait; raises LeaseLost if it is no longer ours."""
     with store.begin() as tx:
         _update(tx, lease, owner=None, lease_until=tx.now)
 
 
 def give_back(store: Store, lease: Lease) -> None:
-    """Release it on the way out, whoever has it by now: somebody who took over goes on, and our writes were refused."""
+    """Release the lease on the way out; after a take-over this does nothing, and our writes were refused."""
     with contextlib.suppress(LeaseLost):
         release(store, lease)
 
@@ -153,19 +153,19 @@ def give_back(store: Store, lease: Lease) -> None:
 def check(tx: Transaction, lease: Lease) -> None:
     """Raise LeaseLost unless the lease is ours, and keep others from taking it until this transaction ends.
 
-    To be called first in every transaction that writes under the lease. It does not hold up renewals.
+    Call it first in every transaction that writes under the lease. It does not block renewals.
     """
-    mine = (
+    own_row = (
         sa.select(leases.c.fence)
         .where(leases.c.name == lease.name, leases.c.fence == lease.fence)
         .with_for_update(read=True, key_share=True)
     )
-    if tx.connection.execute(mine).one_or_none() is None:
+    if tx.connection.execute(own_row).one_or_none() is None:
         raise LeaseLost(lease.name)
 
 
 def holder(tx: Transaction, name: str) -> Owner | None:
-    """Who has the lease; None where nobody has, or whoever had it is dead."""
+    """The owner of the lease; None if it is free or its owner is dead."""
     query = sa.select(leases.c.owner, leases.c.lease_until).where(leases.c.name == name)
     row = tx.connection.execute(query).one_or_none()
     if row is None or row.owner is None:
@@ -175,7 +175,7 @@ def holder(tx: Transaction, name: str) -> Owner | None:
 
 
 def is_dead(tx: Transaction, owner: Owner, until: dt.datetime) -> bool:
-    """Whether this owner of a claim that runs `until` can no longer act on it; see the module's text."""
+    """Return True if this owner of a claim that runs `until` can no longer act on it, as the module describes."""
     if owner.boot == boot_id() and owner.pids == _pid_namespace() and _is_gone(owner):
         return True
     if tx.store.is_shared:
@@ -192,8 +192,8 @@ _NEW_ROW = sa.text(
 ).bindparams(sa.bindparam("now", type_=leases.c.lease_until.type))
 
 
-def _brought_forward(tx: Transaction, name: str, until: dt.datetime) -> dt.datetime:
-    """The deadline of a lease that somebody has, now that it was seen."""
+def _shorten_deadline(tx: Transaction, name: str, until: dt.datetime) -> dt.datetime:
+    """Shorten the deadline of another process's lease to LONGEST; return it."""
     latest = tx.now + LONGEST
     if until > latest:
         tx.connection.execute(sa.update(leases).where(leases.c.name == name).values(lease_until=latest))
@@ -201,10 +201,10 @@ def _brought_forward(tx: Transaction, name: str, until: dt.datetime) -> dt.datet
 
 
 def _update(tx: Transaction, lease: Lease, **values: Any) -> None:
-    done = tx.connection.execute(
+    result = tx.connection.execute(
         sa.update(leases).where(leases.c.name == lease.name, leases.c.fence == lease.fence).values(values)
     )
-    if done.rowcount != 1:
+    if result.rowcount != 1:
         raise LeaseLost(lease.name)
 
 
@@ -215,7 +215,7 @@ def boot_time() -> int:
 
 @functools.cache
 def boot_id() -> str:
-    """Another one after each start of this host."""
+    """An id that changes with each boot of this host."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
@@ -225,23 +225,23 @@ def _pid_namespace() -> str:
 
 
 def _process_started(pid: int) -> int | None:
-    """When the process started, in clock ticks after boot; None when there is none to be seen, or only its corpse."""
+    """The start time of the process, in clock ticks after boot; None if it is not visible or a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    state, *rest = stat[stat.rindex(b")") + 2 :].split()
-    return None if state in (b"Z", b"X") else int(rest[18])
+    state, *fields = stat[stat.rindex(b")") + 2 :].split()
+    return None if state in (b"Z", b"X") else int(fields[18])
 
 
 @functools.cache
 def _started_here(pid: int) -> int | None:
-    """The same of this process, which is asked for with every claim; after a fork the pid is another one."""
+    """The start time of this process, cached because every claim needs it; a fork has another pid."""
     return _process_started(pid)
 
 
 def _is_gone(owner: Owner) -> bool:
-    """Whether its process has ended. A process of another user that /proc hides is there, and left to its deadline."""
+    """Return True if its process has ended. A process of another user hidden in /proc counts as running."""
     if _process_started(owner.pid) == owner.started:
         return False
     try:
@@ -249,15 +249,15 @@ def _is_gone(owner: Owner) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        return Path(f"/proc/{owner.pid}").exists()  # to be seen, so what we saw was another process with its pid
+        return Path(f"/proc/{owner.pid}").exists()  # visible, so we saw another process with its pid
     return True
 
 
 class Heartbeat:
     """Renews a lease from a thread of its own while the work makes progress.
 
-    `stall` is how long the work may be silent (`progress` not called) before renewing stops, so that a hung worker can
-    be replaced. `lost` says that the lease is gone or left to go; the work itself finds out through `check`.
+    `stall` is the time without a call of `progress` after which renewing stops, so a hung worker is replaced. `lost` is
+    True if the lease is lost or no longer renewed; the work itself finds out through `check`.
     """
 
     def __init__(
@@ -277,10 +277,10 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
         self.lost = False
         self.problem: StoreError | None = None
-        """Why the last renewal failed, if it did; it is tried again at the next tick."""
+        """The error of the last renewal, if it failed; the next tick retries it."""
 
     def progress(self) -> None:
-        """The work is alive: a batch was read, a rule done."""
+        """Note that the work progresses: a batch was read, a rule done."""
         self._last_progress = self._clock()
 
     def tick(self) -> None:
@@ -304,7 +304,7 @@ class Heartbeat:
         return self
 
     def stop(self) -> None:
-        """End the thread; a renewal under way is waited for. Safe to call twice."""
+        """End the thread after a renewal in progress. Safe to call twice."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()

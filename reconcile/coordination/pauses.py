@@ -1,7 +1,7 @@
-"""What a person stopped: a job or everything, and the cleaning of a rule or in a source.
+"""Pauses set by people: of a job or everything, and of the cleaning of a rule or in a source.
 
-A job's pause is checked where work begins and between two rules of a run, all of them, with maintenance windows, in
-the transaction that lets a cleaning go out.
+A job's pause is checked where work begins and between two rules of a run. All pauses, with maintenance windows, are
+checked in the transaction that sends a cleaning.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ EVERYTHING = "everything"
 
 
 def of_job(name: str) -> str:
-    """How a paused job is called."""
+    """The subject of a paused job."""
     return f"job:{name}"
 
 
 def of_rule(name: str) -> str:
-    """How the paused cleaning of a rule is called; it is checked all the same."""
+    """The subject of the paused cleaning of a rule; the rule is still checked."""
     return f"rule:{name}"
 
 
 def of_source(name: str) -> str:
-    """How the paused cleaning in a source is called; it is read all the same."""
+    """The subject of the paused cleaning in a source; the source is still read."""
     return f"source:{name}"
 
 
@@ -42,7 +42,7 @@ _WORDS = {"job": "Job", "rule": "Cleaning by rule", "source": "Cleaning in sourc
 
 
 def in_words(subject: str) -> str:
-    """What a subject is, at the beginning of a sentence."""
+    """A subject in words, at the beginning of a sentence."""
     kind, _, name = subject.partition(":")
     return "Everything" if subject == EVERYTHING else f"{_WORDS[kind]} {name!r}"
 
@@ -54,7 +54,7 @@ def _option(subject: str) -> str:
 
 @dataclass(frozen=True)
 class Pause:
-    """One thing that a person stopped, until a time or until somebody resumes it."""
+    """A pause of one subject, until a time or until a person resumes it."""
 
     subject: str
     reason: str
@@ -68,12 +68,12 @@ class Pause:
         since = f"{self.since:%d %b %Y %H:%M} UTC{until}"
         return (
             f"{in_words(self.subject)} is paused by {self.by} since {since}: {self.reason}. "
-            f"`reconcile resume {_option(self.subject)}` lets it go on"
+            f"Resume it with `reconcile resume {_option(self.subject)}`"
         )
 
 
 class Paused(Exception):
-    """A person stopped this; nothing was run. What was finished before is kept, and gone on with later."""
+    """A person paused this; nothing was run. Finished work is kept and continued later."""
 
     def __init__(self, pause: Pause) -> None:
         super().__init__(pause.sentence)
@@ -86,25 +86,25 @@ class PauseInThePast(Exception):
     def __init__(self, until: dt.datetime, now: dt.datetime) -> None:
         super().__init__(
             f"A pause until {until:%Y-%m-%d %H:%M} UTC would be over already: it is {now:%Y-%m-%d %H:%M} UTC. "
-            "Give a time that is still to come, or none to pause until somebody resumes it."
+            "Give a time in the future, or none to pause until somebody resumes it."
         )
 
 
 def pause(tx: Transaction, subject: str, *, reason: str, by: str, until: dt.datetime | None = None) -> Pause:
-    """Stop a subject; a pause that is there already is replaced. Raises PauseInThePast."""
+    """Pause a subject, replacing an existing pause. Raises PauseInThePast."""
     if until is not None and until < tx.now:
         raise PauseInThePast(until, tx.now)
-    one = Pause(subject, reason, by, tx.now, until)
+    new_pause = Pause(subject, reason, by, tx.now, until)
     insert = insert_for(tx, pauses)
     newer = {name: insert.excluded[name] for name in ("reason", "by", "since", "until")}
     row = {"subject": subject, "reason": reason, "by": by, "since": tx.now, "until": until}
     tx.connection.execute(insert.on_conflict_do_update(index_elements=["subject"], set_=newer), row)
     log.append(tx, by, "pause.begun", subject, {"subject": subject, "until": until and canonical_instant(until)})
-    return one
+    return new_pause
 
 
 def resume(tx: Transaction, subject: str, by: str) -> bool:
-    """Let it run again; False when it was not paused."""
+    """Resume a subject; return False if it was not paused."""
     if tx.connection.execute(sa.delete(pauses).where(pauses.c.subject == subject)).rowcount == 0:
         return False
     log.append(tx, by, "pause.ended", subject, {"subject": subject})
@@ -112,16 +112,16 @@ def resume(tx: Transaction, subject: str, by: str) -> bool:
 
 
 def active(tx: Transaction) -> dict[str, Pause]:
-    """Everything that is paused now, by subject; pauses whose time is over count no more."""
+    """The current pauses, by subject, without expired ones."""
     query = sa.select(pauses.c.subject, pauses.c.reason, pauses.c.by, pauses.c.since, pauses.c.until)
-    found = [Pause(*row) for row in tx.connection.execute(query)]
-    return {one.subject: one for one in found if one.until is None or one.until > tx.now}
+    rows = [Pause(*columns) for columns in tx.connection.execute(query)]
+    return {pause.subject: pause for pause in rows if pause.until is None or pause.until > tx.now}
 
 
 def closed(tx: Transaction, windows: Iterable[Window], *, source: str, rule: str, job: str | None) -> str | None:
-    """Why nothing is cleaned there now, as a sentence: it is paused, or in maintenance; None when nothing says so.
+    """The reason, as a sentence, that nothing is cleaned there now (a pause or maintenance); None if there is none.
 
-    To be asked in the transaction that writes `sent`: what is sent later than a pause is kept from being sent.
+    Call it in the transaction that writes `sent`, so nothing is sent after a pause.
     """
     paused = active(tx)
     for subject in (EVERYTHING, of_source(source), of_rule(rule), *([of_job(job)] if job else ())):
@@ -131,7 +131,7 @@ def closed(tx: Transaction, windows: Iterable[Window], *, source: str, rule: str
 
 
 def refuse(tx: Transaction, job: str) -> None:
-    """Raises Paused when this job, or everything, is paused."""
+    """Raise Paused if this job, or everything, is paused."""
     paused = active(tx)
     for subject in (EVERYTHING, of_job(job)):
         if subject in paused:

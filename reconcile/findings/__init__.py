@@ -1,1 +1,1 @@
-"""Findings: what they are, how they keep their identity over runs, and what a run means for them. Pure."""
+"""Findings: their states, their identity over runs, and the changes a run makes to them. Pure."""

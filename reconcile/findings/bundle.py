@@ -1,4 +1,4 @@
-"""A bundle: everything that becomes of one group's records together, as data; its hash is what is approved. Pure."""
+"""A bundle: the plan for all records of one group, as data; people approve its hash. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ FORM = "reconcile/plan/1"
 
 @dataclass(frozen=True)
 class Operation:
-    """One effect on one surplus record: what its idempotency key is of.
+    """One effect on one surplus record, identified by an idempotency key.
 
-    `record` is the record's name in the store. `fingerprint` is of what is done (effect, target, columns and values),
-    neither of the rule nor of what was there before. `generation` counts the lives of that name: it rises when a record
-    that was done away with is there again as another one.
+    `record` is the record's name in the store. `fingerprint` covers the change (effect, target, columns and values),
+    not the rule or the previous values. `generation` rises when a removed id comes back as another record.
     """
 
     record: str
@@ -30,7 +29,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class ReferenceGuard:
-    """The rows that referred to the surplus when it was planned: it is done only while they are these."""
+    """The rows that referred to the surplus at planning; the plan is executed only while they are the same."""
 
     reference: Reference
     to: tuple[tuple[Cell, ...], ...]
@@ -39,12 +38,12 @@ class ReferenceGuard:
 
 @dataclass(frozen=True)
 class Bundle:
-    """The plan for one group. `changes` are in the order they are applied in; `why` says what limits its undo.
+    """The plan for one group. `changes` are in order of execution; `why` gives the limits of its undo.
 
-    `origins` names, of a merge, the record that each surviving value of the keeper comes from. `undoes` is the bundle
-    that this one takes back. `binding` stands for what the rule matched, kept and did when it was planned: after an
-    edit the plan is void. `uncounted` says of surplus whose amount is not in `money` what it lacks, like "no currency".
-    `filled` are columns of `ignore_drift` of which only the values may change, and not whether there is one.
+    `origins` names, for a merge, the source record of each surviving value of the keeper. `undoes` is the bundle that
+    this one reverses. `binding` identifies the rule's settings at planning: after an edit the plan is void. `uncounted`
+    gives the reason for surplus whose amount is not in `money`, like "no currency". `filled` are columns of
+    `ignore_drift` whose values may change, but not between empty and filled.
     """
 
     finding: str
@@ -72,50 +71,49 @@ class Bundle:
 
     @property
     def rows(self) -> int:
-        """How many rows it changes, guards aside."""
-        return sum(not one.is_guard for one in self.changes)
+        """The number of rows it changes, without guards."""
+        return sum(not change.is_guard for change in self.changes)
 
     @property
     def surplus(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.record for one in self.operations))
+        return tuple(dict.fromkeys(operation.record for operation in self.operations))
 
     @property
     def plan_hash(self) -> str:
-        """64 hex digits that name exactly this plan."""
+        """64 hex digits that identify exactly this plan."""
         return hash_of(text_of(self))
 
 
 def to_json(bundle: Bundle) -> dict[str, Any]:
-    """Plain JSON that `from_json` turns back into the same bundle."""
-    said = dict(vars(bundle))
-    said["operations"] = [dict(vars(one)) for one in bundle.operations]
-    said["changes"] = [change_to_json(one) for one in bundle.changes]
-    said["references"] = [
-        {"reference": dict(vars(one.reference)), "to": one.to, "rows": [_name_to_json(row) for row in one.rows]}
-        for one in bundle.references
+    """Plain JSON for `from_json`, which returns the same bundle."""
+    fields = dict(vars(bundle))
+    fields["operations"] = [dict(vars(operation)) for operation in bundle.operations]
+    fields["changes"] = [change_to_json(change) for change in bundle.changes]
+    fields["references"] = [
+        {"reference": dict(vars(guard.reference)), "to": guard.to, "rows": [_name_to_json(row) for row in guard.rows]}
+        for guard in bundle.references
     ]
-    said["money"], said["origins"] = dict(bundle.money), dict(bundle.origins)
-    said["uncounted"] = dict(bundle.uncounted)
+    fields["money"], fields["origins"] = dict(bundle.money), dict(bundle.origins)
+    fields["uncounted"] = dict(bundle.uncounted)
     for name in ("uncounted", "filled"):
-        if not said[name]:
-            del said[name]  # so that plans of earlier versions keep their hash
-    return said
+        if not fields[name]:
+            del fields[name]  # so plans of earlier versions keep their hash
+    return fields
 
 
 def text_of(bundle: Bundle) -> str:
-    """That JSON as the one text that a plan's hash is of."""
+    """The JSON as the text that is hashed."""
     return json.dumps(to_json(bundle), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def hash_of(text: str) -> str:
-    """The hash of the plan that `text_of` wrote: 64 hex digits that name exactly this plan."""
+    """The hash of a plan's text from `text_of`: 64 hex digits that identify exactly this plan."""
     return hashlib.sha256(f'["{FORM}",{text}]'.encode()).hexdigest()
 
 
-def is_alike(one: Bundle, other: Bundle) -> bool:
-    """Whether two plans differ in no more than what columns held that may drift: who decided about one decided about
-    the other."""
-    return text_of(_without_drift(one)) == text_of(_without_drift(other))
+def is_alike(first: Bundle, second: Bundle) -> bool:
+    """Return True if two plans differ only in values that may drift: a decision about one is valid for the other."""
+    return text_of(_without_drift(first)) == text_of(_without_drift(second))
 
 
 def _without_drift(bundle: Bundle) -> Bundle:
@@ -132,26 +130,26 @@ def _without_drift(bundle: Bundle) -> Bundle:
     return replace(bundle, changes=tuple(map(kept, bundle.changes))) if bundle.ignore_drift else bundle
 
 
-def from_json(said: Mapping[str, Any]) -> Bundle:
-    """The bundle that `to_json` was given."""
+def from_json(fields: Mapping[str, Any]) -> Bundle:
+    """Read a bundle from the output of `to_json`."""
     guards = (
         ReferenceGuard(
-            _reference(one["reference"]),
-            tuple(tuple(map(_cell, cells)) for cells in one["to"]),
-            tuple(map(_name, one["rows"])),
+            _reference(guard["reference"]),
+            tuple(tuple(map(_cell, cells)) for cells in guard["to"]),
+            tuple(map(_name, guard["rows"])),
         )
-        for one in said["references"]
+        for guard in fields["references"]
     )
-    made = {
-        "operations": tuple(Operation(**one) for one in said["operations"]),
-        "changes": tuple(map(change_from_json, said["changes"])),
+    parsed = {
+        "operations": tuple(Operation(**operation) for operation in fields["operations"]),
+        "changes": tuple(map(change_from_json, fields["changes"])),
         "references": tuple(guards),
-        "ignore_drift": tuple(said["ignore_drift"]),
-        "filled": tuple(said.get("filled", ())),
-        "why": tuple(said["why"]),
-        "triggers": tuple(said["triggers"]),
+        "ignore_drift": tuple(fields["ignore_drift"]),
+        "filled": tuple(fields.get("filled", ())),
+        "why": tuple(fields["why"]),
+        "triggers": tuple(fields["triggers"]),
     }
-    return Bundle(**{**said, **made})
+    return Bundle(**{**fields, **parsed})
 
 
 def change_to_json(change: Change) -> dict[str, Any]:
@@ -160,26 +158,26 @@ def change_to_json(change: Change) -> dict[str, Any]:
     return {"row": _name_to_json(change.row), "before": before, "after": after, "role": change.role, **unsure}
 
 
-def change_from_json(said: Mapping[str, Any]) -> Change:
-    unsure = tuple(said.get("unsure", ()))
-    return Change(_name(said["row"]), _cells(said["before"]), _cells(said["after"]), said["role"], unsure)
+def change_from_json(fields: Mapping[str, Any]) -> Change:
+    unsure = tuple(fields.get("unsure", ()))
+    return Change(_name(fields["row"]), _cells(fields["before"]), _cells(fields["after"]), fields["role"], unsure)
 
 
 def _name_to_json(row: RowName) -> dict[str, Any]:
     return {"table": row.table, "key": row.key}
 
 
-def _name(said: Mapping[str, Any]) -> RowName:
-    return RowName(said["table"], tuple((column, _cell(cell)) for column, cell in said["key"]))
+def _name(fields: Mapping[str, Any]) -> RowName:
+    return RowName(fields["table"], tuple((column, _cell(cell)) for column, cell in fields["key"]))
 
 
-def _cells(said: Mapping[str, Any] | None) -> Cells | None:
-    return None if said is None else {column: _cell(cell) for column, cell in said.items()}
+def _cells(cells: Mapping[str, Any] | None) -> Cells | None:
+    return None if cells is None else {column: _cell(cell) for column, cell in cells.items()}
 
 
-def _cell(said: Any) -> Cell:
-    return None if said is None else (said[0], said[1])
+def _cell(cell: Any) -> Cell:
+    return None if cell is None else (cell[0], cell[1])
 
 
-def _reference(said: Mapping[str, Any]) -> Reference:
-    return Reference(**{**said, "columns": tuple(said["columns"]), "to_columns": tuple(said["to_columns"])})
+def _reference(fields: Mapping[str, Any]) -> Reference:
+    return Reference(**{**fields, "columns": tuple(fields["columns"]), "to_columns": tuple(fields["to_columns"])})

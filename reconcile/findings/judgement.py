@@ -1,4 +1,4 @@
-"""What today's groups mean for the findings known: new, grown, back, gone, or nothing to tell. Pure.
+"""Compare today's groups with the known findings: new, grown, reopened, resolved, or unchanged. Pure.
 
 Nothing here reads a store or a clock: the same groups and the same memory give the same judgement, in any order.
 """
@@ -17,7 +17,7 @@ from rules.engines.base import Group
 
 
 class Change(enum.Enum):
-    """What a run says of one finding."""
+    """The change of one finding in a run."""
 
     NEW = "new"
     KNOWN = "known"
@@ -27,8 +27,8 @@ class Change(enum.Enum):
     WOKEN = "woken"
     RESOLVED = "resolved"
     MERGED = "merged"
-    SETTLED = "settled"  # found, and decided before: nobody is told
-    IN_HAND = "in_hand"  # found, and a cleaning has its records: what was read may be from before it
+    SETTLED = "settled"  # found, but already decided: not reported
+    IN_HAND = "in_hand"  # found, but a cleaning has its records: they may have been read before it
 
     @property
     def is_told(self) -> bool:
@@ -37,11 +37,11 @@ class Change(enum.Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What today's detection means for one finding.
+    """The result of today's detection for one finding.
 
-    `finding` is None for a new one, and for a group whose every pair was judged different: that is none at all.
-    `group` is None where the records are gone. `event` is None where nothing happened to it. `into` is the finding
-    that took in a merged one. `reason` is for people.
+    `finding` is None for a new one, and for a group whose pairs were all judged different, which is not a finding.
+    `group` is None if the records are gone. `event` is None if nothing happened to it. `into` is the finding that took
+    in a merged one. `reason` is for people.
     """
 
     change: Change
@@ -54,15 +54,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One verdict for every group of today and every known finding that something happened to."""
+    """One verdict for every group of today and every known finding that changed."""
 
     verdicts: tuple[Verdict, ...]
 
 
 NO_LONGER_MATCH = "its records no longer match"
 RULE_CHANGED = "the rule changed and no longer finds these records"
-ONLY_SETTLED = "only records that were decided before are left"
-NEW_MEMBER = "a record joined that no decision covers"
+ONLY_SETTLED = "only records with an earlier decision are left"
+NEW_MEMBER = "a new record joined that no decision covers"
 NEW_VALUES = "values changed since it was decided"
 FOUND_AGAIN = "its records match again"
 NOT_CLEAN = "its records match again after they were cleaned"
@@ -80,62 +80,62 @@ def judge(
     complete: bool = True,
     read_at: dt.datetime | None = None,
 ) -> Judgement:
-    """What today's groups mean for what is known of the rule.
+    """Judge today's groups against the rule's known findings.
 
-    `at` ends snoozes. `edited`: what the rule matches changed since the last run. `complete` is False for a run that
-    did not look at every record: what it did not find is left as it is. What was cleaned after `read_at`, when the run
-    began to read, was found as it was before. Verdicts on groups stand in the groups' order, then those on findings no
-    group continues, oldest first.
+    `at` ends snoozes. `edited`: the rule's matching changed since the last run. `complete` is False for a run that did
+    not read every record: findings it missed stay unchanged. Records cleaned after `read_at`, when the run began to
+    read, may have been read before. Verdicts on groups come in the groups' order, then those on findings no group
+    continues, oldest first.
     """
     matching = match(groups, known, not_same, by_records=rule.by_records)
-    verdicts = [_on_group(one, at, read_at or at) for one in matching.matches]
-    gone = RULE_CHANGED if edited else NO_LONGER_MATCH
+    verdicts = [_on_group(matched, at, read_at or at) for matched in matching.matches]
+    reason = RULE_CHANGED if edited else NO_LONGER_MATCH
     for finding in matching.left:
         if finding.id in matching.absorbed:
             into = matching.absorbed[finding.id]
             verdicts.append(Verdict(Change.MERGED, finding.id, event=Event.ABSORBED, into=into))
         elif complete and finding.state in LIVE:
-            verdicts.append(Verdict(Change.RESOLVED, finding.id, event=Event.VANISHED, reason=gone))
+            verdicts.append(Verdict(Change.RESOLVED, finding.id, event=Event.VANISHED, reason=reason))
     return Judgement(tuple(verdicts))
 
 
-def _on_group(one: Match, at: dt.datetime, read_at: dt.datetime) -> Verdict:
-    finding, group = one.finding, one.group
+def _on_group(matched: Match, at: dt.datetime, read_at: dt.datetime) -> Verdict:
+    finding, group = matched.finding, matched.group
     if finding is not None and _is_in_hand(finding, read_at):
         return Verdict(Change.IN_HAND, finding.id, group)
-    if finding is not None and one.settled and finding.state is State.CLEANED:
+    if finding is not None and matched.settled and finding.state is State.CLEANED:
         return Verdict(Change.REOPENED, finding.id, group, Event.CAME_BACK, reason=NOT_CLEAN)
-    if finding is None and one.settled:
+    if finding is None and matched.settled:
         return Verdict(Change.SETTLED, group=group)
     if finding is None:
         return Verdict(Change.NEW, group=group, event=Event.OPENED)
-    if one.settled and finding.state in LIVE:
+    if matched.settled and finding.state in LIVE:
         return Verdict(Change.RESOLVED, finding.id, group, Event.VANISHED, reason=ONLY_SETTLED)
-    if one.settled:
+    if matched.settled:
         return Verdict(Change.SETTLED, finding.id, group)
     if finding.state in LIVE:
-        return _on_live(one, finding, at)
-    return Verdict(Change.REOPENED, finding.id, group, Event.CAME_BACK, reason=_why_back(one, finding))
+        return _on_live(matched, finding, at)
+    return Verdict(Change.REOPENED, finding.id, group, Event.CAME_BACK, reason=_why_back(matched, finding))
 
 
 def _is_in_hand(finding: Known, read_at: dt.datetime) -> bool:
-    """A cleaning has the records, or had them after they were read."""
+    """Return True if a cleaning has the records, or had them after they were read."""
     if finding.state in IN_HAND:
         return True
     return finding.state in (State.CLEANED, State.UNDONE) and finding.since is not None and finding.since >= read_at
 
 
-def _on_live(one: Match, finding: Known, at: dt.datetime) -> Verdict:
-    if any(record not in finding.members and record not in finding.former for record in one.records):
-        return Verdict(Change.GROWN, finding.id, one.group, Event.GREW)
+def _on_live(matched: Match, finding: Known, at: dt.datetime) -> Verdict:
+    if any(record not in finding.members and record not in finding.former for record in matched.records):
+        return Verdict(Change.GROWN, finding.id, matched.group, Event.GREW)
     if finding.state is State.SNOOZED and finding.snoozed_until is not None and finding.snoozed_until <= at:
-        return Verdict(Change.WOKEN, finding.id, one.group, Event.WOKE, reason=SNOOZE_OVER)
-    if len(one.records) < len(finding.members):
-        return Verdict(Change.SHRUNK, finding.id, one.group, Event.SHRANK)
-    return Verdict(Change.KNOWN, finding.id, one.group)
+        return Verdict(Change.WOKEN, finding.id, matched.group, Event.WOKE, reason=SNOOZE_OVER)
+    if len(matched.records) < len(finding.members):
+        return Verdict(Change.SHRUNK, finding.id, matched.group, Event.SHRANK)
+    return Verdict(Change.KNOWN, finding.id, matched.group)
 
 
-def _why_back(one: Match, finding: Known) -> str:
+def _why_back(matched: Match, finding: Known) -> str:
     if finding.state is State.RESOLVED:
         return FOUND_AGAIN
-    return NEW_VALUES if finding.settled.issuperset(one.records) else NEW_MEMBER
+    return NEW_VALUES if finding.settled.issuperset(matched.records) else NEW_MEMBER

@@ -1,4 +1,4 @@
-"""What is remembered of a rule's findings, and which of them each of today's groups continues. Pure."""
+"""The known findings of a rule, and the matching of today's groups to them. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rules.values import Value
 class Known:
     """A finding as the last run left it. Records are canonical names.
 
-    `members` are its records then, `former` others it once had, `settled` those a decision covers, which was made when
-    the key was `settled_key`. `snoozed_until` is None for a snooze that lasts until it grows. `since` is when it came
-    into its state.
+    `members` are its records then, `former` others it once had, `settled` those covered by a decision, made when the
+    key was `settled_key`. `snoozed_until` is None for a snooze that lasts until it grows. `since` is the time of its
+    state.
     """
 
     id: str
@@ -37,11 +37,11 @@ class Known:
 
     @property
     def followed(self) -> frozenset[str]:
-        """The records by which this finding is found again: those it has, and those a decision covers."""
+        """The records that identify this finding: its members, and those a decision covers."""
         return self.members | self.settled
 
     def covers(self, records: Iterable[str], key: Mapping[str, Value]) -> bool:
-        """A decision about this finding already covers all of these records with this key."""
+        """Return True if a decision about this finding already covers all of these records with this key."""
         return bool(self.settled) and self.settled.issuperset(records) and holds(self.settled_key, key)
 
 
@@ -56,29 +56,29 @@ class NotSame:
 
     def settles(self, pair: Pair, key: Mapping[str, Value]) -> bool:
         judged = self.pairs.get(pair)
-        return judged is not None and all(holds(one, key) for one in judged)
+        return judged is not None and all(holds(judged_key, key) for judged_key in judged)
 
     def settles_all(self, records: Sequence[str], key: Mapping[str, Value]) -> bool:
-        """No pair of these records is a reason for a finding."""
+        """Return True if every pair of these records was judged different."""
         enough = len(self.pairs) * 2 >= len(records) * (len(records) - 1)
         return enough and all(self.settles(pair, key) for pair in itertools.combinations(sorted(records), 2))
 
     def within(self, records: Iterable[str], key: Mapping[str, Value]) -> list[Pair]:
-        """The pairs among these records about which a judgement stands, sorted.
+        """The pairs among these records with a valid judgement, sorted.
 
-        It stands longer than it keeps a finding away: an edit of the rule may find the records by other columns, which
-        people hear of, but says nothing against what was judged, so they are asked before anything is done.
+        A judgement is valid longer than it prevents a finding: an edited rule may find the records by other columns and
+        report them, but the judgement still holds, so people are asked before a cleaning.
         """
         among = frozenset(records)
         if len(among) * (len(among) - 1) > 2 * len(self.pairs):
             possible: Iterable[Pair] = (pair for pair in self.pairs if among.issuperset(pair))
         else:
             possible = itertools.combinations(sorted(among), 2)
-        return sorted(pair for pair in possible if self._stands(pair, key))
+        return sorted(pair for pair in possible if self._is_valid(pair, key))
 
-    def _stands(self, pair: Pair, key: Mapping[str, Value]) -> bool:
+    def _is_valid(self, pair: Pair, key: Mapping[str, Value]) -> bool:
         judged = self.pairs.get(pair)
-        return judged is not None and all(stands(one, key) for one in judged)
+        return judged is not None and all(stands(judged_key, key) for judged_key in judged)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Matching:
-    """`left` are the known findings no group continues; those in `absorbed` went into the finding named there."""
+    """`left` are the known findings no group continues; those in `absorbed` were merged into the named finding."""
 
     matches: tuple[Match, ...]
     left: tuple[Known, ...]
@@ -102,28 +102,28 @@ class Matching:
 
 
 def match(groups: Sequence[Group], known: Sequence[Known], not_same: NotSame, *, by_records: bool) -> Matching:
-    """Which finding each group continues; the same whatever the order of either.
+    """Match each group to the finding it continues; the order of either does not matter.
 
-    A group wants the finding whose decision covers it, then the one it shares most records with, then one that is not
-    resolved, then the older. A finding that several groups want stays with a part there is something to decide about,
-    then with the part that has its keeper, then with the larger part; the others go to their next choice or are new.
-    (Stable matching, Gale and Shapley 1962: no group and finding would both rather have each other.)
+    A group prefers the finding whose decision covers it, then the one it shares most records with, then one that is not
+    resolved, then the older. A finding prefers a group that needs a decision, then the group with its keeper, then the
+    larger group; the others get their next choice or are new. (Stable matching, Gale and Shapley 1962: no group and
+    finding would both prefer each other.)
     """
     reach = _by_record(known) if by_records else _by_key(known)
     wishes = [_wish(group, reach(group), not_same) for group in groups]
-    kept = _stable(wishes)
-    found = {id(kept_by): finding_id for finding_id, kept_by in kept.items()}
+    matched = _stable(wishes)
+    finding_of = {id(wish): finding_id for finding_id, wish in matched.items()}
     matches = []
     for wish in wishes:
-        finding = next((k for k, _ in wish.candidates if k.id == found.get(id(wish))), None)
+        finding = next((k for k, _ in wish.candidates if k.id == finding_of.get(id(wish))), None)
         matches.append(Match(wish.group, wish.records, wish.settled, finding, tuple(k for k, _ in wish.candidates)))
-    left = tuple(sorted((k for k in known if k.id not in kept), key=lambda k: (k.first_seen, k.id)))
+    left = tuple(sorted((k for k in known if k.id not in matched), key=lambda k: (k.first_seen, k.id)))
     return Matching(tuple(matches), left, _absorbed(matches, left))
 
 
 @dataclass(frozen=True)
 class _Wish:
-    """A group with its candidates, best first, and how many records it shares with each."""
+    """A group with its candidates, best first, and the number of records it shares with each."""
 
     group: Group
     records: tuple[str, ...]
@@ -133,20 +133,20 @@ class _Wish:
 
 def _by_key(known: Sequence[Known]) -> _Reach:
     index: dict[str, list[Known]] = defaultdict(list)
-    for one in known:
-        index[key_text(one.key)].append(one)
+    for finding in known:
+        index[key_text(finding.key)].append(finding)
     return lambda group: index.get(key_text(group.key), ())
 
 
 def _by_record(known: Sequence[Known]) -> _Reach:
     index: dict[str, list[Known]] = defaultdict(list)
-    for one in known:
-        for record in one.followed:
-            index[record].append(one)
+    for finding in known:
+        for record in finding.followed:
+            index[record].append(finding)
 
     def reach(group: Group) -> Iterable[Known]:
-        found = {one.id: one for record in records_of(group) for one in index.get(record, ())}
-        return found.values()
+        nearby = {finding.id: finding for record in records_of(group) for finding in index.get(record, ())}
+        return nearby.values()
 
     return reach
 
@@ -154,17 +154,17 @@ def _by_record(known: Sequence[Known]) -> _Reach:
 def _wish(group: Group, within_reach: Iterable[Known], not_same: NotSame) -> _Wish:
     records = records_of(group)
     ranked = []
-    for one in within_reach:
-        shared, covered = len(one.followed.intersection(records)), one.covers(records, group.key)
-        rank = (not covered, -shared, one.state is State.RESOLVED, one.first_seen, one.id)
-        ranked.append((rank, one, shared))
+    for finding in within_reach:
+        shared, covered = len(finding.followed.intersection(records)), finding.covers(records, group.key)
+        rank = (not covered, -shared, finding.state is State.RESOLVED, finding.first_seen, finding.id)
+        ranked.append((rank, finding, shared))
     ranked.sort(key=lambda candidate: candidate[0])
     settled = any(not rank[0] for rank, _, _ in ranked) or not_same.settles_all(records, group.key)
-    return _Wish(group, records, settled, tuple((one, shared) for _, one, shared in ranked))
+    return _Wish(group, records, settled, tuple((finding, shared) for _, finding, shared in ranked))
 
 
 def _stable(wishes: Sequence[_Wish]) -> dict[str, _Wish]:
-    kept: dict[str, _Wish] = {}
+    matched: dict[str, _Wish] = {}
     asking = [(wish, iter(wish.candidates)) for wish in wishes]
     turn: dict[int, Iterator[tuple[Known, int]]] = {id(wish): candidates for wish, candidates in asking}
     waiting = [wish for wish, _ in asking]
@@ -173,37 +173,37 @@ def _stable(wishes: Sequence[_Wish]) -> dict[str, _Wish]:
         finding, _ = next(turn[id(wish)], (None, 0))
         if finding is None:
             continue
-        rival = kept.get(finding.id)
+        rival = matched.get(finding.id)
         if rival is None or _prefers(finding, wish, rival):
-            kept[finding.id] = wish
+            matched[finding.id] = wish
             if rival is not None:
                 waiting.append(rival)
         else:
             waiting.append(wish)
-    return kept
+    return matched
 
 
-def _prefers(finding: Known, one: _Wish, other: _Wish) -> bool:
+def _prefers(finding: Known, new: _Wish, current: _Wish) -> bool:
     def rank(wish: _Wish) -> tuple[bool, bool, int, str]:
         nothing_left = wish.settled and finding.state in LIVE
         shared = len(finding.followed.intersection(wish.records))
         return nothing_left, finding.keeper not in wish.records, -shared, min(wish.records)
 
-    return rank(one) < rank(other)
+    return rank(new) < rank(current)
 
 
 def _absorbed(matches: Iterable[Match], left: Iterable[Known]) -> dict[str, str]:
     """Live or dismissed findings whose records are now part of a group that continues another finding."""
     into: dict[str, Counter[str]] = defaultdict(Counter)
     age: dict[str, tuple[dt.datetime, str]] = {}
-    for one in matches:
-        if one.finding is not None:
-            age[one.finding.id] = (one.finding.first_seen, one.finding.id)
-            for candidate in one.candidates:
-                if shared := len(candidate.followed.intersection(one.records)):
-                    into[candidate.id][one.finding.id] = shared
+    for matched in matches:
+        if matched.finding is not None:
+            age[matched.finding.id] = (matched.finding.first_seen, matched.finding.id)
+            for candidate in matched.candidates:
+                if shared := len(candidate.followed.intersection(matched.records)):
+                    into[candidate.id][matched.finding.id] = shared
     movable = (k.id for k in left if k.state in (*LIVE, State.DISMISSED, State.UNDONE) and k.id in into)
-    return {gone: min(into[gone], key=lambda to: (-into[gone][to], age[to])) for gone in movable}
+    return {absorbed: min(into[absorbed], key=lambda to: (-into[absorbed][to], age[to])) for absorbed in movable}
 
 
 _Reach = Callable[[Group], Iterable[Known]]

@@ -1,4 +1,4 @@
-"""The states of a bundle and of an operation, and what may follow what, as data. Pure."""
+"""The states of a bundle and of an operation, and their transitions, as data. Pure."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Mapping
 
 
 class BundleState(enum.Enum):
-    """Where the plan for one group stands."""
+    """The state of the plan for one group."""
 
     AWAITING = "awaiting_approval"
-    APPROVED = "approved"  # by people, or by a policy that asks nobody: it may be claimed
-    CLAIMED = "claimed"  # a worker has it; nothing left yet
-    SENT = "sent"  # durable before the first byte leaves
-    RETRY_WAIT = "retry_wait"  # proven not done; the next attempt has its time
-    AMBIGUOUS = "ambiguous"  # the target has to be asked
-    QUARANTINED = "quarantined"  # a person says what happened
+    APPROVED = "approved"  # by people, or by a policy without approval: it may be claimed
+    CLAIMED = "claimed"  # a worker has it; nothing was sent yet
+    SENT = "sent"  # committed before the first byte is sent
+    RETRY_WAIT = "retry_wait"  # proven not done; the next attempt is scheduled
+    AMBIGUOUS = "ambiguous"  # the target must be asked
+    QUARANTINED = "quarantined"  # a person must decide what happened
     SUCCEEDED = "succeeded"
-    FAILED = "failed"  # proven not done, and not tried again
+    FAILED = "failed"  # proven not done, without a retry
     SKIPPED = "skipped"  # proven not done: stale, expired, rejected, superseded
-    COMPENSATING = "compensating"  # its undo is under way
+    COMPENSATING = "compensating"  # its undo is in progress
     COMPENSATED = "compensated"
 
 
 OVER = (BundleState.SUCCEEDED, BundleState.FAILED, BundleState.SKIPPED, BundleState.COMPENSATED)
-"""Nothing happens by itself any more."""
+"""Final states, except for an undo."""
 WITHDRAWABLE = (BundleState.AWAITING, BundleState.APPROVED, BundleState.RETRY_WAIT)
-"""Nobody has it in hand, and it is proven that nothing of it was done."""
+"""States of an unclaimed plan that is proven not done."""
 HOLDING = (
     BundleState.CLAIMED,
     BundleState.SENT,
@@ -65,7 +65,7 @@ NEXT: Mapping[BundleState, tuple[BundleState, ...]] = {
         BundleState.SUCCEEDED,
         BundleState.RETRY_WAIT,
         BundleState.FAILED,
-        BundleState.COMPENSATING,  # its undo is tried again
+        BundleState.COMPENSATING,  # its undo is retried
         BundleState.COMPENSATED,  # its undo was done
     ),
     BundleState.SUCCEEDED: (BundleState.COMPENSATING,),
@@ -74,18 +74,18 @@ NEXT: Mapping[BundleState, tuple[BundleState, ...]] = {
     BundleState.COMPENSATING: (BundleState.COMPENSATED, BundleState.SUCCEEDED, BundleState.QUARANTINED),
     BundleState.COMPENSATED: (),
 }
-"""Every transition there is; a pair that is not here cannot happen."""
+"""All transitions; any other is refused."""
 
 
 class MoveRefused(Exception):
-    """That cannot happen to a bundle in this state; nothing was changed."""
+    """The transition is not allowed; nothing was changed."""
 
     def __init__(self, state: BundleState, to: BundleState) -> None:
         super().__init__(f"A cleaning that is {state.value} cannot become {to.value}; nothing was changed.")
 
 
 def moved(state: BundleState, to: BundleState) -> BundleState:
-    """The state to go to; raises MoveRefused for what the table does not allow."""
+    """Return the new state; raises MoveRefused for a transition that is not allowed."""
     if to not in NEXT[state]:
         raise MoveRefused(state, to)
     return to

@@ -1,4 +1,4 @@
-"""Which groups and findings can have to do with each other: the rest of them is judged by itself. Pure."""
+"""Split groups and findings into parts that can be judged separately. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from reconcile.findings.identity import key_text, records_of
 from rules.engines.base import Group
 
 MOST = 5_000
-"""Records of a part, unless what has to do with each other has more."""
+"""Records of a part, unless connected groups and findings have more."""
 
 
 @dataclass(frozen=True)
 class Outline:
-    """What a finding is followed by, its key as `key_text` writes it or the names of its records, and how many of these
-    it has."""
+    """A finding's marks (its key as `key_text` writes it, or the names of its records) and number of records."""
 
     id: str
     marks: Sequence[str]
@@ -34,38 +33,38 @@ class Part:
 
 
 def parts(groups: Iterable[Group], known: Iterable[Outline], *, by_records: bool, most: int = MOST) -> Iterator[Part]:
-    """All groups and findings in parts that can be judged one after the other: no group of one continues a finding of
-    another, and no two parts want one fingerprint.
+    """All groups and findings in parts that can be judged one after the other: no group of one part continues a finding
+    of another, and no two parts want the same fingerprint.
 
-    They come in the order of the groups; what no group has to do with comes last. In memory stay some numbers for each.
+    Parts come in the order of their groups, those without a group last. Only a few numbers per item stay in memory.
     """
     joined, records, ids = _Joined(), array("q"), []
     for group in groups:
         joined.add(records_of(group) if by_records else (key_text(group.key),))
         records.append(len(group.members))
     first_finding = len(records)
-    for one in known:
-        joined.add(one.marks)
-        records.append(one.records)
-        ids.append(one.id)
-    part, size, before = Part(), 0, -1
+    for outline in known:
+        joined.add(outline.marks)
+        records.append(outline.records)
+        ids.append(outline.id)
+    part, size, previous = Part(), 0, -1
     for number, root in joined.together():
-        if root != before and size >= most:
+        if root != previous and size >= most:
             yield part
             part, size = Part(), 0
         if number < first_finding:
             part.groups.append(number)
         else:
             part.findings.append(ids[number - first_finding])
-        size, before = size + records[number], root
+        size, previous = size + records[number], root
     if size or part.findings:
         yield part
 
 
 class _Joined:
-    """Things by their number, joined with all that share a mark (a forest of disjoint sets).
+    """Items by number, joined with all that share a mark (a forest of disjoint sets).
 
-    Marks are kept as hashes: two that share one by chance only bring more things together.
+    Marks are kept as hashes: a collision only joins more items.
     """
 
     def __init__(self) -> None:
@@ -80,7 +79,7 @@ class _Joined:
             self._parents[high] = low
 
     def together(self) -> Iterator[tuple[int, int]]:
-        """Each thing and the first of those it is joined with; these together, in the order of the first ones."""
+        """Each item and the first of its joined items, grouped, in the order of the first ones."""
         roots = np.array([self._root(number) for number in range(len(self._parents))], np.int64)
         order = np.argsort(roots, kind="stable")
         return zip(order.tolist(), roots[order].tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""A finding as people and programs see it, and its public JSON. Pure."""
+"""A finding for people and programs, and its public JSON. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rules.values import PLACE, RecordId, Value
 
 @dataclass(frozen=True)
 class FindingMember:
-    """A record of a finding. `settled_at`: a decision covers it since; only records without one can be surplus."""
+    """A record of a finding. `settled_at`: the time of a decision on it; only records without one can be surplus."""
 
     id: RecordId
     values: Mapping[str, Value]
@@ -28,12 +28,12 @@ class FindingMember:
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding as it is now, keeper first, surplus in the order they would be handled.
+    """The current state of one finding, keeper first, surplus in the order of handling.
 
-    `change` is what there was to tell last, in `version`; `summary`: it belongs to the one summary of a rule's first
-    run. `settled_pairs` are the pairs judged to be different that still hold. `money` is what the surplus adds up to
-    per currency, without its sign. `nearby` are the nearest of the `nearby_records` that a window left out.
-    `not_undone`: why the undo that was asked for last was not done.
+    `change` is the last reported change, in `version`; `summary`: it belongs to the one summary of a rule's first run.
+    `settled_pairs` are the pairs judged different that are still valid. `money` is the surplus's sum per currency,
+    without its sign. `nearby` are the nearest of the `nearby_records` that a window left out. `not_undone`: the reason
+    why the last requested undo was not done.
     """
 
     id: str
@@ -74,8 +74,8 @@ class Finding:
 
 
 def to_json(finding: Finding) -> dict[str, Any]:
-    """A finding as public JSON: record ids are lists, instants ISO, decimals text. The shape only ever gains names."""
-    shown: dict[str, Any] = {
+    """A finding as public JSON: record ids are lists, instants ISO, decimals text. New versions only add fields."""
+    required: dict[str, Any] = {
         "id": finding.id,
         "fingerprint": finding.fingerprint,
         "rule": finding.rule,
@@ -84,7 +84,7 @@ def to_json(finding: Finding) -> dict[str, Any]:
         "status": finding.state.value,
         "severity": finding.severity.name,
         "keeper": _id(finding.keeper.id) if finding.keeper else None,
-        "surplus": [_id(one.id) for one in finding.surplus],
+        "surplus": [_id(member.id) for member in finding.surplus],
         "key": {name: public(value) for name, value in finding.key.items()},
         "records": finding.records,
         "money": {currency: public(amount) for currency, amount in sorted(finding.money.items())},
@@ -105,20 +105,20 @@ def to_json(finding: Finding) -> dict[str, Any]:
         "note": finding.note,
         "merged_into": finding.merged_into,
         "not_undone": finding.not_undone,
-        "settled": [_id(one.id) for one in finding.members if one.settled_at] or None,
+        "settled": [_id(member.id) for member in finding.members if member.settled_at] or None,
         "settled_pairs": [[_id(a), _id(b)] for a, b in finding.settled_pairs] or None,
         **places(finding.members),
         **nearby(finding.nearby, finding.nearby_records),
     }
-    return shown | {name: value for name, value in optional.items() if value is not None}
+    return required | {name: value for name, value in optional.items() if value is not None}
 
 
 def nearby(nearest: Sequence[Nearby], records: int) -> dict[str, Any]:
-    """The records near a group that its window left out, the nearest first; empty where there are none."""
+    """The records near a group that its window left out, the nearest first; empty if there are none."""
     if not nearest:
         return {}
-    named = {"nearest": [_id(one.id) for one in nearest], "at": [public(one.at) for one in nearest]}
-    return {"nearby": {"records": records, **named, **places(nearest)}}
+    fields = {"nearest": [_id(record.id) for record in nearest], "at": [public(record.at) for record in nearest]}
+    return {"nearby": {"records": records, **fields, **places(nearest)}}
 
 
 class Named(Protocol):
@@ -132,13 +132,13 @@ class Named(Protocol):
 
 
 def places(members: Sequence[Named]) -> dict[str, Any]:
-    """Where records without an id are, the keeper first: file and row, else their values; empty where ids name them."""
-    if not members or not all(is_of_content(one.id) for one in members):
+    """File and row of records without an id, keeper first, else their values; empty if the records have ids."""
+    if not members or not all(is_of_content(member.id) for member in members):
         return {}
-    at = [[public(one.values.get(name)) for name in PLACE] for one in members]
-    if all(None not in one for one in at):
+    at = [[public(member.values.get(name)) for name in PLACE] for member in members]
+    if all(None not in place for place in at):
         return {"places": at}
-    return {"values": [{name: public(value) for name, value in one.values.items()} for one in members]}
+    return {"values": [{name: public(value) for name, value in member.values.items()} for member in members]}
 
 
 def _id(record: Sequence[Value]) -> list[str | int | float | bool | None]:

@@ -1,4 +1,4 @@
-"""The states of a finding and what may follow what, as data. Pure."""
+"""The states of a finding and their transitions, as data. Pure."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping
 
 
 class State(enum.Enum):
-    """Where a finding stands."""
+    """The state of a finding."""
 
     OPEN = "open"
     AWAITING = "awaiting_approval"  # a plan waits for people
-    APPROVED = "approved"  # a plan may be carried out
-    CLEANING = "cleaning"  # a plan is being carried out, or is tried again
+    APPROVED = "approved"  # a plan may be executed
+    CLEANING = "cleaning"  # a plan is in progress, or is retried
     CLEANED = "cleaned"
-    PARTLY = "partly_cleaned"  # of several steps some are done, the others wait
+    PARTLY = "partly_cleaned"  # some steps are done, others wait
     STALE = "stale"  # the records changed since they were found
-    FAILED = "failed"  # it was proven not done, and is not tried again
-    QUARANTINED = "quarantined"  # a person has to say what happened
+    FAILED = "failed"  # proven not done, without a retry
+    QUARANTINED = "quarantined"  # a person must decide what happened
     UNDONE = "undone"
     SNOOZED = "snoozed"
     DISMISSED = "dismissed"
@@ -26,13 +26,13 @@ class State(enum.Enum):
 
 
 LIVE = (State.OPEN, State.SNOOZED, State.AWAITING, State.APPROVED, State.STALE, State.FAILED)
-"""States that end by themselves when the records no longer match."""
+"""States that end automatically when the records no longer match."""
 IN_HAND = (State.CLEANING, State.PARTLY, State.QUARANTINED)
-"""States in which a cleaning has the records: what is found meanwhile changes nothing."""
+"""States in which a cleaning has the records: runs meanwhile change nothing."""
 
 
 class Event(enum.Enum):
-    """What happens to a finding. The values are the audit log's names."""
+    """An event of a finding. The values are the audit log's names."""
 
     OPENED = "finding.opened"
     GREW = "finding.grown"
@@ -54,9 +54,9 @@ class Event(enum.Enum):
     DRIFTED = "finding.stale"
     FAILED = "finding.failed"
     QUARANTINED = "finding.quarantined"
-    RETURNED = "finding.not_done"  # proven not done, to be tried again
+    RETURNED = "finding.not_done"  # proven not done, to be retried
     TAKEN_BACK = "finding.undone"
-    NOT_UNDONE = "finding.not_undone"  # an undo that was asked for ended without being done, or in doubt
+    NOT_UNDONE = "finding.not_undone"  # a requested undo was not done, or has an unknown outcome
 
 
 _PLANNED = (State.AWAITING, State.APPROVED)
@@ -115,16 +115,16 @@ TRANSITIONS: Mapping[tuple[State | None, Event], State] = {
     (State.UNDONE, Event.UNDONE): State.OPEN,
     **{(state, Event.NOT_UNDONE): state for state in State if state is not State.MERGED},
 }
-"""Every transition there is; a pair that is not here cannot happen. A merged finding is at its end."""
+"""All transitions; any other is refused. A merged finding is final."""
 
 
 class TransitionRefused(Exception):
-    """That cannot happen to a finding in this state; nothing was changed."""
+    """The event is not allowed in this state; nothing was changed."""
 
 
 def after(state: State | None, event: Event) -> State:
-    """The state that follows; raises TransitionRefused for what the table does not allow."""
+    """Return the next state; raises TransitionRefused for an event that is not allowed."""
     if (state, event) not in TRANSITIONS:
-        was = state.value if state else "unknown"
-        raise TransitionRefused(f"{event.value} cannot happen to a finding that is {was}; nothing was changed.")
+        current = state.value if state else "unknown"
+        raise TransitionRefused(f"{event.value} cannot happen to a finding that is {current}; nothing was changed.")
     return TRANSITIONS[state, event]

@@ -1,4 +1,4 @@
-"""Approvals: who said what about which plan. A yes holds for exactly the plan that was shown, and for nothing else."""
+"""Approvals: people's decisions about plans. An approval is valid only for exactly the plan that was shown."""
 
 from __future__ import annotations
 
@@ -26,44 +26,42 @@ _NEEDED = {"none": 0, "required": 1, "two_person": 2}
 
 
 class ApprovalRefused(Exception):
-    """A decision that cannot be given (any more); nothing was changed. The message is one sentence for people."""
+    """The decision is not possible (any more); nothing was changed. The message is one sentence for people."""
 
     reaction = Reaction.STOP
 
 
 class PlanChanged(ApprovalRefused):
-    """Somebody decided about a plan that is not the one that stands."""
+    """The decision is about another plan than the current one."""
 
     def __init__(self, bundle: str) -> None:
-        super().__init__(f"Bundle {bundle} is not the one that was shown: look at it again, and decide then.")
+        super().__init__(f"Bundle {bundle} changed since it was shown: review it again before you decide.")
 
 
 class PlanOver(ApprovalRefused):
-    """Nothing waits for that decision."""
+    """The plan does not wait for this decision."""
 
     def __init__(self, bundle: str, state: BundleState) -> None:
         super().__init__(f"Bundle {bundle} is {state.value.replace('_', ' ')}; it does not wait for an approval.")
 
 
 class ApprovalExpired(ApprovalRefused):
-    """Its time to be approved is over."""
+    """The time to approve the plan is over."""
 
     def __init__(self, bundle: str, when: dt.datetime) -> None:
-        super().__init__(
-            f"Bundle {bundle} could be approved until {when:%d %b %Y %H:%M} UTC; the next run plans it anew."
-        )
+        super().__init__(f"Bundle {bundle} expired at {when:%d %b %Y %H:%M} UTC; the next run makes a new plan.")
 
 
 class SamePerson(ApprovalRefused):
-    """Two persons have to approve, and this one proposed it."""
+    """Two other people must approve, and this person proposed the plan."""
 
     def __init__(self, bundle: str, by: str) -> None:
-        super().__init__(f"{by} proposed bundle {bundle}, which two others have to approve.")
+        super().__init__(f"{by} proposed bundle {bundle}; two other people must approve it.")
 
 
 @dataclass(frozen=True)
 class Approval:
-    """One person's word on a plan."""
+    """One person's decision about a plan."""
 
     by: str
     decision: Decision
@@ -82,11 +80,10 @@ def give(
     note: str | None = None,
     system: str | None = None,
 ) -> bool:
-    """Write down a decision about the plan with that hash; True when it has all the approvals it needs.
+    """Record a decision about the plan with that hash; return True if the plan has all the approvals it needs.
 
-    `system`, the operating system's user who gave the name `by`, is in the log's entry.
-
-    The same person's later word replaces the earlier one. Raises an ApprovalRefused.
+    `system`, the operating system's user behind the name `by`, is in the log's entry. A person's later decision
+    replaces the earlier one. Raises an ApprovalRefused.
     """
     if plan.state is not BundleState.AWAITING and not (plan.state is BundleState.APPROVED and decision == "rejected"):
         raise PlanOver(plan.id, plan.state)
@@ -97,7 +94,7 @@ def give(
     if decision == "approved" and plan.policy == "two_person" and person(by) == person(plan.proposed_by):
         raise SamePerson(plan.id, by)
     log.touch(tx, facts.PLAN, [plan.id])
-    was = next((one.decision for one in of(tx, plan.id) if one.by == by), None)
+    previous = next((approval.decision for approval in of(tx, plan.id) if approval.by == by), None)
     insert = insert_for(tx, approvals)
     newer = {name: insert.excluded[name] for name in ("decision", "plan_hash", "at", "note")}
     row = {"bundle": plan.id, "by": by, "decision": decision, "plan_hash": plan_hash, "at": tx.now, "note": note}
@@ -113,38 +110,38 @@ def give(
         body["note"] = note
     if system:
         body["system"] = system
-    body["was"] = was  # so that `audit verify` can tell what stands from what was said
+    body["was"] = previous  # so `audit verify` can compare the state with earlier decisions
     log.append(tx, by, f"approval.{decision}", f"bundle:{plan.id}", body)
     return satisfied(tx, plan)
 
 
 def person(name: str) -> str:
-    """Whose name it is: one that is written otherwise (case, blanks, width of letters) is no other person's."""
+    """A person's name in one form: names that differ only in case, blanks or width of letters are the same person."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def satisfied(tx: Transaction, plan: Stored) -> bool:
-    """Whether the plan has the approvals its policy asks for, of its very hash, and no no."""
-    said = [one for one in of(tx, plan.id) if one.plan_hash == plan.plan_hash]
-    if any(one.decision == "rejected" for one in said):
+    """Return True if the plan has the approvals its policy needs, for its exact hash, and no rejection."""
+    decisions = [approval for approval in of(tx, plan.id) if approval.plan_hash == plan.plan_hash]
+    if any(approval.decision == "rejected" for approval in decisions):
         return False
-    persons = {person(one.by) for one in said if one.decision == "approved"}
+    persons = {person(approval.by) for approval in decisions if approval.decision == "approved"}
     if plan.policy == "two_person":
         persons.discard(person(plan.proposed_by))
     return len(persons) >= _NEEDED[plan.policy]
 
 
 def of(tx: Transaction, bundle: str) -> list[Approval]:
-    """What people said about a plan, in the order they said it."""
+    """The decisions about a plan, in order of time."""
     columns = (approvals.c.by, approvals.c.decision, approvals.c.plan_hash, approvals.c.at, approvals.c.note)
     query = sa.select(*columns).where(approvals.c.bundle == bundle).order_by(approvals.c.at, approvals.c.by)
     return [Approval(*row) for row in tx.connection.execute(query)]
 
 
 def systems(tx: Transaction, bundle: str) -> set[str | None]:
-    """The operating systems' users who gave the approvals of a plan that stand, as the log has them, and those that
-    this transaction adds left out; None for one of whom that is not known."""
-    names = {one.by for one in of(tx, bundle) if one.decision == "approved"}
+    """The operating systems' users behind the valid approvals of a plan, from the log, without those this transaction
+    adds; None for an unknown one."""
+    names = {approval.by for approval in of(tx, bundle) if approval.decision == "approved"}
     latest: dict[str, str | None] = {}
     for entry in log.entries(tx, event="approval.approved", subject=f"bundle:{bundle}"):
         body = entry.body or {}
@@ -154,26 +151,26 @@ def systems(tx: Transaction, bundle: str) -> set[str | None]:
 
 
 def given(tx: Transaction, ids: Collection[str]) -> dict[str, set[str]]:
-    """Who approved each of these plans as it stands; those whom nobody did are left out."""
+    """The people who approved each of these plans in its current form; plans without an approval are left out."""
     query = (
         sa.select(approvals.c.bundle, approvals.c.by)
         .join(bundles, bundles.c.id == approvals.c.bundle)
         .where(approvals.c.bundle.in_(list(ids)), approvals.c.decision == "approved")
         .where(approvals.c.plan_hash == bundles.c.plan_hash)
     )
-    found: dict[str, set[str]] = {}
+    people: dict[str, set[str]] = {}
     for name, by in tx.connection.execute(query):
-        found.setdefault(name, set()).add(by)
-    return found
+        people.setdefault(name, set()).add(by)
+    return people
 
 
 def rejected(tx: Transaction, of_findings: Collection[str]) -> dict[str, list[Stored]]:
-    """The plans of these findings that somebody rejected, by finding."""
-    mine = (approvals.c.bundle == bundles.c.id, approvals.c.plan_hash == bundles.c.plan_hash)
-    said_no = sa.exists().where(*mine, approvals.c.decision == "rejected")
-    query = sa.select(*plans.COLUMNS).where(one_of(bundles.c.finding, "the_findings"), said_no)
-    found: dict[str, list[Stored]] = {}
+    """The rejected plans of these findings, by finding."""
+    of_the_plan = (approvals.c.bundle == bundles.c.id, approvals.c.plan_hash == bundles.c.plan_hash)
+    is_rejected = sa.exists().where(*of_the_plan, approvals.c.decision == "rejected")
+    query = sa.select(*plans.COLUMNS).where(one_of(bundles.c.finding, "the_findings"), is_rejected)
+    plans_of: dict[str, list[Stored]] = {}
     for row in tx.connection.execute(query, {"the_findings": sorted(of_findings)}):
-        one = plans.stored(tx, row)
-        found.setdefault(one.finding, []).append(one)
-    return found
+        plan = plans.stored(tx, row)
+        plans_of.setdefault(plan.finding, []).append(plan)
+    return plans_of

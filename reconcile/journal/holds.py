@@ -1,4 +1,4 @@
-"""Holds: which records a cleaning has in hand, so that none is ever keeper of one and surplus of another at once."""
+"""Holds: records claimed by a cleaning, so none is keeper of one cleaning and surplus of another at once."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _CHUNK = 2_000
 
 
 class HoldConflict(Exception):
-    """Another cleaning has a record in hand as something else; nothing was taken, and this one waits for it."""
+    """Another cleaning holds a record in another role; nothing was held, and this one waits for it."""
 
     def __init__(self, bundle: str, other: str, record: str) -> None:
-        super().__init__(f"{other} has a record of {bundle} in hand; it waits until that one is over.")
+        super().__init__(f"{other} holds a record of {bundle}; {bundle} waits until {other} is over.")
         self.bundle = bundle
         self.other = other
         self.record = record
@@ -30,7 +30,7 @@ class HoldConflict(Exception):
 
 @dataclass(frozen=True)
 class Wanted:
-    """The records a plan needs: names as `keys.name_of` makes them; surplus excludes everybody, keepers share."""
+    """The records a plan needs, named by `keys.name_of`; surplus records are exclusive, keepers are shared."""
 
     bundle: str
     target: str
@@ -48,29 +48,29 @@ class Wanted:
 
 
 def take(tx: Transaction, bundle: str, target: str, keeper: Sequence[str], surplus: Sequence[str]) -> None:
-    """Hold these records for a plan; raises HoldConflict. Taking them twice is taking them once."""
+    """Hold these records for a plan; raises HoldConflict. Safe to call twice."""
     conflicts = take_all(tx, [Wanted(bundle, target, tuple(keeper), tuple(surplus))])
     if conflicts:
         raise conflicts[0]
 
 
 def take_all(tx: Transaction, wanted: Sequence[Wanted]) -> list[HoldConflict]:
-    """Hold the records of many plans; those with a conflict hold nothing, and it is returned, one a plan."""
+    """Hold the records of many plans; return one conflict for each plan that has one, which holds nothing."""
     if not wanted:
         return []
     _queue(tx, wanted)
-    standing = _standing(tx, wanted)
+    held = _held_by_others(tx, wanted)
     conflicts, rows = [], []
-    for one in wanted:
-        conflict = _conflict(one, standing)
+    for need in wanted:
+        conflict = _conflict(need, held)
         if conflict is not None:
             conflicts.append(conflict)
             continue
-        for record, role in one.roles.items():
-            mine = standing.setdefault((one.target, record), {})
-            if one.bundle not in mine:
-                mine[one.bundle] = role
-                row = {"target": one.target, "record": record, "bundle": one.bundle, "role": role, "since": tx.now}
+        for record, role in need.roles.items():
+            holders = held.setdefault((need.target, record), {})
+            if need.bundle not in holders:
+                holders[need.bundle] = role
+                row = {"target": need.target, "record": record, "bundle": need.bundle, "role": role, "since": tx.now}
                 rows.append(row)
     if rows:
         rows.sort(key=lambda row: (row["target"], row["record"], row["bundle"]))
@@ -79,49 +79,49 @@ def take_all(tx: Transaction, wanted: Sequence[Wanted]) -> list[HoldConflict]:
 
 
 def release(tx: Transaction, bundles: Iterable[str]) -> None:
-    """Let go of everything these plans hold."""
+    """Release all records these plans hold."""
     ids = sorted(bundles)
     for at in range(0, len(ids), _CHUNK):
         tx.connection.execute(_RELEASE, {"the_bundles": ids[at : at + _CHUNK]})
 
 
 def of(tx: Transaction, bundle: str) -> dict[str, str]:
-    """The records a plan holds, and each one's role."""
+    """The records a plan holds, with their roles."""
     query = sa.select(holds.c.record, holds.c.role).where(holds.c.bundle == bundle).order_by(holds.c.record)
     return dict(tx.connection.execute(query).all())
 
 
-Standing = dict[tuple[str, str], dict[str, str]]
+_Held = dict[tuple[str, str], dict[str, str]]
 
 
-def _conflict(one: Wanted, standing: Standing) -> HoldConflict | None:
-    for record, role in sorted(one.roles.items()):
-        for other, theirs in standing.get((one.target, record), {}).items():
-            if other != one.bundle and SURPLUS in (role, theirs):
-                return HoldConflict(one.bundle, other, record)
+def _conflict(need: Wanted, held: _Held) -> HoldConflict | None:
+    for record, role in sorted(need.roles.items()):
+        for other, other_role in held.get((need.target, record), {}).items():
+            if other != need.bundle and SURPLUS in (role, other_role):
+                return HoldConflict(need.bundle, other, record)
     return None
 
 
-def _standing(tx: Transaction, wanted: Sequence[Wanted]) -> Standing:
+def _held_by_others(tx: Transaction, wanted: Sequence[Wanted]) -> _Held:
     names: dict[str, set[str]] = {}
-    for one in wanted:
-        names.setdefault(one.target, set()).update(one.roles)
-    found: Standing = {}
+    for need in wanted:
+        names.setdefault(need.target, set()).update(need.roles)
+    held: _Held = {}
     for target, records in sorted(names.items()):
-        listed = sorted(records)
-        for at in range(0, len(listed), _CHUNK):
-            bound = {"target": target, "records": listed[at : at + _CHUNK]}
-            for row in tx.connection.execute(_STANDING, bound):
-                found.setdefault((target, row.record), {})[row.bundle] = row.role
-    return found
+        sorted_records = sorted(records)
+        for at in range(0, len(sorted_records), _CHUNK):
+            bound = {"target": target, "records": sorted_records[at : at + _CHUNK]}
+            for row in tx.connection.execute(_HELD, bound):
+                held.setdefault((target, row.record), {})[row.bundle] = row.role
+    return held
 
 
 def _queue(tx: Transaction, wanted: Sequence[Wanted]) -> None:
-    """On PostgreSQL two transactions could each see that the other holds nothing yet: whoever wants a record waits for
-    whoever wanted it before, until that transaction is kept or not. On SQLite there is only one writer."""
+    """Queue for the records' locks. On PostgreSQL two transactions could each miss the other's new holds, so each waits
+    until an earlier one for the same record ends. On SQLite there is only one writer."""
     if not tx.store.is_shared:
         return
-    buckets = {_bucket(one.target, record) for one in wanted for record in one.roles}
+    buckets = {_bucket(need.target, record) for need in wanted for record in need.roles}
     tx.connection.execute(_QUEUE, {"buckets": sorted(buckets)})
 
 
@@ -134,7 +134,7 @@ _FIRST_LOCK = 0x7265636F6E680000  # "reconh": advisory locks of this database; t
 _QUEUE = sa.text(
     "SELECT pg_advisory_xact_lock(one.bucket) FROM (SELECT unnest(CAST(:buckets AS bigint[])) AS bucket ORDER BY 1) one"
 )
-_STANDING = sa.select(holds.c.record, holds.c.bundle, holds.c.role).where(
+_HELD = sa.select(holds.c.record, holds.c.bundle, holds.c.role).where(
     holds.c.target == sa.bindparam("target"), bulk.one_of(holds.c.record, "records")
 )
 _RELEASE = sa.delete(holds).where(bulk.one_of(holds.c.bundle, "the_bundles"))

@@ -1,7 +1,7 @@
-"""Idempotency keys: one for an effect on a record and its generation, the same whoever computes it, and when.
+"""Idempotency keys: one per effect, record and generation, always the same for every process.
 
-A key is a keyed hash: a plain hash of an e-mail address is still personal data. What may never be part of it: time,
-attempt, run, worker, revision of the rule, order of rows, and the other records of the group, which may grow.
+A key is a keyed hash: a plain hash of an e-mail address is still personal data. It must not depend on time,
+attempt, run, worker, revision of the rule, order of rows, or the other records of the group, which may grow.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ VERSION = 1
 
 
 def key_of(secret: bytes, *, namespace: str, target: str, effect: str, record: str, generation: int) -> str:
-    """`rk1.<key id>.<52 characters>`: HMAC-SHA256 of the canonical JSON of what is named, in base 32.
+    """`rk1.<key id>.<52 characters>`: HMAC-SHA256 of the canonical JSON of the arguments, in base 32.
 
-    `namespace` is the store's id, `target` what the target itself is, `record` the typed name of a record (`name_of`).
+    `namespace` is the store's id, `target` the target's identity, `record` the typed name of a record (`name_of`).
     """
-    said = {"v": VERSION, "namespace": namespace, "target": target, "effect": effect, "record": record}
-    digest = hmac.digest(secret, json_text(said | {"generation": generation}).encode(), "sha256")
+    fields = {"v": VERSION, "namespace": namespace, "target": target, "effect": effect, "record": record}
+    digest = hmac.digest(secret, json_text(fields | {"generation": generation}).encode(), "sha256")
     return f"rk{VERSION}.{key_id(secret)}.{_base32(digest)}"
 
 
 @functools.lru_cache(maxsize=8)
 def key_id(secret: bytes) -> str:
-    """Six characters that tell which secret a key was made with, and nothing of it."""
+    """Six characters that identify the secret of a key without revealing it."""
     return _base32(hmac.digest(secret, b"reconcile/effects/1/key-id", "sha256"))[:6]
 
 
@@ -37,7 +37,7 @@ def name_of(table: str, record: str) -> str:
 
 
 def subject_of(secret: bytes, name: str) -> str:
-    """What the journal holds of a record's name: 64 hex digits that outlive the erasure of everything else."""
+    """The journal's form of a record's name: 64 hex digits that outlive the erasure of everything else."""
     return hmac.digest(secret, b"reconcile/effects/1/record\0" + name.encode(), "sha256").hex()
 
 

@@ -1,7 +1,7 @@
-"""Limits: how much may be changed per rule and per target, in one run and in any 24 hours, counted before it is done.
+"""Limits: the changes allowed per rule and per target, in one run and in any 24 hours, counted before execution.
 
-What a plan takes is counted once, under the lock of its rule's and its target's row, so that no two workers see the
-same room; it is given back when the plan is proven not done. Nothing is truncated: what does not fit is refused whole.
+A plan is counted once, under the lock of its rule's and its target's row, so no two workers use the same room; its
+use is returned when the plan is proven not done. Nothing is truncated: plans that do not fit are refused as a whole.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from rules.cleaning import Caps
 DAY = dt.timedelta(hours=24)
 
 UNCOUNTED = "money"
-"""The limit that is over where money cannot be counted."""
+"""The limit that is exceeded if money cannot be counted."""
 _NAMED = 5
-"""So many plans are named in a sentence."""
+"""The most plans named in a sentence."""
 
 Money = Mapping[str, Decimal]
 
 
 class OverLimit(Exception):
-    """It does not fit in what the rule or the target may change; nothing was counted, and people decide about all."""
+    """The plans exceed a limit of the rule or the target; nothing was counted, and people decide about all."""
 
     reaction = Reaction.ASK
 
     def __init__(self, sentence: str, cap: str) -> None:
         super().__init__(sentence)
         self.cap = cap
-        """Which limit: `records`, a currency, or `money` that cannot be counted."""
+        """The limit: `records`, a currency, or `money` that cannot be counted."""
 
 
 class CleaningStopped(OverLimit):
-    """Cleaning was stopped there, and waits for a person; the sentence is the same wherever it is told."""
+    """Cleaning is stopped there and waits for a person; the sentence is the same everywhere."""
 
     def __init__(self, scope: str, reason: str) -> None:
         kind, _, name = scope.partition(":")
         of_rule = kind == "rule"
-        what = f"rule `{name}`" if of_rule else "this target"
-        todo = f"then `reconcile allow {name}` lets it go on" if of_rule else "a person has to allow it again"
-        super().__init__(f"Cleaning of {what} is stopped: {reason}. See why; {todo}.", "stopped")
+        subject = f"rule `{name}`" if of_rule else "this target"
+        next_step = f"then run `reconcile allow {name}`" if of_rule else "then allow it again"
+        super().__init__(f"Cleaning of {subject} is stopped: {reason}. Find out why, {next_step}.", "stopped")
         self.scope = scope
 
 
 @dataclass(frozen=True)
 class Use:
-    """What a plan takes of its limits: rows of any table, and money by currency.
+    """A plan's use of its limits: rows of any table, and money by currency.
 
-    `uncounted` says of which records the amount cannot be counted, and why; empty where there are none.
+    `uncounted` names records whose amount cannot be counted, with the reason; empty if there are none.
     """
 
     bundle: str
@@ -73,9 +73,9 @@ class Use:
     def of(cls, bundle_id: str, bundle: Bundle) -> Use:
         """Surplus, re-pointed and captured rows count; the keeper's own fields do not.
 
-        An amount below zero (a refund, a credit note) counts as much as one above: it makes no room for others.
+        A negative amount (a refund, a credit note) counts as much as a positive one: it makes no room for others.
         """
-        rows = sum(not one.is_guard and one.role != "keeper" for one in bundle.changes)
+        rows = sum(not change.is_guard and change.role != "keeper" for change in bundle.changes)
         money = {unit: Decimal(amount).copy_abs() for unit, amount in bundle.money.items()}
         return cls(bundle_id, rows, money, _uncounted(bundle))
 
@@ -88,7 +88,7 @@ def _uncounted(bundle: Bundle) -> str:
 
 @dataclass(frozen=True)
 class Both:
-    """The limits of a rule, and those of its target; None: there are none."""
+    """The limits of a rule and of its target; None: no limits."""
 
     rule: Caps | None = None
     target: Caps | None = None
@@ -112,7 +112,7 @@ def reserve(
     money: Money,
     caps: Both | None,
 ) -> None:
-    """Count what one plan takes; see `reserve_many`."""
+    """Count the use of one plan; see `reserve_many`."""
     reserve_many(tx, [Use(bundle, records, money)], rule=rule, target=target, run=run, caps=caps)
 
 
@@ -125,45 +125,45 @@ def reserve_many(
     run: str | None,
     caps: Both | None,
 ) -> None:
-    """Count what these plans take, all of them or none: raises OverLimit, CleaningStopped.
+    """Count the use of these plans, all or none: raises OverLimit, CleaningStopped.
 
-    A plan that was counted within the last 24 hours is not counted again. Without caps it is counted and not refused.
+    A plan counted within the last 24 hours is not counted again. Without caps it is counted but never refused.
     """
     counters = _counters(tx, rule, target, run)
     for counter in counters:
         if counter.stopped:
             raise CleaningStopped(counter.scope, counter.stopped)
-    fresh, before = _not_counted(tx, uses, run)
-    if not fresh:
+    new_uses, counted_before = _not_counted(tx, uses, run)
+    if not new_uses:
         return
-    total = _sum((use.records, use.money) for use in fresh)
-    both = caps or Both()
-    for counter, limits in zip(counters, (both.rule, both.target), strict=True):
+    total = _sum((use.records, use.money) for use in new_uses)
+    caps_of = caps or Both()
+    for counter, limits in zip(counters, (caps_of.rule, caps_of.target), strict=True):
         counter.refresh(tx)
-        counter.in_run = _less(counter.in_run, before)
+        counter.in_run = _less(counter.in_run, counted_before)
         if limits is not None:
-            counter.refuse_uncounted(fresh, limits)
+            counter.refuse_uncounted(new_uses, limits)
             counter.refuse(total, limits)
     for counter in counters:
         counter.add(tx, total)
-    log.touch(tx, facts.PLAN, [use.bundle for use in fresh])
+    log.touch(tx, facts.PLAN, [use.bundle for use in new_uses])
     insert = insert_for(tx, budget_uses)
     newer = {name: insert.excluded[name] for name in ("run", "at", "records", "money")}
     rows = [
         {"bundle": use.bundle, "rule": rule, "target": target, "run": run, "at": tx.now, "records": use.records}
         | {"money": _texts(use.money)}
-        for use in sorted(fresh, key=lambda use: use.bundle)
+        for use in sorted(new_uses, key=lambda use: use.bundle)
     ]
     statement = insert.on_conflict_do_update(index_elements=["bundle"], set_=newer)
     tx.connection.execute(statement, rows if len(rows) > 1 else rows[0])
 
 
 def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
-    """These plans are proven not done: what they took is free again."""
-    gone = tx.connection.execute(_FORGET, {"the_bundles": sorted(bundles)}).all()
-    log.touch(tx, facts.PLAN, [row.bundle for row in gone])
+    """Return the use of these plans, which are proven not done."""
+    returned = tx.connection.execute(_FORGET, {"the_bundles": sorted(bundles)}).all()
+    log.touch(tx, facts.PLAN, [row.bundle for row in returned])
     by_scope: dict[tuple[str, str, str | None], list[Any]] = {}
-    for row in gone:
+    for row in returned:
         by_scope.setdefault((row.target, row.rule, row.run), []).append(row)
     for (target, rule, run), rows in sorted(by_scope.items(), key=repr):
         for counter in _counters(tx, rule, target, run):
@@ -171,7 +171,7 @@ def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
 
 
 def stop(tx: Transaction, scope: str, reason: str, by: str = "reconcile") -> str:
-    """Stop the cleaning of a rule or in a target (`of_rule`, `of_target`) until a person allows it again; why, told."""
+    """Stop the cleaning of a scope (`of_rule`, `of_target`) until a person allows it; return the sentence."""
     log.touch(tx, facts.LIMITS, [scope])
     _make(tx, [scope])
     tx.connection.execute(sa.update(budgets).where(budgets.c.scope == scope).values(stopped_at=tx.now, reason=reason))
@@ -180,9 +180,9 @@ def stop(tx: Transaction, scope: str, reason: str, by: str = "reconcile") -> str
 
 
 def allow(tx: Transaction, scope: str, by: str) -> bool:
-    """A person lets the cleaning go on; False where it was not stopped."""
-    mine = sa.update(budgets).where(budgets.c.scope == scope, budgets.c.stopped_at.is_not(None))
-    if tx.connection.execute(mine.values(stopped_at=None, reason=None)).rowcount == 0:
+    """Allow the cleaning again for a person; return False if it was not stopped."""
+    stopped_row = sa.update(budgets).where(budgets.c.scope == scope, budgets.c.stopped_at.is_not(None))
+    if tx.connection.execute(stopped_row.values(stopped_at=None, reason=None)).rowcount == 0:
         return False
     log.touch(tx, facts.LIMITS, [scope])
     log.append(tx, by, "cleaning.allowed", scope, {"scope": scope})
@@ -190,16 +190,16 @@ def allow(tx: Transaction, scope: str, by: str) -> bool:
 
 
 def stops(tx: Transaction) -> dict[str, str]:
-    """Everything whose cleaning is stopped, with the sentence that says why and what to do."""
+    """All stopped scopes, with the sentence that gives the reason and the next step."""
     query = sa.select(budgets.c.scope, budgets.c.reason).where(budgets.c.stopped_at.is_not(None))
     rows = tx.connection.execute(query.order_by(budgets.c.scope))
-    return {scope: str(CleaningStopped(scope, reason or "it is not known why")) for scope, reason in rows}
+    return {scope: str(CleaningStopped(scope, reason or "the reason is unknown")) for scope, reason in rows}
 
 
 def stopped(tx: Transaction, *, rule: str, target: str) -> str | None:
-    """The sentence that says why nothing of this rule is cleaned in this target; None where it may be."""
-    found = stops(tx)
-    return next((found[one] for one in (of_rule(rule), of_target(target)) if one in found), None)
+    """The reason, as a sentence, that this rule cleans nothing in this target; None if it may."""
+    sentences = stops(tx)
+    return next((sentences[scope] for scope in (of_rule(rule), of_target(target)) if scope in sentences), None)
 
 
 # Counting
@@ -207,7 +207,7 @@ def stopped(tx: Transaction, *, rule: str, target: str) -> str | None:
 
 @dataclass
 class _Counter:
-    """The row of a scope, locked: what its uses add up to."""
+    """The locked row of a scope: the sums of its uses."""
 
     scope: str
     column: sa.Column[Any]
@@ -219,16 +219,16 @@ class _Counter:
     in_run: tuple[int, Money]
 
     def refresh(self, tx: Transaction) -> None:
-        """Uses that are a day old by now count no more; of another run than last time they are added up."""
+        """Drop uses that are a day old; for another run than last time, sum its uses again."""
         since = tx.now - DAY
-        mine = self.column == self.scope.partition(":")[2]
+        of_scope = self.column == self.scope.partition(":")[2]
         if self.counted_at is None or self.counted_at > tx.now:
-            self.day = _total(tx, mine, budget_uses.c.at > since)
+            self.day = _total(tx, of_scope, budget_uses.c.at > since)
         else:
-            old = _total(tx, mine, budget_uses.c.at > self.counted_at - DAY, budget_uses.c.at <= since)
-            self.day = _less(self.day, old)
+            expired = _total(tx, of_scope, budget_uses.c.at > self.counted_at - DAY, budget_uses.c.at <= since)
+            self.day = _less(self.day, expired)
         if self.run != self.counted_run:
-            self.in_run = (0, {}) if self.run is None else _total(tx, mine, budget_uses.c.run == self.run)
+            self.in_run = (0, {}) if self.run is None else _total(tx, of_scope, budget_uses.c.run == self.run)
             self.counted_run = self.run
 
     @property
@@ -237,27 +237,27 @@ class _Counter:
         return f"rule `{name}`" if kind == "rule" else "this target"
 
     def refuse_uncounted(self, uses: Iterable[Use], caps: Caps) -> None:
-        """Money that cannot be counted might be any amount: it never passes a limit on money."""
+        """Refuse plans whose money cannot be counted if money is limited: it could be any amount."""
         uncounted = [use.uncounted for use in uses if use.uncounted] if caps.money else []
         if uncounted:
             more = f" and {len(uncounted) - _NAMED} more plans" if len(uncounted) > _NAMED else ""
-            sentence = f"Money cannot be counted in {'; '.join(uncounted[:_NAMED])}{more}, and {self.what} limits it"
+            sentence = f"Money cannot be counted in {'; '.join(uncounted[:_NAMED])}{more}, but {self.what} limits it"
             raise OverLimit(f"{sentence}. People decide about all of them.", UNCOUNTED)
 
     def refuse(self, total: tuple[int, Money], caps: Caps) -> None:
-        what = self.what
+        subject = self.what
         for used, span in ((self.day, "in 24 hours"), *([(self.in_run, "in a run")] if self.run else [])):
             records, money = _more(used, total)
             if caps.most is not None and records > caps.most:
-                which = "`records`" if caps.most == caps.records else "`share`"
-                sentence = f"{records} rows of {what} would be changed {span}; its limit is {caps.most} ({which})"
+                setting = "`records`" if caps.most == caps.records else "`share`"
+                sentence = f"{records} rows of {subject} would be changed {span}; its limit is {caps.most} ({setting})"
                 raise OverLimit(f"{sentence}. People decide about all of them.", "records")
             for unit, amount in sorted(total[1].items()) if caps.money else ():
                 if amount and (unit not in caps.money or money[unit] > caps.money[unit]):
                     limit = (
                         f"its limit is {caps.money[unit]} {unit}" if unit in caps.money else f"it has none in {unit}"
                     )
-                    sentence = f"{money[unit]} {unit} of {what} would be changed {span}; {limit}"
+                    sentence = f"{money[unit]} {unit} of {subject} would be changed {span}; {limit}"
                     raise OverLimit(f"{sentence}. People decide about all of them.", unit)
 
     def add(self, tx: Transaction, total: tuple[int, Money]) -> None:
@@ -269,8 +269,8 @@ class _Counter:
     def take_off(self, tx: Transaction, rows: Sequence[Any]) -> None:
         if self.counted_at is None:
             return
-        counted = [row for row in rows if row.at > self.counted_at - DAY]
-        self.day = _less(self.day, _sum((row.records, _amounts(row.money)) for row in counted))
+        in_day = [row for row in rows if row.at > self.counted_at - DAY]
+        self.day = _less(self.day, _sum((row.records, _amounts(row.money)) for row in in_day))
         if self.run is not None and self.run == self.counted_run:
             self.in_run = _less(self.in_run, _sum((row.records, _amounts(row.money)) for row in rows))
         self._write(tx, self.counted_at)
@@ -285,8 +285,8 @@ class _Counter:
 def _counters(tx: Transaction, rule: str, target: str, run: str | None) -> list[_Counter]:
     """The rule's counter, then the target's.
 
-    They are locked the other way round: whoever has the target's may go on to another rule of it, and nobody else can
-    be there before and wait for the target's.
+    The target's is locked first. Its holder can then lock any rule, and no other worker can hold a rule's row and
+    wait for the target's.
     """
     columns = {of_rule(rule): budget_uses.c.rule, of_target(target): budget_uses.c.target}
     rows = _locked(tx, columns)
@@ -320,20 +320,20 @@ def _make(tx: Transaction, scopes: Collection[str]) -> None:
 
 
 def _not_counted(tx: Transaction, uses: Sequence[Use], run: str | None) -> tuple[list[Use], tuple[int, Money]]:
-    """Those that are to be counted, and what they took in this run when they were counted longer ago."""
+    """The plans to count, and their use in this run from a count over a day ago."""
     rows = tx.connection.execute(_COUNTED, {"the_bundles": [use.bundle for use in uses]}).all()
     counted = {row.bundle for row in rows if row.at > tx.now - DAY}
-    before = (row for row in rows if row.bundle not in counted and run is not None and row.run == run)
-    return [use for use in uses if use.bundle not in counted], _sum((r.records, _amounts(r.money)) for r in before)
+    older_rows = (row for row in rows if row.bundle not in counted and run is not None and row.run == run)
+    return [use for use in uses if use.bundle not in counted], _sum((r.records, _amounts(r.money)) for r in older_rows)
 
 
-def _total(tx: Transaction, *which: sa.ColumnElement[bool]) -> tuple[int, Money]:
-    """In the database where there is no money: a day may have many uses."""
-    plain = sa.select(sa.func.coalesce(sa.func.sum(budget_uses.c.records), 0)).where(*which)
+def _total(tx: Transaction, *conditions: sa.ColumnElement[bool]) -> tuple[int, Money]:
+    """The sum of these uses; the database adds uses without money, as a day may have many."""
+    plain = sa.select(sa.func.coalesce(sa.func.sum(budget_uses.c.records), 0)).where(*conditions)
     records = int(tx.connection.execute(plain).scalar_one())
     with_money = sa.type_coerce(budget_uses.c.money, sa.Text) != "{}"
-    query = sa.select(budget_uses.c.money).where(*which, with_money)
-    _, money = _sum((0, _amounts(said)) for said in tx.connection.execute(query).scalars())
+    query = sa.select(budget_uses.c.money).where(*conditions, with_money)
+    _, money = _sum((0, _amounts(amounts)) for amounts in tx.connection.execute(query).scalars())
     return records, money
 
 
@@ -345,20 +345,20 @@ def _sum(parts: Iterable[tuple[int, Money]]) -> tuple[int, Money]:
     return records, total
 
 
-def _more(one: tuple[int, Money], other: tuple[int, Money]) -> tuple[int, Money]:
-    return _sum((one, other))
+def _more(first: tuple[int, Money], second: tuple[int, Money]) -> tuple[int, Money]:
+    return _sum((first, second))
 
 
-def _less(one: tuple[int, Money], other: tuple[int, Money]) -> tuple[int, Money]:
-    return _sum((one, (-other[0], {unit: amount.copy_negate() for unit, amount in other[1].items()})))
+def _less(minuend: tuple[int, Money], subtrahend: tuple[int, Money]) -> tuple[int, Money]:
+    return _sum((minuend, (-subtrahend[0], {unit: amount.copy_negate() for unit, amount in subtrahend[1].items()})))
 
 
 def _texts(money: Money) -> dict[str, str]:
     return {unit: str(amount) for unit, amount in sorted(money.items()) if amount}
 
 
-def _amounts(said: Mapping[str, str]) -> Money:
-    return {unit: Decimal(amount) for unit, amount in said.items()}
+def _amounts(texts: Mapping[str, str]) -> Money:
+    return {unit: Decimal(amount) for unit, amount in texts.items()}
 
 
 _LOCK = (

@@ -1,9 +1,9 @@
-"""Who cleans where: a schema, database or file of a target belongs to one store, and both know how often that store
-has worked there. It is found by the cleaned table, so that two stores meet however each of them reaches that table.
+"""Ownership of targets: a schema, database or file of a target belongs to one store, and both count that store's runs
+there. It is identified by the cleaned table, so two stores meet however each of them reaches that table.
 
-The number (ratchet) rises once a run, first here, then in the target, then it is confirmed here. Where the two disagree
-by more than an interrupted step, one of them was restored from a backup: effects may be forgotten on one side, so
-nothing is done until a person says so. A target that can hold nothing of ours is known by its identity only.
+The number (ratchet) rises once a run: first here, then in the target, then it is confirmed here. If the two differ by
+more than an interrupted step, one of them was restored from a backup and may lack effects, so nothing is done until a
+person decides. A target that cannot hold our data is known by its identity only.
 """
 
 from __future__ import annotations
@@ -37,43 +37,43 @@ class AnotherOwner(OwnershipRefused):
 
     def __init__(self, source: str, store: str) -> None:
         super().__init__(
-            f"Source {source!r} is cleaned by another state ({store}): two of them would do everything twice. Clean "
-            f"from there, or take it over with `reconcile target adopt {source}`"
+            f"Source {source!r} is cleaned by another state ({store}), and two states would clean everything "
+            f"twice. Clean from there, or take it over with `reconcile target adopt {source}`"
         )
 
 
 class StoreBehind(OwnershipRefused):
-    """The state was restored from a backup: what it did there since then it does not know."""
+    """The state was restored from a backup and lacks later cleanings there."""
 
     def __init__(self, source: str) -> None:
         super().__init__(
-            f"The state database knows less than source {source!r} of what was cleaned there, so it was restored from "
-            "a backup. Nothing is cleaned; look at what was done since, and say that it may go on with "
+            f"The state database knows less than source {source!r} about its cleanings, so it was restored from "
+            "a backup. Nothing is cleaned. Check what was done since, then allow it again with "
             f"`reconcile target adopt {source}`"
         )
 
 
 class TargetBehind(OwnershipRefused):
-    """The target was restored from a backup: what was done there since then is undone."""
+    """The target was restored from a backup: later cleanings there are lost."""
 
     def __init__(self, source: str) -> None:
         super().__init__(
-            f"Source {source!r} knows less than the state database of what was cleaned there, so it was restored from "
-            "a backup or made anew. Nothing is cleaned; look at what came back, and say that it may go on with "
+            f"Source {source!r} knows less than the state database about its cleanings, so it was restored from "
+            "a backup or recreated. Nothing is cleaned. Check what came back, then allow it again with "
             f"`reconcile target adopt {source}`"
         )
 
 
 class OwnershipRaced(OwnershipRefused):
-    """Others changed who owns it, again and again, while this was looked at."""
+    """The owner changed repeatedly while it was read."""
 
     def __init__(self, source: str) -> None:
-        super().__init__(f"Who cleans source {source!r} changed while it was looked at; nothing was done. Try again")
+        super().__init__(f"The owner of source {source!r} changed during the check; nothing was done. Try again")
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Whose a table of a source is, as the target itself says."""
+    """The owner of a table of a source, as recorded in the target."""
 
     source: str
     table: str
@@ -89,12 +89,12 @@ class Seen:
 
 
 def cleaned(project: Project) -> dict[str, list[DatasetConfig]]:
-    """The sources that rules with `clean` change, in order, each with the datasets that are changed."""
+    """The sources that rules with `clean` change, in order, each with its changed datasets."""
     names = sorted({rule.dataset for rule in project.rules.values() if rule.clean is not None})
-    found: dict[str, list[DatasetConfig]] = {}
+    by_source: dict[str, list[DatasetConfig]] = {}
     for dataset in (project.datasets[name] for name in names):
-        found.setdefault(dataset.source, []).append(dataset)
-    return dict(sorted(found.items()))
+        by_source.setdefault(dataset.source, []).append(dataset)
+    return dict(sorted(by_source.items()))
 
 
 def look(target: Target, table: str) -> Seen:
@@ -103,19 +103,19 @@ def look(target: Target, table: str) -> Seen:
 
 
 def look_at(target: Target, datasets: Iterable[DatasetConfig]) -> list[Seen]:
-    """Ask about the tables of these datasets, once for all that have one owner. Raises a ConnectorError."""
+    """Ask about the tables of these datasets; tables in one place are asked once. Raises a ConnectorError."""
     tables = dict.fromkeys(target.table(dataset.settings) for dataset in datasets)
     return list({seen.place: seen for seen in (look(target, table) for table in tables)}.values())
 
 
 def enter(store: Store, target: Target, table: str, entered: set[str]) -> None:
-    """Before the first effect of a run: the table is ours, or becomes ours where it was nobody's, and both count up.
+    """Before the first effect of a run, check or take ownership of the table and increase the number on both sides.
 
-    `entered` are the places that this run entered, of which this one is then. Where another store is the owner,
-    nothing is made there. Raises an OwnershipRefused, a ConnectorError, a StoreError.
+    `entered` are the places this run entered; this one is added. If another store is the owner, nothing is created
+    there. Raises an OwnershipRefused, a ConnectorError, a StoreError.
     """
     seen = look(target, table)
-    _must_not_be_anothers(store, seen)
+    _refuse_another_owner(store, seen)
     remembers = target.remembers(table)
     for _ in range(_TRIES):
         seen = look(target, table)
@@ -123,11 +123,11 @@ def enter(store: Store, target: Target, table: str, entered: set[str]) -> None:
             return
         try:
             with store.begin() as tx:
-                ratchet = _step(tx, seen)
+                ratchet = _next_ratchet(tx, seen)
         except OwnershipRefused:
             if look(target, table).owner == seen.owner:
                 raise
-            continue  # another worker counted up since we looked
+            continue  # another worker raised the number meanwhile
         if not remembers:
             break
         if seen.owner is not None and seen.owner[2] == ratchet and seen.owner[1] == store.epoch:
@@ -142,15 +142,15 @@ def enter(store: Store, target: Target, table: str, entered: set[str]) -> None:
 
 
 def must_be_ours(store: Store | None, target: Target, table: str) -> Seen:
-    """Look, and raise an OwnershipRefused unless this store may clean there; nothing is changed or locked.
+    """Raise an OwnershipRefused unless this store may clean there; nothing is changed or locked.
 
-    Without a store there is no state yet, so that whoever is the owner is another one. Raises a ConnectorError.
+    Without a store there is no state yet, so any owner is another store. Raises a ConnectorError.
     """
     for _ in range(_TRIES):
         seen = look(target, table)
         try:
             if store is None:
-                _must_be_nobodys(seen)
+                _refuse_any_owner(seen)
             else:
                 with store.read() as tx:
                     check(tx, seen)
@@ -163,20 +163,20 @@ def must_be_ours(store: Store | None, target: Target, table: str) -> Seen:
 
 
 def check(tx: Transaction, seen: Seen) -> None:
-    """Raises an OwnershipRefused unless this store may clean there; it locks nothing, so a reader may ask."""
-    _refuse(tx, seen, _known(tx, seen, lock=False))
+    """Raise an OwnershipRefused unless this store may clean there; it locks nothing, so readers can call it."""
+    _refuse(tx, seen, _recorded(tx, seen, lock=False))
 
 
 def adopt(store: Store, target: Target, table: str, *, by: str) -> Owner | None:
-    """Take a table's place over, whoever had it and whatever it knows, because a person says so; its owner until then.
+    """Take over a table's place from any owner, as a person decided; return the previous owner.
 
     Raises OwnershipRaced, a ConnectorError, a StoreError.
     """
     remembers = target.remembers(table)
     seen = look(target, table)
     with store.begin() as tx:
-        known = _known(tx, seen)
-        ratchet = max(known[0] if known else 0, seen.owner[2] if seen.owner else 0) + 1
+        recorded = _recorded(tx, seen)
+        ratchet = max(recorded[0] if recorded else 0, seen.owner[2] if seen.owner else 0) + 1
         _write(tx, seen, ratchet, confirmed=0)
         body = {
             "target": seen.place,
@@ -192,14 +192,14 @@ def adopt(store: Store, target: Target, table: str, *, by: str) -> Owner | None:
     return seen.owner
 
 
-def _step(tx: Transaction, seen: Seen) -> int:
-    """The number that both sides will stand at: one more, or that of a step which somebody has begun."""
-    known = _known(tx, seen)
-    _refuse(tx, seen, known)
-    if known is None:
+def _next_ratchet(tx: Transaction, seen: Seen) -> int:
+    """Record the next number for both sides: one more, or that of a step already begun."""
+    recorded = _recorded(tx, seen)
+    _refuse(tx, seen, recorded)
+    if recorded is None:
         _write(tx, seen, 1, confirmed=0)
         return 1
-    ratchet, confirmed = known
+    ratchet, confirmed = recorded
     if confirmed < ratchet:
         _write(tx, seen, ratchet, confirmed=confirmed)
         return ratchet
@@ -207,32 +207,32 @@ def _step(tx: Transaction, seen: Seen) -> int:
     return ratchet + 1
 
 
-def _must_not_be_anothers(store: Store, seen: Seen) -> None:
+def _refuse_another_owner(store: Store, seen: Seen) -> None:
     if seen.owner is not None and seen.owner[0] != store.id:
         raise AnotherOwner(seen.source, seen.owner[0])
 
 
-def _must_be_nobodys(seen: Seen) -> None:
+def _refuse_any_owner(seen: Seen) -> None:
     if seen.owner is not None:
         raise AnotherOwner(seen.source, seen.owner[0])
 
 
-def _refuse(tx: Transaction, seen: Seen, known: tuple[int, int] | None) -> None:
+def _refuse(tx: Transaction, seen: Seen, recorded: tuple[int, int] | None) -> None:
     if seen.owner is None:
-        if known is not None and known[1] > 0:
+        if recorded is not None and recorded[1] > 0:
             raise TargetBehind(seen.source)
         return
-    _must_not_be_anothers(tx.store, seen)
+    _refuse_another_owner(tx.store, seen)
     _, epoch, ratchet = seen.owner
-    if known is None or epoch > tx.store.epoch or ratchet > known[0]:
+    if recorded is None or epoch > tx.store.epoch or ratchet > recorded[0]:
         raise StoreBehind(seen.source)
-    if ratchet < known[1]:
+    if ratchet < recorded[1]:
         raise TargetBehind(seen.source)
 
 
-def _known(tx: Transaction, seen: Seen, *, lock: bool = True) -> tuple[int, int] | None:
-    """The number, and how far it is confirmed; also under the name that an older version gave the place."""
-    query = _KNOWN.with_for_update() if lock else _KNOWN
+def _recorded(tx: Transaction, seen: Seen, *, lock: bool = True) -> tuple[int, int] | None:
+    """The number and its confirmed part; also under the place's name in an older version."""
+    query = _RECORDED.with_for_update() if lock else _RECORDED
     for name in (seen.place, seen.owned.before):
         row = tx.connection.execute(query, {"the_identity": name}).one_or_none()
         if row is not None:
@@ -247,7 +247,7 @@ def _write(tx: Transaction, seen: Seen, ratchet: int, *, confirmed: int) -> None
     row = values | {"identity": seen.place, "first_seen": tx.now}
     insert = insert_for(tx, targets).on_conflict_do_nothing(index_elements=["identity"])
     if tx.connection.execute(insert, row).rowcount == 0:
-        return  # another worker saw it first, and counts it in the same way
+        return  # another worker was first and counts it in the same way
     body = {"target": seen.place, "source": seen.source}
     log.append(tx, "reconcile", "target.first_seen", f"target:{seen.place}", body)
 
@@ -261,4 +261,4 @@ def _confirm(store: Store, seen: Seen, ratchet: int) -> None:
         )
 
 
-_KNOWN = sa.select(targets.c.ratchet, targets.c.confirmed).where(targets.c.identity == sa.bindparam("the_identity"))
+_RECORDED = sa.select(targets.c.ratchet, targets.c.confirmed).where(targets.c.identity == sa.bindparam("the_identity"))

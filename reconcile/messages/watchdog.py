@@ -116,7 +116,7 @@ def _subject(job: str) -> str:
     return f"late:{job}"
 
 
-def _counted(tx: Transaction, job: str, known: Expectation | None, held: clocks.Held | None) -> Expectation:
+def _counted(tx: Transaction, job: str, known: Expectation | None, held: clocks.ClockJump | None) -> Expectation:
     """The expectation with the moment it counts from, kept where that is another one now."""
     if known is None:
         before = stored.last_success(tx, job)

@@ -96,7 +96,7 @@ def run(order: Order, tools: Equipment) -> RunReport:
     """
     run_id = slots.run_id(order.job.name, order.slot)
     held = lease.acquire(tools.store, f"job:{order.job.name}", LEASE)
-    if isinstance(held, lease.Held):
+    if isinstance(held, lease.LeaseHeld):
         return RunReport.under_way(order.job.name, order.slot, run_id, str(held.by))
     with lease.Heartbeat(tools.store, held, stall=order.job.stall + LATER) as heart:
         work = _Run(order, tools, run_id, held, heart)
@@ -213,7 +213,7 @@ class _Run:
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
             pauses.refuse(tx, self.job)
-            clock.let_go(tx, project.longest_retry)
+            clock.shorten_waits(tx, project.longest_retry)
             releases.refuse_another(tx, project)
             releases.keep(tx, project)
             for left in stored.interrupt_others(tx, self.job, self.id):

@@ -17,18 +17,18 @@ _DAY = dt.timedelta(days=1)
 
 def minute(text: str) -> int:
     """`22:00` as minutes after midnight, up to `24:00`; raises ValueError."""
-    found = _TIME.fullmatch(text.strip())
-    at = int(found[1]) * 60 + int(found[2]) if found and int(found[2]) < 60 else MINUTES + 1
-    if at > MINUTES:
+    match = _TIME.fullmatch(text.strip())
+    minutes = int(match[1]) * 60 + int(match[2]) if match and int(match[2]) < 60 else MINUTES + 1
+    if minutes > MINUTES:
         raise ValueError(f"`{text}` is not a time of day; write it in quotes like '22:00'")
-    return at
+    return minutes
 
 
 @dataclass(frozen=True)
 class Window:
-    """On these days (0 is Monday) from minute to minute after midnight, as the clocks of the zone show them.
+    """A window on these days (0 is Monday), from minute to minute after midnight in local time of the zone.
 
-    One that ends before it begins, or as it does, goes on until the next day.
+    A window that ends at or before its begin lasts until the next day.
     """
 
     source: str
@@ -38,9 +38,9 @@ class Window:
     timezone: str
 
     def until(self, now: dt.datetime) -> dt.datetime | None:
-        """When the window ends that `now` lies in, in UTC; None when it lies in none.
+        """The end, in UTC, of the window that contains `now`; None if there is none.
 
-        Where clocks are set back or forward inside it, it is the longer one of what its times may mean.
+        If a clock change makes its times ambiguous, the longer window counts.
         """
         today = now.astimezone(ZoneInfo(self.timezone)).date()
         open_now = [
@@ -57,17 +57,18 @@ class Window:
         return min(self._instants(day, self.begins)), max(self._instants(day, self.ends + over_midnight))
 
     def _instants(self, day: dt.date, minutes: int) -> list[dt.datetime]:
-        """What a wall time may mean: two instants where clocks are set, else twice the same."""
+        """The instants of a wall time: two at a clock change, else the same twice."""
         wall = dt.datetime.combine(day + _DAY * (minutes // MINUTES), dt.time(*divmod(minutes % MINUTES, 60)))
         zone = ZoneInfo(self.timezone)
         return [wall.replace(tzinfo=zone, fold=fold).astimezone(dt.UTC) for fold in (0, 1)]
 
 
 def closed(windows: Iterable[Window], source: str, now: dt.datetime) -> str | None:
-    """Why nothing is cleaned in a source now, as a sentence; None when none of the windows says so."""
-    found = [(until, one) for one in windows if one.source == source and (until := one.until(now)) is not None]
-    if not found:
+    """The reason, as a sentence, that a source is in maintenance now; None if it is not."""
+    here = (window for window in windows if window.source == source)
+    open_windows = [(until, window) for window in here if (until := window.until(now)) is not None]
+    if not open_windows:
         return None
-    until, window = max(found, key=lambda pair: pair[0])
-    there = until.astimezone(ZoneInfo(window.timezone))
-    return f"Source {source!r} is in maintenance until {there:%d %b %Y %H:%M} ({window.timezone})"
+    until, window = max(open_windows, key=lambda pair: pair[0])
+    local_end = until.astimezone(ZoneInfo(window.timezone))
+    return f"Source {source!r} is in maintenance until {local_end:%d %b %Y %H:%M} ({window.timezone})"

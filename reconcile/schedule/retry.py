@@ -1,4 +1,4 @@
-"""When to try again: full jitter, but computed from the key: the same after a restart, and an auditor can explain it.
+"""Retry delays: full jitter, but computed from the key, so it is the same after a restart and can be audited.
 
 Full jitter is from "Exponential Backoff And Jitter" (AWS Architecture Blog): the delay is uniform between 0 and a
 ceiling that doubles. Here the "random" number is SHA-256 of (key, n): different keys spread, one key never changes.
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 _MICROSECOND = dt.timedelta(microseconds=1)
 FLOOR = dt.timedelta(milliseconds=50)
 LONGEST_RETRY_AFTER = dt.timedelta(hours=1)
-"""What a server may ask for at most: one that says a year is broken, and is asked again after an hour."""
+"""The longest accepted Retry-After: a server that asks for a year is broken, and is tried again after an hour."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ QUICK = Policy(dt.timedelta(seconds=1), dt.timedelta(seconds=30), 4, dt.timedelt
 PATIENT = Policy(dt.timedelta(seconds=1), dt.timedelta(minutes=15), 8, dt.timedelta(hours=20))
 NEVER = Policy(dt.timedelta(0), dt.timedelta(0), 1, dt.timedelta(0))
 TEMPLATES: Mapping[str, Policy] = {"patient": PATIENT, "quick": QUICK, "never": NEVER}
-"""What `retry:` of a rule may name without more ado."""
+"""The built-in names for `retry:` of a rule."""
 
 
 class Template(Protocol):
-    """A template as the configuration gives it."""
+    """A template of the configuration."""
 
     @property
     def base(self) -> dt.timedelta: ...
@@ -50,17 +50,17 @@ class Template(Protocol):
     def budget(self) -> dt.timedelta: ...
 
 
-def named(name: str, given: Mapping[str, Template]) -> Policy:
-    """The policy of that name: one of the configuration's, or one of ours. Raises KeyError."""
-    if name in given:
-        own = given[name]
-        return Policy(own.base, own.cap, own.attempts, own.budget)
+def named(name: str, templates: Mapping[str, Template]) -> Policy:
+    """The policy of that name, from the configuration or built in. Raises KeyError."""
+    if name in templates:
+        template = templates[name]
+        return Policy(template.base, template.cap, template.attempts, template.budget)
     return TEMPLATES[name]
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Why the next attempt is when it is: enough for an auditor to compute it again."""
+    """The time of the next attempt, with enough data for an auditor to recompute it."""
 
     n: int
     u: float
@@ -69,13 +69,13 @@ class Decision:
     delay: dt.timedelta
 
     def to_json(self) -> dict[str, Any]:
-        """Seconds, rounded to the microsecond, as the audit log holds them."""
-        asked = None if self.retry_after is None else self.retry_after.total_seconds()
+        """The fields for the audit log, in seconds rounded to the microsecond."""
+        retry_after = None if self.retry_after is None else self.retry_after.total_seconds()
         return {
             "n": self.n,
             "u": round(self.u, 6),
             "ceiling": self.ceiling.total_seconds(),
-            "retry_after": asked,
+            "retry_after": retry_after,
             "delay": self.delay.total_seconds(),
         }
 
@@ -83,38 +83,38 @@ class Decision:
 def decide(key: str, n: int, policy: Policy, retry_after: dt.timedelta | None = None) -> Decision:
     """The delay before the attempt after the n-th failed one (n from 0): d(n) = u(key, n) · min(cap, base · 2ⁿ).
 
-    At least 50 ms, and at least what the server asked for, which counts up to an hour.
+    At least 50 ms, and at least `retry_after` of the server, up to an hour.
     """
     u = uniform(key, n)
     ceiling = _MICROSECOND * min(policy.cap // _MICROSECOND, policy.base // _MICROSECOND * 2 ** min(n, 64))
-    asked = None if retry_after is None else min(max(retry_after, dt.timedelta(0)), LONGEST_RETRY_AFTER)
-    return Decision(n, u, ceiling, asked, max(ceiling * u, FLOOR, asked or FLOOR))
+    server_delay = None if retry_after is None else min(max(retry_after, dt.timedelta(0)), LONGEST_RETRY_AFTER)
+    return Decision(n, u, ceiling, server_delay, max(ceiling * u, FLOOR, server_delay or FLOOR))
 
 
 def uniform(key: str, n: int) -> float:
-    """A number in [0, 1) that depends on nothing but the key and n."""
+    """A number in [0, 1) that depends only on the key and n."""
     digest = hashlib.sha256(f"reconcile/retry/1|{n}|{key}".encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48  # 48 bits fit a double exactly
 
 
 def parse_retry_after(header: str | None, now: dt.datetime) -> dt.timedelta | None:
-    """What a `Retry-After` header asks for: seconds (a fraction is taken) or an HTTP date, within 0 and an hour.
+    """The delay of a `Retry-After` header: seconds (fractions allowed) or an HTTP date, between 0 and an hour.
 
-    None where it says nothing we understand. `now` is aware; it is only used for dates.
+    None if it is not understood. `now` is aware; it is only used for dates.
     """
-    said = (header or "").strip()
-    if re.fullmatch(r"\+?\d+(\.\d*)?", said, re.ASCII):
-        seconds = min(float(said), LONGEST_RETRY_AFTER.total_seconds())
+    text = (header or "").strip()
+    if re.fullmatch(r"\+?\d+(\.\d*)?", text, re.ASCII):
+        seconds = min(float(text), LONGEST_RETRY_AFTER.total_seconds())
         return dt.timedelta(seconds=seconds)
-    if re.fullmatch(r"-\d+(\.\d*)?", said, re.ASCII):
+    if re.fullmatch(r"-\d+(\.\d*)?", text, re.ASCII):
         return dt.timedelta(0)
-    when = _http_date(said)
+    when = _http_date(text)
     return None if when is None else min(max(when - now, dt.timedelta(0)), LONGEST_RETRY_AFTER)
 
 
-def _http_date(said: str) -> dt.datetime | None:
+def _http_date(text: str) -> dt.datetime | None:
     try:
-        when = email.utils.parsedate_to_datetime(said)
+        when = email.utils.parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
     return when if when.tzinfo else when.replace(tzinfo=dt.UTC)

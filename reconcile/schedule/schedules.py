@@ -1,10 +1,10 @@
-"""Schedules: which instants a cron text names in a time zone. Pure: no clock, no store.
+"""Schedules: the instants of a cron text in a time zone. Pure: no clock, no store.
 
-cronsim reads the text and lists the wall times it names, and is never given a time zone: its own steps through a
-clock change lose slots (`45 * * * *` in Lord Howe) or a whole day (`*/30 2 * * *` in spring). So what a clock change
-does is decided here. Set back: a schedule of fixed times, where neither minute nor hour begins with a star, is due
-once; any other at each real minute, as in Debian's cron. Set forward: the wall times that are skipped become one slot,
-at the first instant after; only a schedule with a star that is due in every hour loses nothing and skips them.
+cronsim parses the text and lists its wall times, but never gets a time zone: its own steps through a clock change lose
+slots (`45 * * * *` in Lord Howe) or a whole day (`*/30 2 * * *` in spring). So this module handles clock changes.
+Set back: a schedule of fixed times, where neither minute nor hour begins with a star, is due once; any other at each
+real minute, as in Debian's cron. Set forward: the skipped wall times become one slot, at the first instant after; only
+a schedule with a star that is due in every hour loses nothing and skips them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _HORIZON = dt.timedelta(days=3653)
 
 
 class ScheduleRefused(ValueError):
-    """A setting of a schedule that names no due times."""
+    """A setting of a schedule is invalid."""
 
     def __init__(self, setting: str, value: object, why: str) -> None:
         super().__init__(f"{setting} `{short(str(value))}` {why}")
@@ -79,7 +79,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Schedule:
-    """When a job is due, and what becomes of slots that nobody could run. Raises ScheduleRefused."""
+    """The due times of a job, and the handling of missed slots. Raises ScheduleRefused."""
 
     cron: str
     timezone: str
@@ -93,51 +93,51 @@ class Schedule:
         if self.jitter < dt.timedelta(0):
             raise ScheduleRefused("jitter", self.jitter, "is negative; write a length such as `2m`")
         if self.catch_up not in CATCH_UP:
-            raise ScheduleRefused("catch_up", self.catch_up, f"is not known; {suggestion(self.catch_up, CATCH_UP)}")
+            raise ScheduleRefused("catch_up", self.catch_up, f"is unknown; {suggestion(self.catch_up, CATCH_UP)}")
         if self.max < 1:
             raise ScheduleRefused("max", self.max, "leaves nothing to catch up; write 1 or more, or `catch_up: skip`")
 
     def due(self, after: dt.datetime, until: dt.datetime) -> Iterator[Slot]:
-        """The slots with after < at <= until, strictly increasing, computed as they are asked for."""
+        """The slots with after < at <= until, strictly increasing, computed lazily."""
         _require_aware(after, until)
         later = itertools.dropwhile(lambda slot: slot.at <= after, self._slots(after))
         return itertools.takewhile(lambda slot: slot.at <= until, later)
 
     def following(self, after: dt.datetime) -> Slot | None:
-        """The first slot after this instant; None when there is none within ten years."""
+        """The first slot after this instant; None if there is none within ten years."""
         return next(self.ahead(after), None)
 
     def ahead(self, after: dt.datetime) -> Iterator[Slot]:
-        """The slots of the ten years after this instant, in order, computed as they are asked for."""
+        """The slots of the ten years after this instant, in order, computed lazily."""
         return self.due(after, after + _HORIZON)
 
     def before(self, at: dt.datetime) -> Slot | None:
-        """The latest slot at or before this instant; None when there is none within fifty years."""
+        """The latest slot at or before this instant; None if there is none within fifty years."""
         _require_aware(at)
         cron, zone = _cron(self.cron), _zone(self.timezone)
         for wall in CronSim(cron.text, _local(at, zone) + _SECOND, reverse=True):
             first, _ = cron.moments(wall, zone)
             if first is not None and first <= at:
-                # Where the clock is set back, later wall times than the one it shows may be over already.
+                # After the clock is set back, later wall times than the current one may already be over.
                 return deque(self.due(first - _SECOND, at), maxlen=1)[0]
         return None
 
     @property
     def revision(self) -> str:
-        """What decides the due times, as a name: another one for another cron text or zone, however it is written."""
-        known = canonical_json([_cron(self.cron).text, self.timezone])
-        digest = hashlib.sha256(b"reconcile/schedule/1\0" + known.encode()).digest()
+        """A name of the due times: it changes with the cron text or zone, not with their spelling."""
+        text = canonical_json([_cron(self.cron).text, self.timezone])
+        digest = hashlib.sha256(b"reconcile/schedule/1\0" + text.encode()).digest()
         return "sched1_" + base64.b32encode(digest[:10]).decode().lower()
 
     def in_words(self) -> str:
         """For people: `at 06:15 on Monday through Friday, Europe/Berlin`."""
         words = CronSim(_cron(self.cron).text, _ANY_DAY).explain()
         ordinals = {"1th": "1st", "2th": "2nd", "3th": "3rd"}
-        words = re.sub(r"(?<=[2-5])[123]th\b", lambda found: ordinals[found[0]], words)
+        words = re.sub(r"(?<=[2-5])[123]th\b", lambda match: ordinals[match[0]], words)
         return f"{words[0].lower()}{words[1:]}, {self.timezone}"
 
     def _slots(self, after: dt.datetime) -> Iterator[Slot]:
-        """Every slot after this instant, and perhaps a few before it, in order, without an end."""
+        """Every slot after this instant, and perhaps a few before it, in order, endlessly."""
         cron, zone = _cron(self.cron), _zone(self.timezone)
         local = _local(after, zone)
         second_passes: deque[Slot] = deque()
@@ -156,14 +156,14 @@ class Schedule:
 
 
 def start_delay(job: str, slot: dt.datetime, jitter: dt.timedelta) -> dt.timedelta:
-    """How long after its slot this run starts: from nothing up to `jitter`, evenly, the same on every host."""
+    """The delay of this run after its slot: uniform from zero up to `jitter`, the same on every host."""
     digest = hashlib.sha256(b"reconcile/jitter/1\0" + canonical_json([job, slot]).encode()).digest()
     share = int.from_bytes(digest[:8], "big")
     return dt.timedelta(microseconds=(jitter // dt.timedelta(microseconds=1)) * share >> 64)
 
 
 def tzdata_version() -> str:
-    """Which time zone data this process computes with: `system 2025b` or, where there is none, `tzdata 2026f`."""
+    """The time zone data of this process: `system 2025b` or, without system data, `tzdata 2026f`."""
     return _version_in(zoneinfo.TZPATH)
 
 
@@ -200,57 +200,57 @@ class _Cron:
 
 
 @functools.lru_cache(maxsize=4096)
-def _cron(said: str) -> _Cron:
-    text = _five_fields(said)
+def _cron(written: str) -> _Cron:
+    text = _five_fields(written)
     fields = text.split()
     for (name, size, hint), field in zip(_FIELDS, fields, strict=True):
-        _check_field(said, name, size, hint, field)
+        _check_field(written, name, size, hint, field)
     try:
         parsed = CronSim(text, _ANY_DAY)
         never = next(parsed, None) is None
     except CronSimError:
         never = True
     if never:
-        raise ScheduleRefused("cron", said, "never comes due: no month it names has such a day; write another day")
+        raise ScheduleRefused("cron", written, "is never due: no month it names has such a day; write another day")
     once = not fields[0].startswith("*") and not fields[1].startswith("*")
     return _Cron(text, once, skips=not once and len(parsed.hours) == 24)
 
 
-def _five_fields(said: str) -> str:
-    text = " ".join(said.split())
+def _five_fields(written: str) -> str:
+    text = " ".join(written.split())
     if not text:
-        raise ScheduleRefused("cron", said, "is empty; write five fields, such as `15 6 * * mon-fri`, or `@daily`")
+        raise ScheduleRefused("cron", written, "is empty; write five fields, such as `15 6 * * mon-fri`, or `@daily`")
     if not text.isascii() or len(text) > _LONGEST:
-        raise ScheduleRefused("cron", said, "is not a cron text; write five fields, such as `15 6 * * mon-fri`")
+        raise ScheduleRefused("cron", written, "is not a cron text; write five fields, such as `15 6 * * mon-fri`")
     if text.lower() == "@reboot":
         raise ScheduleRefused(
-            "cron", said, "names no time; write when the job is due, such as `@daily` or `15 6 * * *`"
+            "cron", written, "names no time; write when the job is due, such as `@daily` or `15 6 * * *`"
         )
     if text.startswith("@"):
         if text.lower() not in _SHORTHANDS:
-            raise ScheduleRefused("cron", said, f"is not a shorthand; {suggestion(text.lower(), _SHORTHANDS)}")
+            raise ScheduleRefused("cron", written, f"is not a shorthand; {suggestion(text.lower(), _SHORTHANDS)}")
         text = _SHORTHANDS[text.lower()]
     count = len(text.split())
     if count != len(_FIELDS):
         names = " ".join(name for name, _, _ in _FIELDS)
-        raise ScheduleRefused("cron", said, f"has {count} field{'s' * (count > 1)}; write five: {names}")
+        raise ScheduleRefused("cron", written, f"has {count} field{'s' * (count > 1)}; write five: {names}")
     return text.upper()
 
 
-def _check_field(said: str, name: str, size: int, hint: str, field: str) -> None:
-    shown = f"{name} `{short(field.lower())}`"
-    alone = " ".join(field if other == name else "*" for other, _, _ in _FIELDS)
+def _check_field(written: str, name: str, size: int, hint: str, field: str) -> None:
+    label = f"{name} `{short(field.lower())}`"
+    alone = " ".join(field if other_name == name else "*" for other_name, _, _ in _FIELDS)
     try:
         CronSim(alone, _ANY_DAY)
     except CronSimError:
         upwards = "; a range goes upwards" if "-" in field else ""
-        raise ScheduleRefused("cron", said, f"has a wrong {shown}; write {hint}{upwards}") from None
-    for start, step in (found.groups() for found in map(_STEP.fullmatch, field.split(",")) if found):
+        raise ScheduleRefused("cron", written, f"has a wrong {label}; write {hint}{upwards}") from None
+    for start, step in (step_match.groups() for step_match in map(_STEP.fullmatch, field.split(",")) if step_match):
         if start.startswith("L"):
-            raise ScheduleRefused("cron", said, f"has a step in {shown} with nothing to step over; write {hint}")
+            raise ScheduleRefused("cron", written, f"has a step in {label} without a range; write {hint}")
         if int(step) > size:
-            why = f"has a step in {shown} that is longer than the field, where every step starts anew"
-            raise ScheduleRefused("cron", said, f"{why}; write {hint}")
+            why = f"has a step in {label} that is longer than the field; steps restart in every field"
+            raise ScheduleRefused("cron", written, f"{why}; write {hint}")
 
 
 def _zone(name: str) -> zoneinfo.ZoneInfo:
@@ -266,19 +266,19 @@ def zone_named(name: str) -> zoneinfo.ZoneInfo:
     Python imports a package for every `/` of a name that it does not know, and thousands end in a RecursionError.
     """
     if len(name) > _LONGEST_ZONE:
-        raise ValueError("no time zone has a name so long")
+        raise ValueError("no time zone has such a long name")
     return zoneinfo.ZoneInfo(name)
 
 
 def zone_meant(name: str) -> str:
-    """The end of a sentence about a name that is no time zone. Abbreviations are near many, and mean another each."""
-    near = nearest(name, (one for one in zoneinfo.available_timezones() if "/" in one or one == "UTC"))
+    """The end of a sentence about an unknown time zone. Abbreviations are left out: they resemble many other names."""
+    near = nearest(name, (zone for zone in zoneinfo.available_timezones() if "/" in zone or zone == "UTC"))
     return f"did you mean `{near}`?" if near else "write an IANA name like Europe/Berlin or UTC"
 
 
 def _require_aware(*times: dt.datetime) -> None:
     if any(time.utcoffset() is None for time in times):
-        raise ValueError("a schedule is asked about instants, never about a time without a time zone")
+        raise ValueError("a schedule needs instants, not times without a time zone")
 
 
 def _local(at: dt.datetime, zone: zoneinfo.ZoneInfo) -> dt.datetime:
@@ -290,7 +290,7 @@ def _instant(wall: dt.datetime, zone: zoneinfo.ZoneInfo, fold: int) -> dt.dateti
 
 
 def _overlap(wall: dt.datetime, zone: zoneinfo.ZoneInfo) -> dt.timedelta:
-    """How long after its first time this wall time happens again; nothing for one that does not."""
+    """The time after which this wall time happens again; zero if it does not."""
     return max(_instant(wall, zone, 1) - _instant(wall, zone, 0), dt.timedelta(0))
 
 

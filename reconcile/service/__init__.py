@@ -1,1 +1,1 @@
-"""`reconcile serve`: the scheduler, its workers, triggers and what watches them."""
+"""`reconcile serve`: the scheduler, its workers, triggers and HTTP endpoints."""

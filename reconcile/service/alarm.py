@@ -1,8 +1,8 @@
 """The alarm clock: APScheduler wakes each duty of `serve` in a thread of its own, and decides nothing.
 
-Its trigger counts from the moment it fires, so a clock that was set forward wakes a duty once and not for every second
-it jumped over. One that was set back would leave every duty asleep until the old time is reached again: `look`, called
-from a thread that waits by the monotonic clock, wakes those that are overdue.
+Its trigger counts from the moment it fires, so a clock that is set forward wakes a duty once, not for every second it
+jumped over. A clock that is set back would leave every duty asleep until the old time comes again: `look`, called from
+a thread that waits by the monotonic clock, wakes overdue duties.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OVERDUE = 5.0
 
 
 class _Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
-    """So long after it last fired, by the wall clock as it is then."""
+    """Fires a fixed time after it last fired, by the current wall clock."""
 
     __slots__ = ("_interval",)
 
@@ -44,13 +44,13 @@ class Alarm:
         self._woken: dict[str, float] = {}
         self._at_work: set[str] = set()
         self._seconds: dict[str, float] = {}
-        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # it warns of each tick that is still at work
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # it warns of each tick that still runs
         self._clock: Any = BackgroundScheduler(
             timezone=dt.UTC, job_defaults={"coalesce": True, "misfire_grace_time": None, "max_instances": 1}
         )
 
     def every(self, seconds: float, name: str, tick: Tick) -> None:
-        """Wake this duty every so many seconds. Each has its own thread, so that one that hangs stops no other."""
+        """Wake this duty at this interval. Each duty has its own thread, so one that hangs stops no other."""
 
         def duty() -> None:
             self._woken[name] = self._monotonic()
@@ -70,25 +70,25 @@ class Alarm:
         self._clock.start()
 
     def look(self) -> None:
-        """Wake what the wall clock forgot. Call it every second or so."""
+        """Wake duties the wall clock missed. Call it about every second."""
         now = self._monotonic()
         for name, woken in list(self._woken.items()):
             if name not in self._at_work and now - woken > self._seconds[name] + _OVERDUE:
                 self.wake(name)
 
     def wake(self, name: str) -> None:
-        """Wake a duty now; after a stop, nothing."""
+        """Wake a duty now; does nothing after a stop."""
         self._woken[name] = self._monotonic()
-        with contextlib.suppress(JobLookupError):  # a stop takes all duties away, in another thread perhaps
+        with contextlib.suppress(JobLookupError):  # a stop removes all duties, perhaps in another thread
             self._clock.modify_job(name, next_run_time=dt.datetime.now(dt.UTC))
 
     def silence(self) -> dict[str, float]:
-        """For each duty, seconds for which it should have begun, or ended, and did not."""
+        """For each duty, the seconds by which its begin or end is overdue."""
         now = self._monotonic()
         return {name: max(0.0, now - woken - self._seconds[name]) for name, woken in list(self._woken.items())}
 
     def stop(self, patience: float) -> None:
-        """Wake nothing more, and wait so many seconds for the duties at work; one that hangs is left to itself."""
+        """Wake nothing more, and wait up to `patience` seconds for running duties; a hung one is abandoned."""
         self._clock.shutdown(wait=False)
         until = self._monotonic() + patience
         while self._at_work and self._monotonic() < until:

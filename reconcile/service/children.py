@@ -1,7 +1,7 @@
-"""A run in a process of its own: what hangs can be killed, and its memory goes back when it ends.
+"""A run in a process of its own: a hung run can be killed, and its memory is freed when it ends.
 
-Processes are forked from a server process that has imported everything and nothing else, so that one takes
-milliseconds to start and inherits no thread and no connection.
+Processes are forked from a server process that only imports everything. A fork takes milliseconds and inherits no
+thread and no connection.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from reconcile.store.slots import SlotRow
 from reconcile.telemetry import logs, visible
 
 Sentence = Callable[[Exception], str]
-"""What people are told of an error; a function at the top of a module, for it goes to another process."""
+"""Puts an error into words for people; a module-level function, because it is passed to another process."""
 
 
 class Stopped(BaseException):
-    """The run was told to stop: everything open is closed, and leases are given back on the way out."""
+    """The run has to stop: open resources are closed and leases released on the way out."""
 
 
 class Child:
-    """One run, carried out in a child process. It ends with its parent: nobody would hear of it."""
+    """One run in a child process. It ends with its parent, which alone receives its result."""
 
     def __init__(self, project: Project, row: SlotRow, sentence: Sentence) -> None:
-        self._ours, theirs = _server().Pipe()
+        self._pipe, child = _server().Pipe()
         self._process = _server().Process(
-            target=_carry_out, args=(project, row, sentence, logs.style(), theirs), name=f"run {row.job}", daemon=False
+            target=_run_child, args=(project, row, sentence, logs.style(), child), name=f"run {row.job}", daemon=False
         )
         self._process.start()
-        theirs.close()
+        child.close()
         self._rule: str | None = None
         self._ended: Ended | None = None
         self._is_over = False
@@ -52,39 +52,39 @@ class Child:
         return number
 
     def ended(self) -> Ended | None:
-        """See workers.Carrying. What it said counts before how its process ended.
+        """See workers.Carrying. The result the run sent takes precedence over how its process ended.
 
-        It says the same as often as it is asked: the store may not have answered when this was to be put down.
+        Repeated calls return the same result: the store may have been unavailable when it was to be recorded.
         """
         if self._is_over:
             return self._ended
         if self._process.is_alive():
             return None
         self._process.join()
-        self._listen()
+        self._receive()
         code = self._process.exitcode
         self._is_over = True
-        self._ours.close()
+        self._pipe.close()
         self._process.close()
         if self._ended is None:
             how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
-            self._ended = Ended("died", f"the process of its run {how}, without a word")
+            self._ended = Ended("died", f"the process of its run {how} without a result")
         return self._ended
 
     def rule(self) -> str | None:
         if not self._is_over:
-            self._listen()
+            self._receive()
         return self._rule
 
-    def _listen(self) -> None:
-        """A rule's name as it is begun, and at last how the run ended."""
+    def _receive(self) -> None:
+        """Receive the name of each rule as it begins and, last, the result of the run."""
         try:
-            while self._ours.poll():
-                said = self._ours.recv()
-                if isinstance(said, Ended):
-                    self._ended = said
+            while self._pipe.poll():
+                message = self._pipe.recv()
+                if isinstance(message, Ended):
+                    self._ended = message
                 else:
-                    self._rule = said
+                    self._rule = message
         except EOFError:
             return
 
@@ -98,42 +98,42 @@ class Child:
 
 
 def warm_up(more: Sequence[str] = ()) -> None:
-    """Start the server, so that the first run need not wait for its imports; `more` are modules for it to load."""
-    process = _server(more).Process(target=_nothing)
+    """Start the server, so the first run does not wait for its imports; `more` are further modules to load."""
+    process = _server(more).Process(target=_do_nothing)
     process.start()
     process.join()
     process.close()
 
 
 def _server(more: Sequence[str] = ()) -> Any:
-    # The server, its children and the tracker of their resources are started by `python -c`, which would look for
-    # modules in the working directory first.
+    # `python -c` starts the server, its children and the tracker of their resources; it would look for modules in the
+    # working directory first.
     os.environ["PYTHONSAFEPATH"] = "1"
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["reconcile.service.fork_server", *more])
     return context
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     return
 
 
 @visible.standard_streams()
-def _carry_out(project: Project, row: SlotRow, sentence: Sentence, style: logs.Style | None, pipe: Connection) -> None:
-    """The child's whole life: one run, one answer."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what it means
+def _run_child(project: Project, row: SlotRow, sentence: Sentence, style: logs.Style | None, pipe: Connection) -> None:
+    """The body of the child process: one run, one result."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     signal.signal(signal.SIGTERM, _stop)
     if style is not None:
         logs.set_up(as_json=style.as_json, quiet=style.quiet, colors=style.colors)
-    threading.Thread(target=_end_with_parent, args=(pipe,), name="parent", daemon=True).start()
+    threading.Thread(target=_stop_without_parent, args=(pipe,), name="parent", daemon=True).start()
     try:
-        ended = _ended(project, row, sentence, _telling(pipe))
+        ended = _ended(project, row, sentence, _rule_reporter(pipe))
     except Stopped:
         ended = Ended("stopped")
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    with contextlib.suppress(BrokenPipeError):  # whoever asked is gone; what was done is in the store
+    with contextlib.suppress(BrokenPipeError):  # the parent is gone; the results are in the store
         pipe.send(ended)
-    os._exit(0)  # a read that was given up may still hang in a thread
+    os._exit(0)  # an abandoned read may still hang in a thread
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
@@ -141,8 +141,8 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise Stopped
 
 
-def _end_with_parent(pipe: Connection) -> None:
-    """The parent never writes: when its end is closed, it is gone."""
+def _stop_without_parent(pipe: Connection) -> None:
+    """Stop when the parent is gone: it never writes, so a readable pipe means its end is closed."""
     try:
         pipe.poll(None)
     except OSError:
@@ -150,13 +150,13 @@ def _end_with_parent(pipe: Connection) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _telling(pipe: Connection) -> Callable[[str, int], None]:
-    """Tell the parent of each rule once."""
-    told: set[str] = set()
+def _rule_reporter(pipe: Connection) -> Callable[[str, int], None]:
+    """A callback that sends each rule to the parent once."""
+    sent: set[str] = set()
 
     def watch(rule: str, _read: int) -> None:
-        if rule not in told:
-            told.add(rule)
+        if rule not in sent:
+            sent.add(rule)
             with contextlib.suppress(BrokenPipeError):
                 pipe.send(rule)
 
@@ -169,9 +169,9 @@ def _ended(project: Project, row: SlotRow, sentence: Sentence, watch: Callable[[
             report = application.carry_out(row.job, row.slot, row.trigger, watch)
     except (AnotherIsHeld, Paused) as error:
         return Ended("paused", str(error))
-    except Exception as error:  # noqa: BLE001 - the last door of this process
+    except Exception as error:  # noqa: BLE001 - the last handler of this process
         return Ended("died", sentence(error))
     if report.status == "running":
-        return Ended("busy", f"the job is under way: {report.by}")
+        return Ended("busy", f"the job is already running: {report.by}")
     failed = [rule["failed"] for rule in report.rules if "failed" in rule]
     return Ended("failed", failed[0]) if failed else Ended("succeeded", report.watchdog)

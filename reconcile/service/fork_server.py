@@ -1,6 +1,6 @@
-"""What the process that runs are forked from has loaded: everything a run of ours needs, and nothing that runs.
+"""The imports of the process from which runs are forked: everything a run needs, and nothing that runs.
 
-Importing this module is what it does; nobody calls anything here.
+Importing this module is its only effect; nothing here is called.
 """
 
 from __future__ import annotations
@@ -25,5 +25,5 @@ from reconcile.detection.pandas_unseen import leave_pandas_alone
 __all__ = ("connectors", "notifications", "numpy", "reconcile", "rules")
 
 leave_pandas_alone()
-gc.freeze()  # modules are no garbage, and pages that nobody looks through stay shared with every run
-atexit.register(gc.unfreeze)  # else DuckDB reports at the end that its own types have leaked
+gc.freeze()  # modules are not garbage, and untouched pages stay shared with every run
+atexit.register(gc.unfreeze)  # otherwise DuckDB reports at exit that its own types leaked

@@ -1,7 +1,7 @@
-"""A small HTTP server for those who watch Reconcile. It answers with what its routes say, and takes nothing in.
+"""A small HTTP server for monitoring. It answers GET requests with its routes and accepts no data.
 
-It bounds what it is sent, in bytes and in time, and how many it serves at once; what it was sent is never said back.
-One thread holds all connections, so that those who connect and then stall take no thread and keep nobody waiting.
+It limits the bytes and time of a request and the number served at once; it never echoes a request. One thread holds
+all connections, so stalled clients take no thread and delay nobody.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from reconcile.config.values import DEFAULT_LISTEN
 MAX_HEAD = 8192
 """Bytes of request line and headers."""
 PATIENCE = 5.0
-"""Seconds in which a request has to be there, and an answer taken."""
+"""Seconds for a client to send its request, and again to read the answer."""
 AT_ONCE = 16
-"""Requests that are answered at the same time, each in a thread."""
+"""Requests answered at the same time, each in a thread."""
 CONNECTIONS = 256
-"""Connections that are open at the same time; one more ends the oldest that waits for its client."""
+"""Connections open at the same time; one more closes the oldest that waits for its client."""
 _NOTICED = 0.1
 """Seconds until a stop is noticed."""
 
@@ -39,18 +39,18 @@ log = structlog.get_logger("reconcile")
 
 
 class ListenRefused(Exception):
-    """The address cannot be listened on; nothing was started."""
+    """The listener cannot use the address; nothing was started."""
 
     def __init__(self, address: str, reason: str) -> None:
         super().__init__(
-            f"`listen`: {address} cannot be listened on: {reason}. Nothing was started; free it, or write another "
-            "address, or none, in `listen` or after --listen"
+            f"`listen`: cannot listen on {address}: {reason}. Nothing was started. Free the address, or set another "
+            "address or `none` in `listen` or after --listen"
         )
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a route answers with."""
+    """The answer of a route."""
 
     status: HTTPStatus
     body: bytes
@@ -62,24 +62,24 @@ class Answer:
 
 
 Route = Callable[[Mapping[str, str]], Answer]
-"""An answer to a request's headers."""
+"""Answers a request by its headers."""
 
 
 class Listener:
-    """Answers at an address from `start` on. Made, it has the address already: raises ListenRefused.
+    """Answers at an address from `start` on. The constructor takes the address; raises ListenRefused.
 
-    It answers only requests for a loopback name, the host of `address`, one of `hosts`, or, where others reach it, an
-    IP address: a page in a browser that makes its own name lead here gets 421 (DNS rebinding).
+    It answers only requests for a loopback name, the host of `address`, one of `hosts`, or, on a public address, an IP
+    address: a web page whose own name resolves to this host gets 421 (DNS rebinding).
     """
 
     def __init__(self, address: str, routes: Mapping[str, Route], hosts: Iterable[str] = ()) -> None:
         try:
-            family, host, port = _place(address)
+            family, host, port = _resolve(address)
             self.is_open = not ipaddress.ip_address(host.partition("%")[0]).is_loopback
             names = {"localhost", _host_of(address), *(name.lower() for name in hosts)}
             self._server = _Server(family, (host, port), partial(_respond, routes, _Hosts(names, self.is_open)))
         except (OSError, OverflowError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or f"it is no address; write it like {DEFAULT_LISTEN}"
+            reason = getattr(error, "strerror", None) or f"it is not an address; write it like {DEFAULT_LISTEN}"
             raise ListenRefused(address, reason.lower()) from error
         self._thread = threading.Thread(target=self._server.run, name="listener", daemon=True)
 
@@ -92,7 +92,7 @@ class Listener:
         self._thread.start()
         log.info("listener.started", address=self.address)
         if self.is_open:
-            why = "whoever reaches this address reads names of jobs and rules, and counts: there is no authentication"
+            why = "there is no authentication: any client of this address can read names of jobs and rules, and counts"
             log.warning("listener.open", address=self.address, why=why)
 
     def stop(self) -> None:
@@ -103,7 +103,7 @@ class Listener:
         self._server.close()
 
 
-def _place(address: str) -> tuple[socket.AddressFamily, str, int]:
+def _resolve(address: str) -> tuple[socket.AddressFamily, str, int]:
     host, _, port = address.rpartition(":")
     if not host or not 0 <= int(port) <= 65535:
         raise ValueError(address)
@@ -111,12 +111,12 @@ def _place(address: str) -> tuple[socket.AddressFamily, str, int]:
     return family, str(place[0]), int(place[1])
 
 
-def _answered(route: Route, path: str, headers: Mapping[str, str]) -> Answer:
+def _call_route(route: Route, path: str, headers: Mapping[str, str]) -> Answer:
     try:
         return route(headers)
-    except Exception as error:  # noqa: BLE001 - who asks gets an answer, and no data
+    except Exception as error:  # noqa: BLE001 - the client gets an answer, and no data
         log.error("listener.failed", path=path, error=type(error).__name__)
-        return Answer.sentence(HTTPStatus.INTERNAL_SERVER_ERROR, "This could not be answered; the log says more")
+        return Answer.sentence(HTTPStatus.INTERNAL_SERVER_ERROR, "This request failed; see the log")
 
 
 def _host_of(authority: str) -> str:
@@ -128,7 +128,7 @@ def _host_of(authority: str) -> str:
 
 @dataclass(frozen=True)
 class _Hosts:
-    """The names a request may be for. No page can make an IP address lead elsewhere, so any is taken if `is_open`."""
+    """The accepted host names. A page cannot rebind an IP address, so any is accepted if `is_open`."""
 
     names: set[str]
     is_open: bool
@@ -145,18 +145,18 @@ class _Hosts:
 
 @dataclass(eq=False)
 class _Connection:
-    """One client: what it has sent so far, and what it has still to take, both until `until`."""
+    """One client: the request read so far and the answer still to send, each until `until`."""
 
     raw: socket.socket
     until: float
     head: bytes = b""
     answer: memoryview = field(default_factory=lambda: memoryview(b""))
     is_answered: bool = False
-    """A thread works on its answer: it is not waiting for its client."""
+    """A thread makes its answer: it does not wait for its client."""
 
 
 class _Server:
-    """All connections in one thread; `respond` makes the bytes of an answer of those of a request, in another one."""
+    """All connections in one thread; `respond` turns a request's bytes into an answer's, in another thread."""
 
     def __init__(self, family: int, place: tuple[str, int], respond: Callable[[bytes], bytes]) -> None:
         self._respond = respond
@@ -164,56 +164,56 @@ class _Server:
         self._answers: queue.SimpleQueue[tuple[_Connection, bytes]] = queue.SimpleQueue()
         self._busy = 0
         self._is_stopping = False
-        self._door = socket.socket(family, socket.SOCK_STREAM)
+        self._listening = socket.socket(family, socket.SOCK_STREAM)
         try:
-            self._door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._door.bind(place)
-            self._door.listen(128)
+            self._listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._listening.bind(place)
+            self._listening.listen(128)
         except (OSError, OverflowError):
-            self._door.close()
+            self._listening.close()
             raise
         self._wakes, self._wake = socket.socketpair()
         self._selector = selectors.DefaultSelector()
-        for raw, call in ((self._door, self._accept), (self._wakes, self._collect)):
-            raw.setblocking(False)  # noqa: FBT003 - the name of the method says it
+        for raw, call in ((self._listening, self._accept), (self._wakes, self._collect)):
+            raw.setblocking(False)  # noqa: FBT003 - the method's name explains it
             self._selector.register(raw, selectors.EVENT_READ, call)
         self._wake.setblocking(False)  # noqa: FBT003 - see above
 
     @property
     def address(self) -> tuple[object, int]:
-        host, port = self._door.getsockname()[:2]
+        host, port = self._listening.getsockname()[:2]
         return host, port
 
     def run(self) -> None:
         while not self._is_stopping:
             for key, _ in self._selector.select(_NOTICED):
-                if key.fileobj.fileno() != -1:  # type: ignore[union-attr] # closed to make room, a moment ago
+                if key.fileobj.fileno() != -1:  # type: ignore[union-attr] # just closed to make room
                     key.data()
-            self._end_the_late()
+            self._end_overdue()
 
     def stop(self) -> None:
         self._is_stopping = True
-        self._rouse()
+        self._wake_up()
 
     def close(self) -> None:
-        """Safe to call twice; an answer that is still being made is thrown away."""
+        """Safe to call twice; answers still being made are discarded."""
         for connection in list(self._connections.values()):
             self._end(connection)
         self._selector.close()
-        for raw in (self._door, self._wakes, self._wake):
+        for raw in (self._listening, self._wakes, self._wake):
             raw.close()
 
-    def _rouse(self) -> None:
-        with contextlib.suppress(OSError):  # it is full, so it wakes already, or closed
+    def _wake_up(self) -> None:
+        with contextlib.suppress(OSError):  # it is full and wakes anyway, or it is closed
             self._wake.send(b"!")
 
     def _accept(self) -> None:
         for _ in range(CONNECTIONS):
             try:
-                raw, _peer = self._door.accept()
+                raw, _peer = self._listening.accept()
             except BlockingIOError:
                 return
-            except OSError:  # this process has no descriptor left, or the client is gone again
+            except OSError:  # this process has no descriptor left, or the client is gone
                 if not self._make_room():
                     time.sleep(_NOTICED)
                 return
@@ -224,8 +224,8 @@ class _Server:
             self._selector.register(raw, selectors.EVENT_READ, partial(self._read, connection))
 
     def _make_room(self) -> bool:
-        """End the oldest connection that waits for its client; return False if there is none."""
-        oldest = next((each for each in self._connections.values() if not each.is_answered), None)
+        """Close the oldest connection that waits for its client; return False if there is none."""
+        oldest = next((connection for connection in self._connections.values() if not connection.is_answered), None)
         if oldest is not None:
             self._end(oldest)
         return oldest is not None
@@ -253,13 +253,13 @@ class _Server:
         threading.Thread(target=self._answer, args=(connection,), name="listener-answer", daemon=True).start()
 
     def _answer(self, connection: _Connection) -> None:
-        """In a thread of its own: a route may have to wait for the database."""
+        """Answer in a separate thread: a route may wait for the database."""
         answer = b""
         try:
             answer = self._respond(connection.head)
         finally:
             self._answers.put((connection, answer))
-            self._rouse()
+            self._wake_up()
 
     def _collect(self) -> None:
         with contextlib.suppress(OSError):
@@ -287,7 +287,7 @@ class _Server:
         except OSError:  # the client is gone
             self._end(connection)
 
-    def _end_the_late(self) -> None:
+    def _end_overdue(self) -> None:
         now = time.monotonic()
         for connection in list(self._connections.values()):
             if connection.until < now and not connection.is_answered:
@@ -301,7 +301,7 @@ class _Server:
 
 
 def _respond(routes: Mapping[str, Route], hosts: _Hosts, head: bytes) -> bytes:
-    """The bytes of an answer; none for what is no request at all."""
+    """The bytes of an answer; none if `head` is not a request."""
     exchange = _Exchange(routes, hosts, head)
     exchange.handle_one_request()
     return exchange.written()
@@ -328,27 +328,27 @@ class _Exchange(BaseHTTPRequestHandler):
         if refusal := self._refused():
             self._answer(refusal)
         elif route is None:
-            known = ", ".join(self._routes)
-            self._answer(Answer.sentence(HTTPStatus.NOT_FOUND, f"There is nothing here; ask for {known}"))
+            paths = ", ".join(self._routes)
+            self._answer(Answer.sentence(HTTPStatus.NOT_FOUND, f"Not found; available paths: {paths}"))
         else:
-            self._answer(_answered(route, path, dict(self.headers.items())))
+            self._answer(_call_route(route, path, dict(self.headers.items())))
 
     def _refused(self) -> Answer | None:
-        """A refusal of a request for another host; only HTTP/1.0 may leave out for which host it is."""
+        """The refusal of a request for another host; only HTTP/1.0 may omit the Host header."""
         hosts = self.headers.get_all("Host") or []
         if len(hosts) > 1 or (not hosts and self.request_version == "HTTP/1.1"):
             return Answer.sentence(HTTPStatus.BAD_REQUEST, "A request needs one Host header")
         if hosts and hosts[0] not in self._hosts:
-            sentence = "This name is not served here; if it should be, add it to `listen_hosts`"
+            sentence = "This host name is not accepted; to accept it, add it to `listen_hosts`"
             return Answer.sentence(HTTPStatus.MISDIRECTED_REQUEST, sentence)
         return None
 
-    do_HEAD = do_GET  # noqa: N815 - the name http.server asks for
+    do_HEAD = do_GET  # noqa: N815 - the name http.server calls
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
-        """What was sent is not said back."""
-        known = {HTTPStatus.NOT_IMPLEMENTED: HTTPStatus.METHOD_NOT_ALLOWED}
-        status = known.get(HTTPStatus(code), HTTPStatus(code))
+        """Answer with the status only; the request is never echoed."""
+        replaced = {HTTPStatus.NOT_IMPLEMENTED: HTTPStatus.METHOD_NOT_ALLOWED}
+        status = replaced.get(HTTPStatus(code), HTTPStatus(code))
         self._answer(Answer.sentence(status, status.phrase))
 
     def _answer(self, answer: Answer) -> None:
@@ -367,7 +367,7 @@ class _Exchange(BaseHTTPRequestHandler):
         return "reconcile"
 
     def log_message(self, *_: object) -> None:
-        """A probe every few seconds is no news."""
+        """Log nothing: probes come every few seconds."""
 
 
 _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"

@@ -1,9 +1,9 @@
-"""Metrics of `reconcile serve` for Prometheus: its own events as they happen, and the state as it stands.
+"""Metrics of `reconcile serve` for Prometheus: its own events as they happen, and the current state.
 
-Counters and histograms belong to this process. Gauges about the state are read from the store when somebody asks, in
-one read transaction, at most every few seconds. Labels are names of the configuration; they never hold data. No label
-is called `job` or `instance`: Prometheus sets these itself and renames ours. Whatever an alert waits for has a series
-from the start, with 0: Prometheus does not see an increase from nothing to 1, nor a job that is missing.
+Counters and histograms belong to this process. Gauges about the state are read from the store on request, in one read
+transaction, at most every few seconds. Labels are names of the configuration; they never hold data. No label is called
+`job` or `instance`: Prometheus sets these itself and renames ours. Every series an alert may need starts at 0:
+Prometheus does not see an increase from nothing to 1, nor a missing job.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from reconcile.store.tables import bundles, findings, outbox, run_rules, slots, 
 from rules.models import Severity
 
 FRESH = 5.0
-"""Seconds for which what was read from the store is given again."""
+"""Seconds for which values read from the store are reused."""
 RECENT = dt.timedelta(days=1)
-"""Slots that ended are counted so far back; older ones are history."""
+"""Ended slots are counted this far back."""
 
 _SECONDS = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, float("inf"))
 _LAGS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, float("inf"))
 _JOB = "reconcile_job"
-_TRIED_AGAIN = ("failed", "died")
+_RETRIED = ("failed", "died")
 _OPEN = ("due", "running")
 _OVER = ("succeeded", "failed", "missed")
 _WAITING = ("queued", "sending")
@@ -53,8 +53,8 @@ _GIVEN_UP = ("failed", "unknown")
 
 
 @dataclass(frozen=True)
-class Here:
-    """What only this process knows of itself."""
+class ProcessState:
+    """The state of this process, which only it knows."""
 
     leads: bool
     running: int
@@ -62,17 +62,17 @@ class Here:
 
 
 class Metrics:
-    """The metrics of one process: of the `store` it has open, and the `project` it serves, at the time of asking.
+    """The metrics of one process, with the `store` and `project` of the moment.
 
-    `here` says how the process stands. Safe between threads. What it is told must not be told inside of a transaction:
-    it reads the store.
+    `here` returns the state of the process. Thread-safe. Call the methods outside of a transaction: they read the
+    store.
     """
 
     def __init__(
         self,
         store: Callable[[], Store],
         project: Callable[[], Project],
-        here: Callable[[], Here],
+        here: Callable[[], ProcessState],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -81,17 +81,15 @@ class Metrics:
         self._project = project
         self._clock = clock
         self._began: dict[tuple[str, dt.datetime, int], float] = {}
-        self._runs = self._counter("runs", "Runs that this process carried out, by how they ended.", _JOB, "status")
-        self._seconds = self._histogram("run_seconds", "How long carrying a run out took.", _SECONDS, _JOB)
+        self._runs = self._counter("runs", "Runs executed by this process, by outcome.", _JOB, "status")
+        self._seconds = self._histogram("run_seconds", "Duration of a run.", _SECONDS, _JOB)
         self._records = self._counter("records_scanned", "Records that passed `where`.", _JOB, "rule")
         self._lag = self._histogram(
-            "scheduling_lag_seconds", "From when a slot was to start until its run was taken up.", _LAGS
+            "scheduling_lag_seconds", "Time from a slot's start time until its run began.", _LAGS
         )
-        self._retries = self._counter("retries", "Runs and messages that are to be tried again, by why.", "class")
-        self._messages = self._counter("messages", "Messages sent, or given up.", "channel", "status")
-        self._operations = self._counter(
-            "operations", "Cleanings that this process carried out, by outcome.", "outcome"
-        )
+        self._retries = self._counter("retries", "Runs, messages and cleanings to be retried, by reason.", "class")
+        self._messages = self._counter("messages", "Messages sent or given up.", "channel", "status")
+        self._operations = self._counter("operations", "Cleanings executed by this process, by outcome.", "outcome")
         ProcessCollector(registry=self.registry)
         self.registry.register(_Process(here))
         self.registry.register(_State(store, project, clock))
@@ -103,7 +101,7 @@ class Metrics:
         return encode(self.registry), kind
 
     def _begin_at_zero(self, project: Project) -> None:
-        """Give every job and channel of the configuration its counters; those that count already stay as they are."""
+        """Create the counters of every job and channel of the configuration; existing ones keep their values."""
         for job in project.jobs.values():
             self._seconds.labels(job.name)
             for outcome in OUTCOMES:
@@ -117,28 +115,28 @@ class Metrics:
             self._operations.labels(how.value)
 
     def run_started(self, row: SlotRow) -> None:
-        """A slot was taken, and its run begins to be carried out."""
+        """Note that the run of a claimed slot begins."""
         self._began[row.job, row.slot, row.fence] = self._clock()
 
     def run_ended(self, row: SlotRow, how: str) -> None:
-        """Its run ended so (workers.Ended), and was put down. Raises a StoreError; what it did is counted before."""
+        """Count a recorded run by its outcome (see workers.Ended). Raises a StoreError after counting its end."""
         began = self._began.pop((row.job, row.slot, row.fence), None)
         self._runs.labels(row.job, how).inc()
         if began is not None:
             self._seconds.labels(row.job).observe(self._clock() - began)
         with self._store().read() as tx:
-            ran = stored_runs.get(tx, run_id(row.job, row.slot))
-            left = stored_slots.get(tx, row.job, row.slot)
-            scanned = [] if ran is None else list(_scanned(tx, ran.id, _taken_at(row)))
-        if ran is not None and ran.attempt == 1 and row.attempts == 1:
-            self._lag.observe(max(0.0, (ran.started - row.start_at).total_seconds()))
+            run = stored_runs.get(tx, run_id(row.job, row.slot))
+            slot_row = stored_slots.get(tx, row.job, row.slot)
+            scanned = [] if run is None else list(_scanned(tx, run.id, _taken_at(row)))
+        if run is not None and run.attempt == 1 and row.attempts == 1:
+            self._lag.observe(max(0.0, (run.started - row.start_at).total_seconds()))
         for rule, records in scanned:
             self._records.labels(row.job, rule).inc(records)
-        if how in _TRIED_AGAIN and left is not None and left.status == "due":
+        if how in _RETRIED and slot_row is not None and slot_row.status == "due":
             self._retries.labels(f"run_{how}").inc()
 
     def delivered(self, report: delivery.Report) -> None:
-        """What a delivery of this process did."""
+        """Count the messages of a delivery of this process."""
         for message in report.sent:
             self._messages.labels(message.channel, "sent").inc()
         for message in report.failed:
@@ -147,7 +145,7 @@ class Metrics:
             self._retries.labels(why).inc()
 
     def carried_out(self, tally: Tally) -> None:
-        """What became of plans that this process carried out between runs."""
+        """Count the plans that this process executed between runs."""
         for how, number in tally.counts.items():
             self._operations.labels(how.value).inc(number)
         for how in (How.NOT_DONE, How.PAUSED, How.IN_DOUBT):
@@ -162,73 +160,73 @@ class Metrics:
 
 
 def _taken_at(row: SlotRow) -> dt.datetime:
-    """When this process took the slot: what its run finished earlier was counted by whoever had it then."""
+    """The time at which this process took the slot; an earlier owner counted what the run finished before."""
     return row.lease_until - CLAIM
 
 
 def _scanned(tx: Transaction, run: str, since: dt.datetime) -> Iterator[tuple[str, int]]:
-    mine = (run_rules.c.run == run, run_rules.c.status == "done", run_rules.c.finished >= since)
-    for row in tx.connection.execute(sa.select(run_rules.c.rule, run_rules.c.outcome).where(*mine)):
+    finished_rules = (run_rules.c.run == run, run_rules.c.status == "done", run_rules.c.finished >= since)
+    for row in tx.connection.execute(sa.select(run_rules.c.rule, run_rules.c.outcome).where(*finished_rules)):
         yield row.rule, row.outcome.get("scanned", 0)
 
 
 class _Process:
-    """How this process stands, asked at every scrape."""
+    """The state of this process, read at every scrape."""
 
-    def __init__(self, here: Callable[[], Here]) -> None:
+    def __init__(self, here: Callable[[], ProcessState]) -> None:
         self._here = here
 
     def collect(self) -> Iterable[Metric]:
         here = self._here()
-        yield _gauge("scheduler_leads", "1 where this process schedules.", int(here.leads))
-        yield _gauge("running", "Runs that this process has under way.", here.running)
-        text = "Runs that this process took over from one that died."
+        yield _gauge("scheduler_leads", "1 if this process is the scheduler.", int(here.leads))
+        yield _gauge("running", "Runs in progress in this process.", here.running)
+        text = "Runs that this process took over from a dead process."
         yield CounterMetricFamily("reconcile_lease_takeovers", text, value=here.taken_over)
 
 
 @dataclass(eq=False)  # prometheus keeps collectors as keys
 class _State:
-    """The state as it stands, read from the store at most every `FRESH` seconds."""
+    """The current state, read from the store at most every `FRESH` seconds."""
 
     store: Callable[[], Store]
     project: Callable[[], Project]
     clock: Callable[[], float]
     _read_at: float | None = None
-    _found: list[Metric] = field(default_factory=list)
-    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
+    _metrics: list[Metric] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def collect(self) -> Iterable[Metric]:
-        with self._one_at_a_time:
+        with self._lock:
             if self._read_at is None or self.clock() - self._read_at >= FRESH:
-                self._found = self._read()
+                self._metrics = self._read()
                 self._read_at = self.clock()
-            return self._found
+            return self._metrics
 
     def _read(self) -> list[Metric]:
-        """What does not answer has no state: an old one would look like a good one."""
+        """A store that does not answer has no gauges: old ones would look like good ones."""
         try:
             with self.store().read() as tx:
-                found = list(_all_of_it(tx, self.project()))
+                metrics = list(_all_metrics(tx, self.project()))
         except StoreError:
-            return [_gauge("store_up", "1 where the state database answers.", 0)]
-        return [_gauge("store_up", "1 where the state database answers.", 1), *found]
+            return [_gauge("store_up", "1 if the state database answers.", 0)]
+        return [_gauge("store_up", "1 if the state database answers.", 1), *metrics]
 
 
-def _all_of_it(tx: Transaction, project: Project) -> Iterator[Metric]:
+def _all_metrics(tx: Transaction, project: Project) -> Iterator[Metric]:
     yield _findings(tx)
     yield from _slots(tx)
     yield from _outbox(tx)
     yield from _jobs(tx, project)
     yield from _cleanings(tx, project)
     count = tx.connection.execute(sa.select(sa.func.count()).select_from(troubles)).scalar_one()
-    yield _gauge("troubles", "Troubles with Reconcile itself that go on.", count)
-    yield _gauge("clock_held", "1 while a jump of the clock waits for a person.", int(clock_is_held(tx) is not None))
+    yield _gauge("troubles", "Ongoing troubles with Reconcile itself.", count)
+    yield _gauge("clock_held", "1 while a clock jump waits for confirmation.", int(clock_is_held(tx) is not None))
 
 
 def _findings(tx: Transaction) -> Metric:
-    metric = _labelled("findings", "Findings as they stand.", "rule", "state", "severity")
-    by = (findings.c.rule, findings.c.state, findings.c.severity)
-    for rule, state, severity, count in tx.connection.execute(sa.select(*by, sa.func.count()).group_by(*by)):
+    metric = _labelled("findings", "Current findings.", "rule", "state", "severity")
+    columns = (findings.c.rule, findings.c.state, findings.c.severity)
+    for rule, state, severity, count in tx.connection.execute(sa.select(*columns, sa.func.count()).group_by(*columns)):
         metric.add_metric([rule, state, Severity(severity).name], count)
     return metric
 
@@ -239,7 +237,7 @@ def _slots(tx: Transaction) -> Iterator[Metric]:
     query = sa.select(slots.c.status, sa.func.count()).where(counted).group_by(slots.c.status)
     for status, count in tx.connection.execute(query):
         counts[status] = count
-    metric = _labelled("slots", "Due times: all that are open, and those of the last day that ended.", "status")
+    metric = _labelled("slots", "Due times: all open ones, and those that ended within the last day.", "status")
     for status, count in counts.items():
         metric.add_metric([status], count)
     yield metric
@@ -247,7 +245,7 @@ def _slots(tx: Transaction) -> Iterator[Metric]:
     oldest = tx.connection.execute(
         sa.select(first).where(slots.c.status == "due", slots.c.start_at <= tx.now)
     ).scalar_one()
-    yield _gauge("queue_age_seconds", "How long the slot that waits longest could have started.", _age(tx, oldest))
+    yield _gauge("queue_age_seconds", "Age of the oldest slot that waits to start.", _age(tx, oldest))
 
 
 def _outbox(tx: Transaction) -> Iterator[Metric]:
@@ -257,17 +255,17 @@ def _outbox(tx: Transaction) -> Iterator[Metric]:
         .where(outbox.c.status.in_((*_WAITING, *_GIVEN_UP)))
         .group_by(outbox.c.status)
     )
-    counted = {status: (count, oldest) for status, count, oldest in tx.connection.execute(query)}
-    metric = _labelled("outbox", "Messages that are not sent.", "status")
+    by_status = {status: (count, oldest) for status, count, oldest in tx.connection.execute(query)}
+    metric = _labelled("outbox", "Unsent messages.", "status")
     for name in (*_WAITING, *_GIVEN_UP):
-        metric.add_metric([name], counted[name][0] if name in counted else 0)
+        metric.add_metric([name], by_status[name][0] if name in by_status else 0)
     yield metric
-    oldest = min((counted[name][1] for name in _WAITING if name in counted), default=None)
-    yield _gauge("outbox_age_seconds", "How long the message that waits longest has waited.", _age(tx, oldest))
+    oldest = min((by_status[name][1] for name in _WAITING if name in by_status), default=None)
+    yield _gauge("outbox_age_seconds", "Age of the oldest waiting message.", _age(tx, oldest))
 
 
 def _cleanings(tx: Transaction, project: Project) -> Iterator[Metric]:
-    plans = _labelled("plans", "Plans for cleaning, by state; those that are over are left out.", "status")
+    plans = _labelled("plans", "Plans for cleaning that are not over, by state.", "status")
     counts = stored_bundles.counts(tx)
     for state in BundleState:
         if state not in OVER:
@@ -275,21 +273,21 @@ def _cleanings(tx: Transaction, project: Project) -> Iterator[Metric]:
     yield plans
     first = sa.func.min(bundles.c.created_at, type_=bundles.c.created_at.type)
     oldest = tx.connection.execute(sa.select(first).where(bundles.c.state == BundleState.AWAITING.value)).scalar_one()
-    text = "How long the plan that waits longest for an approval has waited."
+    text = "Age of the oldest plan that waits for an approval."
     yield _gauge("approval_age_seconds", text, _age(tx, oldest))
     broken = _labelled("breaker_open", "1 while nothing is sent to a source because it does not answer.", "source")
     stopped = breaker.all_open(tx)
     sources = breaker.sources(tx, stopped)
-    open_now = {sources[one.target] for one in stopped if one.target in sources}
+    open_now = {sources[target.target] for target in stopped if target.target in sources}
     for source in sorted({*ownership.cleaned(project), *sources.values()}):
         broken.add_metric([source], int(source in open_now))
     yield broken
 
 
 def _jobs(tx: Transaction, project: Project) -> Iterator[Metric]:
-    text = "When the job's last success ended; 0 before the first."
+    text = "Time at which the job's last success ended; 0 before the first."
     success = _labelled("last_success_timestamp_seconds", text, _JOB)
-    text = "How much longer than `success_within` the job's last success is ago; 0 while it is in time."
+    text = "Seconds by which the job's last success exceeds `success_within`; 0 while it is in time."
     overdue = _labelled("success_overdue_seconds", text, _JOB)
     paused = _labelled("job_paused", "1 while the job is paused.", _JOB)
     stopped, late = pauses.active(tx), watchdog.overdue(tx, project)

@@ -1,4 +1,4 @@
-"""What is answered to those who watch Reconcile: /healthz, /readyz, /metrics. Each is a function of how things stand.
+"""The answers to monitoring: /healthz, /readyz, /metrics. Each is a function of the current state.
 
 No answer holds data or secrets.
 """
@@ -15,15 +15,15 @@ from reconcile.store import Store, StoreError
 
 
 def health(silent: Mapping[str, float]) -> Answer:
-    """Whether the process works; `silent` are the duties of which nothing was heard for too long, with the seconds."""
+    """Answer whether the process works; `silent` are the overdue duties, with their seconds."""
     if not silent:
         return Answer.sentence(HTTPStatus.OK, "ok")
-    told = ", ".join(f"{name} for {seconds:.0f} s" for name, seconds in sorted(silent.items()))
-    return Answer.sentence(HTTPStatus.SERVICE_UNAVAILABLE, f"Nothing was heard of: {told}")
+    duties = ", ".join(f"{name} for {seconds:.0f} s" for name, seconds in sorted(silent.items()))
+    return Answer.sentence(HTTPStatus.SERVICE_UNAVAILABLE, f"No activity of: {duties}")
 
 
 def readiness(store: Store, *, is_worker: bool) -> Answer:
-    """Whether work gets done: the store answers and, for who is not only a worker, some process schedules."""
+    """Answer whether work gets done: the store answers and, unless this is a worker, some process schedules."""
     try:
         with store.read() as tx:
             scheduler = lease.holder(tx, "scheduler")
@@ -33,7 +33,7 @@ def readiness(store: Store, *, is_worker: bool) -> Answer:
         )
     if is_worker or scheduler is not None:
         return Answer.sentence(HTTPStatus.OK, "ready")
-    return Answer.sentence(HTTPStatus.SERVICE_UNAVAILABLE, "No process schedules yet")
+    return Answer.sentence(HTTPStatus.SERVICE_UNAVAILABLE, "No scheduler is running yet")
 
 
 def metrics_page(metrics: Metrics, headers: Mapping[str, str]) -> Answer:

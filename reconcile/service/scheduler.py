@@ -1,9 +1,9 @@
-"""Due times become slots: one process at a time, under a lease, writes down what is due; workers carry it out.
+"""Turn due times into slots: one process at a time, under a lease, records due slots; workers run them.
 
-A tick reads two clocks, asks each schedule what came due since its watermark, and keeps every slot of that time: due,
-or missed with the reason. A slot is there once for its job, by its time and by the wall time that names it, so a
-scheduler that comes second, late, or after a clock change adds nothing. Slots of before a schedule was first seen, or
-last changed, are never due.
+A tick reads two clocks, asks each schedule for the times due since its watermark, and records each as a slot: due, or
+missed with the reason. A job has each slot once, by its time and by the wall time that names it, so a scheduler that
+comes second, late, or after a clock change adds nothing. Slots from before a schedule was first seen, or last changed,
+are never due.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ from rules.values import canonical_instant
 
 LEASE = dt.timedelta(seconds=30)
 ON_TIME = dt.timedelta(minutes=1)
-"""A slot written down within so long after its time was not missed, whatever `catch_up` says."""
+"""A slot recorded within this time is not missed, whatever `catch_up` says."""
 
-_SKIPPED = "nothing ran at this time, and `catch_up: skip` lets it go"
-_REPLACED = "a later due time took its place before it could run"
+_SKIPPED = "no scheduler ran at this time, and `catch_up: skip` skips it"
+_REPLACED = "a later due time replaced it before it could run"
 _FAILED = "it could not be completed before the next due time"
-_TOO_MANY = "nothing ran at this time, and `catch_up: all` makes up for the latest {} only"
-_GONE = "the job has no such trigger in the configuration any more"
+_TOO_MANY = "no scheduler ran at this time, and `catch_up: all` runs only the latest {}"
+_TRIGGER_REMOVED = "the job no longer has this trigger in the configuration"
 
 
 class DueTimesMissed(Exception):
-    """Confirming the clock would leave due times that never run; nothing was changed."""
+    """Some due times would never run if the clock is confirmed; nothing was changed."""
 
-    def __init__(self, held: clock.Held, missed: Mapping[str, int]) -> None:
+    def __init__(self, jump: clock.ClockJump, missed: Mapping[str, int]) -> None:
         jobs = ", ".join(f"{job} {count:,}" for job, count in missed.items())
         times = plural(sum(missed.values()), "due time", "due times")
         super().__init__(
-            f"{held.jump}. {times} would be missed ({jobs}); nothing was changed. "
-            "If the clock is right now, add --yes. If it is wrong, set it right first"
+            f"{jump.jump}. {times} would be missed ({jobs}); nothing was changed. "
+            "If the clock is correct now, add --yes. Otherwise correct it first"
         )
 
 
 class _AnotherRelease(Exception):
-    """New runs take another release than this process has."""
+    """New runs use another release than this process has."""
 
 
 @dataclass
 class Scheduler:
-    """Call `tick` every second or less; it does nothing unless this process is the one that schedules.
+    """Call `tick` at least every second; it does nothing unless this process is the scheduler.
 
     `host` is the time since boot, `watched` the states of watched datasets. Not safe to share between threads.
     """
@@ -69,18 +69,18 @@ class Scheduler:
 
     @property
     def leads(self) -> bool:
-        """Whether this is the process that schedules, as far as it knows."""
+        """True if this process is the scheduler, as far as it knows."""
         return self._lease is not None
 
     def tick(self, project: Project) -> None:
-        """Write down what came due. Raises a StoreError; the next tick then does it."""
+        """Record due slots. Raises a StoreError; the next tick then does it."""
         if self._lease is None:
-            if self._leaves_it_to_others():
+            if self._stands_back():
                 return
-            got = lease.acquire(self.store, "scheduler", LEASE)
-            if isinstance(got, lease.Held):
+            acquired = lease.acquire(self.store, "scheduler", LEASE)
+            if isinstance(acquired, lease.LeaseHeld):
                 return
-            self._lease, self._renewed, self._release = got, None, ""
+            self._lease, self._renewed, self._release = acquired, None, ""
         try:
             self._tick(project, self._lease)
         except lease.LeaseLost:
@@ -89,35 +89,35 @@ class Scheduler:
             self.stop()
 
     def stop(self) -> None:
-        """Let another process schedule at once."""
-        held, self._lease = self._lease, None
-        if held is not None:
-            lease.give_back(self.store, held)
+        """Release the lease, so another process can schedule at once."""
+        own_lease, self._lease = self._lease, None
+        if own_lease is not None:
+            lease.give_back(self.store, own_lease)
 
-    def _leaves_it_to_others(self) -> bool:
-        """After it stood back for another release, a process whose time that is has a while to come."""
+    def _stands_back(self) -> bool:
+        """True for a while after this process stood back, so a process with another release can take over."""
         if self._stood_back is None:
             return False
         with self.store.read() as tx:
             return dt.timedelta(0) <= tx.now - self._stood_back < LEASE
 
-    def _tick(self, project: Project, held: lease.Lease) -> None:
-        """Most ticks find nothing due, and then cost one look at the store; every few seconds there is more to see."""
+    def _tick(self, project: Project, own_lease: lease.Lease) -> None:
+        """Record due slots. Most ticks find nothing and cost one read of the store; every few seconds one does more."""
         with self.store.read() as tx:
             now = tx.now
         is_quiet = all(now < at for at in self._next.values()) and project.release == self._release
         if is_quiet and self._renewed is not None and dt.timedelta(0) <= now - self._renewed < LEASE / 6:
             return
-        self._lease, self._renewed = lease.renew(self.store, held), now
+        self._lease, self._renewed = lease.renew(self.store, own_lease), now
         states = self.watched(project)
         with self.store.begin() as tx:
             lease.check(tx, self._lease)
             self._stand_back_for_another(tx, project)
-            self._next = self._all_that_is_due(tx, project, states)
+            self._next = self._record_all_due(tx, project, states)
         self._release = project.release
 
     def _stand_back_for_another(self, tx: Transaction, project: Project) -> None:
-        """Whoever started last brought another release, and schedules it. If nobody does, it is ours again."""
+        """Leave scheduling to a process with the current release. If none takes it, adopt our own release again."""
         current = releases.current(tx)
         if current is None or current.release == project.release:
             self._stood_back = None
@@ -127,16 +127,16 @@ class Scheduler:
         else:
             releases.adopt(tx, project, "reconcile")
 
-    def _all_that_is_due(self, tx: Transaction, project: Project, states: triggers.States) -> dict[str, dt.datetime]:
-        _look_at_the_clock(tx, project, self.host())
+    def _record_all_due(self, tx: Transaction, project: Project, states: triggers.States) -> dict[str, dt.datetime]:
+        _check_clock(tx, project, self.host())
         if project.release != self._release:
-            _take_up(tx, project)
+            _update_schedules(tx, project)
         following = {}
-        known = stored.schedule_rows(tx)
+        rows = stored.schedule_rows(tx)
         for job, schedule in _scheduled(project):
-            row = known[job.name]
+            row = rows[job.name]
             if self._next.get(job.name, tx.now) <= tx.now or row.watermark > tx.now:
-                _come_due(tx, project, job, schedule, row)
+                _record_due(tx, project, job, schedule, row)
             nearest = schedule.following(max(tx.now, row.since))
             if nearest is not None:
                 following[job.name] = nearest.at
@@ -147,35 +147,35 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """A jump of the clock that a person confirmed, and how many due times of each job became missed by that."""
+    """A clock jump that a person confirmed, and the number of due times of each job that became missed."""
 
-    held: clock.Held
+    held: clock.ClockJump
     missed: Mapping[str, int]
 
 
 def confirm_clock(tx: Transaction, project: Project, actor: str, *, lose: bool = False) -> Confirmed | None:
-    """Catch up the slots that the clock jumped over, as each job says; a person says that the time is right.
+    """Confirm the time after a clock jump, and catch up the slots it jumped over as each job says.
 
-    None when no jump was held. Raises DueTimesMissed, unless `lose`, where some of them would never run.
+    Returns None without a jump. Raises DueTimesMissed, unless `lose`, if some of them would never run.
     """
-    was = clock.confirm(tx, actor)
-    if was is None:
+    jump = clock.confirm(tx, actor)
+    if jump is None:
         return None
     troubles.end(tx, project, "clock")
-    known = stored.schedule_rows(tx)
+    rows = stored.schedule_rows(tx)
     missed = {}
     for job, schedule in _scheduled(project):
-        if job.name in known:
-            after = max(known[job.name].since, was.before)
-            missed[job.name] = _write_down(tx, project, job, schedule, list(schedule.due(after, was.since)))
+        if job.name in rows:
+            after = max(rows[job.name].since, jump.before)
+            missed[job.name] = _record(tx, project, job, schedule, list(schedule.due(after, jump.since)))
     missed = {job: count for job, count in missed.items() if count}
     if missed and not lose:
-        raise DueTimesMissed(was, missed)
-    return Confirmed(was, missed)
+        raise DueTimesMissed(jump, missed)
+    return Confirmed(jump, missed)
 
 
 def next_due(tx: Transaction, job: JobConfig) -> Slot | None:
-    """The job's next slot that will run: none that was decided while the clock was ahead."""
+    """The job's next slot that will run, except slots recorded while the clock was ahead."""
     if job.schedule is None:
         return None
     row = stored.schedule_rows(tx).get(job.name)
@@ -190,98 +190,98 @@ def _scheduled(project: Project) -> Iterator[tuple[JobConfig, Schedule]]:
             yield job, job.schedule
 
 
-def _look_at_the_clock(tx: Transaction, project: Project, host: clock.HostTime) -> None:
-    """After a jump every schedule goes on from now: what lies between is not due before a person has looked."""
-    before = clock.held(tx)
-    held = clock.look(tx, host)
-    if held is None or held == before:
+def _check_clock(tx: Transaction, project: Project, host: clock.HostTime) -> None:
+    """Check the clock. After a jump every schedule continues from now: earlier slots wait for a person."""
+    known_jump = clock.held(tx)
+    jump = clock.look(tx, host)
+    if jump is None or jump == known_jump:
         return
     for row in stored.schedule_rows(tx).values():
         stored.keep_schedule(tx, replace(row, since=min(row.since, tx.now), watermark=tx.now))
-    clock.let_go(tx, project.longest_retry)
-    troubles.begin(tx, project, "clock", held.sentence)
+    clock.shorten_waits(tx, project.longest_retry)
+    troubles.begin(tx, project, "clock", jump.sentence)
 
 
-def _take_up(tx: Transaction, project: Project) -> None:
-    """Schedules that are new or changed begin now; those that are gone take their waiting slots with them."""
-    known = stored.schedule_rows(tx)
-    now_scheduled = dict(_named(project))
-    for name, schedule in now_scheduled.items():
-        if name not in known or known[name].revision != schedule.revision:
+def _update_schedules(tx: Transaction, project: Project) -> None:
+    """Start new and changed schedules now; drop deleted ones with their waiting slots."""
+    rows = stored.schedule_rows(tx)
+    schedules = dict(_schedules_by_job(project))
+    for name, schedule in schedules.items():
+        if name not in rows or rows[name].revision != schedule.revision:
             stored.keep_schedule(tx, ScheduleRow(name, schedule.revision, tx.now, tx.now))
             body = {"job": name, "cron": schedule.cron, "timezone": schedule.timezone}
             log.append(tx, "reconcile", "schedule.taken_up", f"job:{name}", body)
-    stored.forget_schedules(tx, set(known) - set(now_scheduled))
+    stored.forget_schedules(tx, set(rows) - set(schedules))
     for row in stored.listed(tx, statuses=("due",)):
-        if row.job not in project.jobs or (row.trigger == "schedule" and row.job not in now_scheduled):
-            _let_go(tx, row, _GONE)
+        if row.job not in project.jobs or (row.trigger == "schedule" and row.job not in schedules):
+            _drop(tx, row, _TRIGGER_REMOVED)
 
 
-def _named(project: Project) -> Iterator[tuple[str, Schedule]]:
+def _schedules_by_job(project: Project) -> Iterator[tuple[str, Schedule]]:
     for job, schedule in _scheduled(project):
         yield job.name, schedule
 
 
-def _come_due(tx: Transaction, project: Project, job: JobConfig, schedule: Schedule, row: ScheduleRow) -> None:
-    """The slots since the watermark; one that lies ahead comes from a clock that was set back."""
+def _record_due(tx: Transaction, project: Project, job: JobConfig, schedule: Schedule, row: ScheduleRow) -> None:
+    """Record the slots since the watermark; a watermark in the future comes from a clock that was set back."""
     after = max(row.since, min(row.watermark, tx.now))
-    _write_down(tx, project, job, schedule, list(schedule.due(after, tx.now)))
+    _record(tx, project, job, schedule, list(schedule.due(after, tx.now)))
     stored.keep_schedule(tx, replace(row, watermark=tx.now))
 
 
-def _write_down(tx: Transaction, project: Project, job: JobConfig, schedule: Schedule, found: Sequence[Slot]) -> int:
-    """Keep these slots: those to run as due, the others as missed; older ones that still wait make room.
+def _record(tx: Transaction, project: Project, job: JobConfig, schedule: Schedule, due_slots: Sequence[Slot]) -> int:
+    """Record these slots as due or missed, and end older waiting slots they replace.
 
-    Returns how many slots will not run because of this. A slot that is there already stays as it is.
+    Returns the number of slots that will not run because of this. An existing slot stays unchanged.
     """
-    if not found:
+    if not due_slots:
         return 0
-    kept = stored.kept(tx, job.name, found[0].at)
-    new = {slot.at: slot for slot in found if not kept & {slot.at, _cause(slot)}}
-    missed = {slot.at: why for slot, why in _missed(schedule, found, tx.now) if slot.at in new}
-    read = triggers.sources_of(project, job)
-    stored.write_down(tx, [_new(job, schedule, slot, read, missed.get(slot.at)) for slot in new.values()])
+    recorded = stored.kept(tx, job.name, due_slots[0].at)
+    new = {slot.at: slot for slot in due_slots if not recorded & {slot.at, _cause(slot)}}
+    missed = {slot.at: why for slot, why in _missed_slots(schedule, due_slots, tx.now) if slot.at in new}
+    sources = triggers.sources_of(project, job)
+    stored.write_down(tx, [_new_slot(job, schedule, slot, sources, missed.get(slot.at)) for slot in new.values()])
     if missed:
         span = {"from": canonical_instant(min(missed)), "to": canonical_instant(max(missed))}
         log.append(tx, "reconcile", "slot.missed", f"job:{job.name}", {"job": job.name, "slots": len(missed)} | span)
     too_old = _too_old(schedule, stored.waiting(tx, job.name))
-    for left in too_old:
-        _let_go(tx, left, _REPLACED)
+    for replaced in too_old:
+        _drop(tx, replaced, _REPLACED)
     return len(missed) + len(too_old)
 
 
-def _missed(schedule: Schedule, found: Sequence[Slot], now: dt.datetime) -> Iterator[tuple[Slot, str]]:
-    """Which of these slots are not to be run, and why."""
+def _missed_slots(schedule: Schedule, due_slots: Sequence[Slot], now: dt.datetime) -> Iterator[tuple[Slot, str]]:
+    """The slots among these that will not run, with the reasons."""
     if schedule.catch_up == "skip":
-        yield from ((slot, _SKIPPED) for slot in found if now - slot.at > ON_TIME)
+        yield from ((slot, _SKIPPED) for slot in due_slots if now - slot.at > ON_TIME)
     elif schedule.catch_up == "all":
-        yield from ((slot, _TOO_MANY.format(schedule.max)) for slot in found[: -schedule.max])
+        yield from ((slot, _TOO_MANY.format(schedule.max)) for slot in due_slots[: -schedule.max])
     else:
-        yield from ((slot, _REPLACED) for slot in found[:-1])
+        yield from ((slot, _REPLACED) for slot in due_slots[:-1])
 
 
 def _too_old(schedule: Schedule, waiting: Sequence[SlotRow]) -> Sequence[SlotRow]:
-    """Slots of the schedule that wait behind so many newer ones that they are not run any more."""
+    """Waiting slots of the schedule that newer ones replace."""
     keep = schedule.max if schedule.catch_up == "all" else 1
     return [row for row in waiting if row.trigger == "schedule"][:-keep]
 
 
-def _let_go(tx: Transaction, row: SlotRow, why: str) -> None:
-    """A waiting slot that is not run: missed, or failed where it was tried."""
+def _drop(tx: Transaction, row: SlotRow, why: str) -> None:
+    """End a waiting slot that will not run: missed, or failed if it was tried."""
     status, reason = ("failed", f"{_FAILED}: {row.reason}") if row.attempts else ("missed", why)
     if stored.end(tx, row, status, reason):
         body = {"job": row.job, "slot": canonical_instant(row.slot), "attempts": row.attempts}
         log.append(tx, "reconcile", f"slot.{status}", f"job:{row.job}", body)
 
 
-def _new(job: JobConfig, schedule: Schedule, slot: Slot, read: tuple[str, ...], missed: str | None) -> NewSlot:
+def _new_slot(job: JobConfig, schedule: Schedule, slot: Slot, sources: tuple[str, ...], missed: str | None) -> NewSlot:
     return NewSlot(
         job=job.name,
         slot=slot.at,
         cause=_cause(slot),
         start_at=slot.at + start_delay(job.name, slot.at, schedule.jitter),
         priority=job.priority,
-        sources=read,
+        sources=sources,
         tzdata=tzdata_version(),
         missed=missed,
     )

@@ -1,8 +1,8 @@
-"""Slots become runs: whoever has room takes the most urgent slot that may start, and has its run carried out.
+"""Turn slots into runs: a process with free capacity takes the most urgent ready slot and starts its run.
 
-A job runs once at a time, and no source is read by more runs at once than it allows: a source that hangs keeps its own
-share busy and no more. Any number of processes share the work. A slot belongs to the process that took it as long as
-it renews it; when that process is dead the slot is due again, and its run goes on from its checkpoints.
+A job has one run at a time, and a source has at most as many readers as it allows: a source that hangs occupies only
+its own share. Any number of processes share the work. A slot belongs to the process that took it as long as that
+process renews it; if the process dies, the slot is due again, and its run continues from its checkpoints.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from reconcile.store.slots import SlotRow
 from rules.values import canonical_instant
 
 RUNS = retry.Policy(dt.timedelta(seconds=30), dt.timedelta(minutes=15), 6, dt.timedelta(hours=12))
-"""When a run that could not check everything is tried again; what it checked is not checked again."""
+"""Retries of a run that could not check everything; rules it finished are not checked again."""
 
 CLAIM = dt.timedelta(seconds=60)
 SOON = dt.timedelta(seconds=5)
 STOPPING = dt.timedelta(seconds=10)
-"""How long a run may take to stop when it was told to, before its process is killed."""
+"""Time a run has to stop before its process is killed."""
 
 
 OUTCOMES = ("succeeded", "failed", "busy", "stopped", "paused", "died")
@@ -38,27 +38,27 @@ OUTCOMES = ("succeeded", "failed", "busy", "stopped", "paused", "died")
 
 @dataclass(frozen=True)
 class Ended:
-    """How carrying a run out ended, one of OUTCOMES: `failed` (not all could be checked), `busy` (the job runs
-    already), `stopped` (it was told to); with a sentence where there is something to say."""
+    """The outcome of a run, one of OUTCOMES: `failed` (not everything could be checked), `busy` (the job is already
+    running), `stopped` (on request); with a sentence if there is a reason."""
 
     how: str
     sentence: str | None = None
 
 
 class Carrying(Protocol):
-    """One run being carried out, beside us."""
+    """One run in progress, in another process."""
 
     def ended(self) -> Ended | None:
-        """How it ended; None as long as it goes on. Never waits."""
+        """The outcome; None while it runs. Never waits."""
 
     def rule(self) -> str | None:
-        """The rule it is at, once it said so."""
+        """The rule it is checking, once known."""
 
     def stop(self) -> None:
-        """Tell it to stop at the next good moment. Safe to call twice."""
+        """Ask it to stop at the next safe point. Safe to call twice."""
 
     def kill(self) -> None:
-        """End it now, whatever it is doing."""
+        """Kill it now."""
 
 
 Carry = Callable[[Project, SlotRow], Carrying]
@@ -74,9 +74,9 @@ class _Work:
 
 @dataclass
 class Workers:
-    """Call `tick` several times a second. `carry` begins to carry a slot's run out. Not safe to share between threads.
+    """Call `tick` several times a second. `carry` starts the run of a slot. Not safe to share between threads.
 
-    `heard` is told of everything that ends: (slot, how it ended).
+    `heard` is called for every run that ends: (slot, outcome).
     """
 
     store: Store
@@ -89,11 +89,11 @@ class Workers:
 
     @property
     def busy(self) -> int:
-        """How many runs this process has under way."""
+        """The number of runs in progress in this process."""
         return len(self._work)
 
     def tick(self, project: Project) -> None:
-        """Put down what ended, keep what goes on, and take what may start. Raises a StoreError; nothing is lost."""
+        """Record ended runs, renew current ones, and start ready slots. Raises a StoreError; nothing is lost."""
         self.settle()
         with self.store.read() as tx:
             if not stored.anything_to_do(tx):
@@ -101,25 +101,25 @@ class Workers:
         with self.store.begin() as tx:
             stored.take_turns(tx)
             self._renew(tx)
-            self._stop_what_is_paused(tx)
-            taken = self._taken(tx, project)
-        for row in taken:
+            self._stop_paused(tx)
+            rows = self._take_slots(tx, project)
+        for row in rows:
             self._work[row.job, row.slot, row.fence] = _Work(row, self.carry(project, row), project)
 
     def settle(self) -> None:
-        """Put down what became of runs that ended."""
+        """Record the runs that ended."""
         for key, work in list(self._work.items()):
             ended = work.carrying.ended()
             if ended is not None:
                 with self.store.begin() as tx:
                     if work.stopped_at is not None and ended.how in ("died", "failed"):
                         ended = Ended("stopped")
-                    _put_down(tx, work, ended)
+                    _record_end(tx, work, ended)
                 del self._work[key]
                 self.heard(work.row, ended)
 
     def stop(self) -> None:
-        """Tell every run to stop; `settle` until nothing is `busy`."""
+        """Ask every run to stop; then call `settle` until nothing is `busy`."""
         with self.store.read() as tx:
             now = tx.now
         for work in self._work.values():
@@ -127,7 +127,7 @@ class Workers:
             work.carrying.stop()
 
     def kill(self) -> None:
-        """End every run now. What they finished is kept; the slots are due again."""
+        """Kill every run now. Finished rules are kept; the slots are due again."""
         for work in self._work.values():
             work.stopped_at = work.stopped_at or work.row.start_at
             work.carrying.kill()
@@ -140,7 +140,7 @@ class Workers:
         for work in self._work.values():
             stored.renew(tx, work.row, owner, tx.now + CLAIM)
 
-    def _stop_what_is_paused(self, tx: Transaction) -> None:
+    def _stop_paused(self, tx: Transaction) -> None:
         paused = pauses.active(tx)
         for work in self._work.values():
             if work.stopped_at is None and _is_paused(work.row.job, paused):
@@ -149,33 +149,33 @@ class Workers:
             elif work.stopped_at is not None and tx.now - work.stopped_at > STOPPING:
                 work.carrying.kill()
 
-    def _taken(self, tx: Transaction, project: Project) -> list[SlotRow]:
-        """The slots this process now carries out: as many as it has room for, each source within its share."""
+    def _take_slots(self, tx: Transaction, project: Project) -> list[SlotRow]:
+        """Take slots to run: as many as this process has room for, each source within its share."""
         current = releases.current(tx)
         if current is not None and current.release != project.release:
             return []
-        running = [row for row in stored.running(tx) if not self._is_rescued(tx, row)]
-        shares = _Shares(project, running, [_at(work) for work in self._work.values()])
+        running = [row for row in stored.running(tx) if not self._rescue_if_dead(tx, row)]
+        shares = _Shares(project, running, [_current_source(work) for work in self._work.values()])
         jobs = {row.job for row in running}
         paused = pauses.active(tx)
         room = project.max_parallel - len(self._work)
         taken: list[SlotRow] = []
         owner = Owner.this_process(CLAIM).to_json()
         for row in stored.ready(tx):
-            if len(taken) >= room:  # less than none, when `max_parallel` was lowered meanwhile
+            if len(taken) >= room:  # negative if `max_parallel` was lowered meanwhile
                 break
-            known = row.job in project.jobs and row.job not in jobs and not _is_paused(row.job, paused)
-            if not known or shares.are_full_for(row):
+            may_start = row.job in project.jobs and row.job not in jobs and not _is_paused(row.job, paused)
+            if not may_start or shares.are_full_for(row):
                 continue
-            mine = stored.take(tx, row, owner, tx.now + CLAIM)
-            if mine is not None:
-                taken.append(mine)
+            claimed = stored.take(tx, row, owner, tx.now + CLAIM)
+            if claimed is not None:
+                taken.append(claimed)
                 jobs.add(row.job)
                 shares.give(row)
         return taken
 
-    def _is_rescued(self, tx: Transaction, row: SlotRow) -> bool:
-        """Whether a running slot's process is dead; then it is due again, at once."""
+    def _rescue_if_dead(self, tx: Transaction, row: SlotRow) -> bool:
+        """Return True if a running slot's process is dead; the slot is then due again at once."""
         if not is_dead(tx, Owner.from_json(row.owner), row.lease_until):
             return False
         if stored.again(tx, row, tx.now, "its process ended before the run did"):
@@ -186,11 +186,11 @@ class Workers:
 
 
 class _Shares:
-    """How much of each source is in use.
+    """The use of each source.
 
-    A limit that the configuration names counts every run, anywhere, that reads the source at all. A source without one
-    may hold all but one of this process's places, where there are others: there, only the runs that are at it now
-    count, so that one which hangs stops no job that does not need it.
+    A configured limit counts every run, in any process, that reads the source at all. A source without a limit may use
+    all but one of this process's places, if there are other sources. For it only the runs that read it now count, so a
+    source that hangs blocks no job that does not need it.
     """
 
     def __init__(self, project: Project, running: Iterable[SlotRow], at: Iterable[str]) -> None:
@@ -212,8 +212,8 @@ class _Shares:
         return len(self._project.sources) > 1 and self._at[source] >= max(1, self._project.max_parallel - 1)
 
 
-def _at(work: _Work) -> str:
-    """The source that a run of ours is at."""
+def _current_source(work: _Work) -> str:
+    """The source that this run is reading."""
     return _source(work.project, work.carrying.rule() or work.project.jobs[work.row.job].rules[0])
 
 
@@ -225,8 +225,8 @@ def _is_paused(job: str, paused: Mapping[str, pauses.Pause]) -> bool:
     return pauses.EVERYTHING in paused or pauses.of_job(job) in paused
 
 
-def _put_down(tx: Transaction, work: _Work, ended: Ended) -> None:
-    """What becomes of a slot whose run ended; nothing, when another process took the slot over meanwhile."""
+def _record_end(tx: Transaction, work: _Work, ended: Ended) -> None:
+    """Record the end of a slot's run; does nothing if another process took the slot over meanwhile."""
     row = work.row
     if ended.how == "succeeded":
         if stored.end(tx, row, "succeeded"):
@@ -234,10 +234,10 @@ def _put_down(tx: Transaction, work: _Work, ended: Ended) -> None:
     elif ended.how in ("busy", "paused", "stopped"):
         stored.again(tx, row, tx.now + (SOON if ended.how == "busy" else dt.timedelta(0)), ended.sentence, count=False)
     else:
-        _try_again(tx, work, ended)
+        _retry(tx, work, ended)
 
 
-def _try_again(tx: Transaction, work: _Work, ended: Ended) -> None:
+def _retry(tx: Transaction, work: _Work, ended: Ended) -> None:
     row = work.row
     key = f"{row.job}|{canonical_instant(row.slot)}"
     decision = retry.decide(key, row.attempts - 1, RUNS)
@@ -250,5 +250,5 @@ def _try_again(tx: Transaction, work: _Work, ended: Ended) -> None:
     elif not stored.again(tx, row, tx.now + decision.delay, ended.sentence):
         return
     if ended.how == "died" and (is_over or row.attempts > 1):
-        sentence = f"Job {row.job!r} could not be run, {row.attempts} times: {ended.sentence}"
+        sentence = f"Job {row.job!r} failed to run {row.attempts} times: {ended.sentence}"
         troubles.begin(tx, work.project, f"job:{row.job}", sentence, job=row.job)

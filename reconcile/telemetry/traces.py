@@ -1,8 +1,8 @@
-"""OpenTelemetry spans of runs and rules, where somebody asked for them; else nothing is loaded and nothing is done.
+"""OpenTelemetry spans of runs and rules, if tracing is configured; otherwise nothing is loaded and nothing is done.
 
-Spans go out in the background, over HTTP. What cannot be sent is given up after a few seconds: a run is never held up
-or failed by who watches it. Attributes are names and counts; of an error a span has the class, for its message may hold
-data.
+Spans are sent in the background, over HTTP. Spans that cannot be sent are dropped after a few seconds: tracing never
+delays or fails a run. Attributes are names and counts; of an error a span has only the class, because its message may
+hold data.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span as OtelSpan
 
 FLUSH = 5.0
-"""Seconds for what is left to be sent when a process ends."""
+"""Seconds to send the remaining spans when a process ends."""
 
 MODULES = ("opentelemetry.sdk.trace.export", "opentelemetry.exporter.otlp.proto.http.trace_exporter")
-"""What costs time to load: a server of processes loads it once for all of them."""
+"""Modules that load slowly: the fork server loads them once for all its processes."""
 
 _PATH = "/v1/traces"
 
@@ -32,39 +32,39 @@ log = logging.getLogger("reconcile.telemetry.traces")
 
 
 class Span(Protocol):
-    """One thing that is being done, while it is being done."""
+    """An operation in progress."""
 
     def tell(self, **attributes: str | int | float | bool) -> None:
-        """What is known of it only now."""
+        """Add attributes."""
 
     def failed(self) -> None:
-        """It did not come to its end."""
+        """Mark the operation as failed."""
 
 
 class Spans(Protocol):
-    """Where spans go."""
+    """Creates spans."""
 
     def span(self, name: str, /, **attributes: str | int) -> AbstractContextManager[Span]:
-        """A span around the block; inside of another one's block it is its child."""
+        """A span around the block; inside the block of another span it is its child."""
 
     def close(self) -> None:
-        """Send what is left, within `FLUSH`. Safe to call twice."""
+        """Send the remaining spans, within `FLUSH`. Safe to call twice."""
 
 
 def begin(setting: str | None, environ: Mapping[str, str]) -> Spans:
-    """Spans to where `traces:` or OpenTelemetry's own variables say; to nowhere without them."""
+    """Send spans to the address in `traces:` or OpenTelemetry's own variables; without one, nowhere."""
     address = _address(setting, environ)
     if address is None:
         return NOWHERE
     try:
-        return _Sent(address, environ.get("OTEL_SERVICE_NAME") or "reconcile")
+        return _SentSpans(address, environ.get("OTEL_SERVICE_NAME") or "reconcile")
     except ImportError:
-        log.warning("traces are asked for, and OpenTelemetry is not installed: pip install 'reconcile-runner[otel]'")
+        log.warning("traces are configured, but OpenTelemetry is not installed: pip install 'reconcile-runner[otel]'")
         return NOWHERE
 
 
 def wanted(setting: str | None, environ: Mapping[str, str]) -> bool:
-    """Whether spans go anywhere."""
+    """Return True if spans are sent anywhere."""
     return _address(setting, environ) is not None
 
 
@@ -80,10 +80,10 @@ def _address(setting: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 class _Nowhere:
-    """Spans that nobody asked for; it is both all of them and each one."""
+    """Spans that are not sent; it is both `Spans` and `Span`."""
 
     @contextlib.contextmanager
-    def span(self, name: str, /, **attributes: str | int) -> Iterator[Span]:  # noqa: ARG002 - nobody asked
+    def span(self, name: str, /, **attributes: str | int) -> Iterator[Span]:  # noqa: ARG002 - not sent
         yield self
 
     def tell(self, **attributes: str | int | float | bool) -> None:
@@ -99,7 +99,7 @@ class _Nowhere:
 NOWHERE = _Nowhere()
 
 
-class _Sent:
+class _SentSpans:
     """Spans that are sent to a collector."""
 
     def __init__(self, address: str, service: str) -> None:
@@ -112,51 +112,51 @@ class _Sent:
     @contextlib.contextmanager
     def span(self, name: str, /, **attributes: str | int) -> Iterator[Span]:
         with self._tracer.start_as_current_span(
-            name, attributes=_named(attributes), record_exception=False, set_status_on_exception=False
+            name, attributes=_prefixed(attributes), record_exception=False, set_status_on_exception=False
         ) as started:
-            one = _One(started)
+            span = _SentSpan(started)
             try:
-                yield one
+                yield span
             except BaseException as error:
-                one.tell(error=type(error).__name__)
-                one.failed()
+                span.tell(error=type(error).__name__)
+                span.failed()
                 raise
 
     def close(self) -> None:
         if not self._is_open:
             return
         self._is_open = False
-        ended = threading.Thread(target=self._send_what_is_left, name="traces", daemon=True)
-        ended.start()
-        ended.join(FLUSH)
-        if ended.is_alive() or self._exporter.lost:
-            place = urlsplit(self._address)
-            log.warning("traces could not be sent to %s://%s; the run is not affected", place.scheme, place.hostname)
+        thread = threading.Thread(target=self._send_rest, name="traces", daemon=True)
+        thread.start()
+        thread.join(FLUSH)
+        if thread.is_alive() or self._exporter.lost:
+            url = urlsplit(self._address)
+            log.warning("traces could not be sent to %s://%s; the run is not affected", url.scheme, url.hostname)
 
-    def _send_what_is_left(self) -> None:
+    def _send_rest(self) -> None:
         self._provider.force_flush(round(FLUSH * 1000))
         self._provider.shutdown()
 
 
-class _One:
+class _SentSpan:
     def __init__(self, span: OtelSpan) -> None:
         self._span = span
 
     def tell(self, **attributes: str | int | float | bool) -> None:
-        self._span.set_attributes(_named(attributes))
+        self._span.set_attributes(_prefixed(attributes))
 
     def failed(self) -> None:
-        from opentelemetry.trace import StatusCode  # noqa: PLC0415 - loaded already, by who asked for traces
+        from opentelemetry.trace import StatusCode  # noqa: PLC0415 - already loaded by _provider
 
         self._span.set_status(StatusCode.ERROR)
 
 
-def _named(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _prefixed(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {f"reconcile.{name}": value for name, value in attributes.items()}
 
 
 def _silence_the_library() -> None:
-    """It logs each failed attempt, with tracebacks; we say once what became of the spans."""
+    """Turn off its logs of each failed attempt, with tracebacks; we log once if spans are lost."""
     library = logging.getLogger("opentelemetry")
     library.setLevel(logging.CRITICAL)
     library.propagate = False
@@ -169,7 +169,7 @@ def _provider(address: str, service: str) -> tuple[TracerProvider, Any]:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult  # noqa: PLC0415 - an extra
 
     class Exporter(OTLPSpanExporter):
-        """It remembers whether something was lost."""
+        """Remembers if spans were lost."""
 
         lost = False
 

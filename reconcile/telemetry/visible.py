@@ -1,9 +1,9 @@
-"""Text that holds data, as a terminal, a log and JSON may show it: every character in it can be seen.
+"""Make text that holds data safe for a terminal, a log and JSON: every character in it is visible.
 
-A terminal obeys control characters, and bidirectional marks and joiners change what a reader believes to read. So each
-character that is not drawn is written as its escape: `\\x1b`, `\\u202e`, `\\U000e0041`, and `\\n` for the end of a line
-where a line of ours goes on. Umlauts, Chinese and emoji stay as they are. A backslash stays too, so a text can look
-like an escape without being one: only JSON is exact.
+A terminal obeys control characters, and bidirectional marks and joiners mislead readers. So each invisible character is
+written as its escape: `\\x1b`, `\\u202e`, `\\U000e0041`, and `\\n` for a line end inside a line of ours. Umlauts,
+Chinese and emoji stay as they are. A backslash stays too, so a text can look like an escape without being one: only
+JSON is exact.
 
 Unicode calls these characters controls, surrogates, separators and "default ignorable". Two kinds of the last stay:
 variation selectors, which choose how the character before is drawn, and a joiner between two emoji, which makes one
@@ -30,21 +30,21 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def line(text: str) -> str:
-    """The text on one line: what is not drawn, and each end of a line, is written as an escape."""
+    """The text on one line: invisible characters and line ends are escaped."""
     return _HIDDEN.sub(_escape, text)
 
 
 def block(text: str) -> str:
-    """The same of a text whose lines are ours: they stay."""
+    """Escape invisible characters in a text whose line ends are ours: they stay."""
     return _HIDDEN.sub(_escape_in_block, text)
 
 
 def in_json(document: str, encoding: str = "utf-8") -> str:
-    """A JSON document that says the same with escapes for what is not drawn, and what the encoding does not have."""
-    shown = _HIDDEN.sub(_escape_in_json, document)
+    """The same JSON document with escapes for invisible characters, and for those missing in the encoding."""
+    escaped = _HIDDEN.sub(_escape_in_json, document)
     if encoding.lower().replace("_", "-") != "utf-8":
-        shown = "".join(c if _fits(c, encoding) else json.dumps(c)[1:-1] for c in shown)
-    return shown
+        escaped = "".join(c if _fits(c, encoding) else json.dumps(c)[1:-1] for c in escaped)
+    return escaped
 
 
 def _escape(hidden: re.Match[str]) -> str:
@@ -60,7 +60,7 @@ def _escape_in_block(hidden: re.Match[str]) -> str:
 
 
 def _escape_in_json(hidden: re.Match[str]) -> str:
-    """Between its texts JSON has no hidden character but the end of a line, and in them no end of a line."""
+    """Outside its texts JSON has no hidden character except line ends, and inside them no line ends."""
     return hidden[0] if hidden[0] == "\n" or _joins_emoji(hidden) else json.dumps(hidden[0])[1:-1]
 
 
@@ -77,20 +77,20 @@ def _fits(character: str, encoding: str) -> bool:
 
 
 class VisibleStream(io.TextIOBase):
-    """A terminal or log that only gets what can be seen, whoever writes: `print`, a library, a warning, a traceback.
+    """A terminal or log that gets only visible text from `print`, libraries, warnings and tracebacks.
 
-    It has no `buffer`, so nobody writes around it unaware; `raw` is for who draws colours and moving lines.
+    It has no `buffer`, so nothing bypasses it by mistake; `raw` is for code that draws colours and moving lines.
     """
 
     def __init__(self, raw: TextIO) -> None:
         self.raw = raw
 
     def write(self, text: str) -> int:
-        shown = block(text)
+        escaped = block(text)
         try:
-            self.raw.write(shown)
+            self.raw.write(escaped)
         except UnicodeEncodeError:  # a locale without these characters
-            self.raw.write(shown.encode(self.encoding, "backslashreplace").decode(self.encoding))
+            self.raw.write(escaped.encode(self.encoding, "backslashreplace").decode(self.encoding))
         return len(text)
 
     @property
@@ -110,17 +110,17 @@ class VisibleStream(io.TextIOBase):
         return True
 
     def close(self) -> None:
-        """The stream behind stays open: it is the process's."""
+        """Leave the wrapped stream open: it belongs to the process."""
 
 
 def raw(stream: TextIO) -> TextIO:
-    """The stream behind, for what was made visible before and is coloured."""
+    """The wrapped stream, for text that is already visible and coloured."""
     return stream.raw if isinstance(stream, VisibleStream) else stream
 
 
 @contextlib.contextmanager
 def standard_streams() -> Iterator[None]:
-    """While it is entered, standard output and standard error only get what can be seen."""
+    """Within the block, standard output and standard error get only visible text."""
     out, err = cast(TextIO, VisibleStream(raw(sys.stdout))), cast(TextIO, VisibleStream(raw(sys.stderr)))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield

@@ -1,1 +1,1 @@
-"""What users may test their own rules and channels with: servers that speak real wire formats and fail on demand."""
+"""Test helpers for users' own rules and channels: servers that speak real wire formats and fail on demand."""

@@ -1,4 +1,4 @@
-"""What can happen to a call on its way: faults for the servers of this package to show, one a call."""
+"""Faults of calls that the servers of this package can simulate, one per call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to one call instead of its answer. `does` says whether the call still has its effect."""
+    """A fault of one call instead of its answer. `does`: the call still has its effect."""
 
     how: Literal["answer", "reset", "drop", "slow"]
     does: bool = False
@@ -27,12 +27,12 @@ def ratelimited(retry_after: int = 1) -> Fault:
 
 
 def error(code: str, **more: Any) -> Fault:
-    """An answer of Slack's that says no, e.g. `channel_not_found`; nothing is posted."""
+    """An error answer of Slack, e.g. `channel_not_found`; nothing is posted."""
     return Fault("answer", body=json.dumps({"ok": False, "error": code, **more}))
 
 
 def server_error(*, posted: bool = False) -> Fault:
-    """500; with `posted` the message is there all the same."""
+    """500; with `posted` the message is still posted."""
     return Fault("answer", does=posted, status=500, body="upstream failed")
 
 
@@ -47,5 +47,5 @@ def reset(*, posted: bool = False) -> Fault:
 
 
 def slow(seconds: float) -> Fault:
-    """The message is posted at once, the answer comes after so many seconds."""
+    """The message is posted at once, the answer comes after this many seconds."""
     return Fault("slow", does=True, seconds=seconds)

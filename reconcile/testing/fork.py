@@ -36,18 +36,18 @@ PRELOAD = (
     *("connectors.sql.source", "notifications.file", "rules.engines.embedded", "rules.engines.pushdown"),
     *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
 )
-"""What a run of ours loads; where the driver of a database is not installed, that one is left out."""
+"""The modules that a run loads; a database driver that is not installed is left out."""
 _PIECE = 65_536
 _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 class ChildHangs(Exception):
-    """The child did not end in time; it is still there."""
+    """The child did not end in time; it still runs."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended: its exit code, negative for a signal; what its function returned; what it wrote."""
+    """The end of a child: exit code, negative for a signal; result of its function; its output."""
 
     code: int
     result: Any
@@ -60,7 +60,7 @@ class Ended:
 
 
 class Child:
-    """A forked process. `wait` for it in the end: its folder of outputs goes with that."""
+    """A forked process. Call `wait` in the end: it deletes the folder of its output."""
 
     def __init__(self, pid: int, status: socket.socket, place: tempfile.TemporaryDirectory[str]) -> None:
         self.pid = pid
@@ -69,11 +69,11 @@ class Child:
         self._ended: Ended | None = None
 
     def kill(self) -> None:
-        """SIGKILL; nothing happens to one that has ended."""
+        """Send SIGKILL; does nothing after its end."""
         self._signal(signal.SIGKILL)
 
     def stop(self) -> None:
-        """SIGSTOP, and wait until it stands."""
+        """Send SIGSTOP, and wait until it has stopped."""
         self._signal(signal.SIGSTOP)
         self.stopped()
 
@@ -81,7 +81,7 @@ class Child:
         self._signal(signal.SIGCONT)
 
     def stopped(self, seconds: float = 30) -> None:
-        """Wait until it stands still, e.g. at a point; raises ChildHangs when it does not, or ended instead."""
+        """Wait until it has stopped, e.g. at a point; raises ChildHangs if it does not, or ended instead."""
         end = time.monotonic() + seconds
         while (state := self._state()) not in "Tt":
             if time.monotonic() > end or state in "ZX":
@@ -92,18 +92,18 @@ class Child:
         return self._state() not in "ZX"
 
     def wait(self, seconds: float = 60) -> Ended:
-        """How it ended; raises ChildHangs."""
+        """Wait for its end; raises ChildHangs."""
         if self._ended is None:
             self._status.settimeout(seconds)
             try:
-                said = self._status.recv(64)
+                answer = self._status.recv(64)
             except TimeoutError:
                 raise ChildHangs(f"process {self.pid} did not end in {seconds} s") from None
             folder = Path(self._place.name)
             out, err = ((folder / name).read_text(encoding="utf-8", errors="replace") for name in ("out", "err"))
             file = folder / "result"
             result = json.loads(file.read_text()) if file.exists() else None
-            code = int(said) if said else -signal.SIGKILL  # nothing: the server is gone, and it with it
+            code = int(answer) if answer else -signal.SIGKILL  # nothing: the server is gone, and the child with it
             self._ended = Ended(code, result, out, err)
             self._status.close()
             self._place.cleanup()
@@ -122,18 +122,18 @@ class Child:
 
 
 class Warm:
-    """The server. Use it in a `with`, or `close` it; children that are left are killed then."""
+    """The server. Use it in a `with`, or `close` it; this kills remaining children."""
 
     def __init__(self, more: Sequence[str] = (), path: Sequence[str] = ()) -> None:
-        self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        code = f"from reconcile.testing import fork; fork.serve({theirs.fileno()}, {[*PRELOAD, *more]!r})"
+        self._socket, server_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        code = f"from reconcile.testing import fork; fork.serve({server_end.fileno()}, {[*PRELOAD, *more]!r})"
         paths = [*path, *search_path()]
         self._process = subprocess.Popen(  # noqa: S603 - ourselves
             [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {paths!r}; {code}"],
-            pass_fds=[theirs.fileno()],
+            pass_fds=[server_end.fileno()],
             env=os.environ | {"PYDANTIC_DISABLE_PLUGINS": "__all__"},
         )
-        theirs.close()
+        server_end.close()
 
     def call(
         self,
@@ -145,12 +145,12 @@ class Warm:
         environ: Mapping[str, str] | None = None,
         exits: bool = False,
     ) -> Child:
-        """Fork a child that calls `module:function` with these arguments, plain JSON; so is what it returns.
+        """Fork a child that calls `module:function` with these arguments; arguments and result are plain JSON.
 
-        `faults` and `log`: see points.arm. `exits`: what it returns is its exit code.
+        `faults` and `log`: see points.arm. `exits`: the result is the exit code.
         """
         place = tempfile.TemporaryDirectory(prefix="reconcile-case-")
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        status, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for name in ("out", "err"):
             (Path(place.name) / name).touch()
         order = {
@@ -158,27 +158,27 @@ class Warm:
             "arguments": arguments,
             "cwd": str(cwd),
             "environ": dict(environ or {}),
-            "faults": [str(one) for one in faults],
+            "faults": [str(fault) for fault in faults],
             "log": None if log is None else str(log),
             "place": place.name,
             "exits": exits,
         }
         (Path(place.name) / "order").write_text(json.dumps(order))
-        with theirs:
-            socket.send_fds(self._ours, [place.name.encode()], [theirs.fileno()])
-        ours.settimeout(120)  # the first waits for the imports
-        said = ours.recv(32)
-        if not said:
-            raise ChildHangs("the fork server ended; what it wrote says why")
-        return Child(int(said), ours, place)
+        with child_end:
+            socket.send_fds(self._socket, [place.name.encode()], [child_end.fileno()])
+        status.settimeout(120)  # the first call waits for the imports
+        answer = status.recv(32)
+        if not answer:
+            raise ChildHangs("the fork server ended; see its output")
+        return Child(int(answer), status, place)
 
     def cli(self, *arguments: str, **how: Any) -> Child:
         """`reconcile …`; `how` as for `call`."""
         return self.call("reconcile.testing.fork:command_line", *arguments, exits=True, **how)
 
     def close(self) -> None:
-        """End the server, and with it every child that is left. Safe to call twice."""
-        self._ours.close()
+        """End the server and all remaining children. Safe to call twice."""
+        self._socket.close()
         self._process.wait(60)
 
     def __enter__(self) -> Self:
@@ -189,8 +189,8 @@ class Warm:
 
 
 def command_line(*arguments: str) -> int:
-    """The command with these arguments in this process; its exit code."""
-    from reconcile.cli import main  # noqa: PLC0415 - the doors are not loaded for other children
+    """Run the command with these arguments in this process; return its exit code."""
+    from reconcile.cli import main  # noqa: PLC0415 - other children do not need it
 
     sys.argv = ["reconcile", *arguments]
     try:
@@ -200,8 +200,8 @@ def command_line(*arguments: str) -> int:
 
 
 def serve(fd: int, modules: Sequence[str]) -> None:
-    """The server's whole life: import, then fork a child for each order, and say how each ended."""
-    import gc  # noqa: PLC0415 - the server's own
+    """The body of the server: import, then fork a child for each order, and send the exit code of each."""
+    import gc  # noqa: PLC0415 - only the server needs it
 
     for name in modules:
         with contextlib.suppress(ModuleNotFoundError):
@@ -215,7 +215,7 @@ class _Server:
         self._orders = orders
         self._children: dict[int, socket.socket] = {}
         wakes, self._wake = socket.socketpair()
-        wakes.setblocking(False)  # noqa: FBT003 - its name says it
+        wakes.setblocking(False)  # noqa: FBT003 - the method's name explains it
         self._wake.setblocking(False)  # noqa: FBT003
         self._wakes = wakes
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -239,17 +239,17 @@ class _Server:
             self._reap(wait=True)
 
     def _order(self) -> bool:
-        said, fds, _, _ = socket.recv_fds(self._orders, _PIECE, 1)
-        if not said:
+        order, fds, _, _ = socket.recv_fds(self._orders, _PIECE, 1)
+        if not order:
             return False
         status = socket.socket(fileno=fds[0])
         server = os.getpid()
         pid = os.fork()
         if not pid:
             signal.set_wakeup_fd(-1)
-            for one in (self._orders, self._wakes, self._wake, status, *self._children.values()):
-                one.close()
-            _be_child(Path(said.decode()), server)
+            for descriptor in (self._orders, self._wakes, self._wake, status, *self._children.values()):
+                descriptor.close()
+            _be_child(Path(order.decode()), server)
         self._children[pid] = status
         status.send(str(pid).encode())
         return True
@@ -260,12 +260,12 @@ class _Server:
                 pid, status = os.waitpid(-1, 0 if wait else os.WNOHANG)
                 if not pid:
                     return
-                with self._children.pop(pid) as told, contextlib.suppress(BrokenPipeError):
-                    told.send(str(os.waitstatus_to_exitcode(status)).encode())
+                with self._children.pop(pid) as connection, contextlib.suppress(BrokenPipeError):
+                    connection.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
 def _be_child(place: Path, server: int) -> None:
-    """Never returns."""
+    """Run the child; never returns."""
     code = 70
     try:
         ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
@@ -286,7 +286,7 @@ def _be_child(place: Path, server: int) -> None:
         result = function(*order["arguments"])
         code = result if order["exits"] else 0
         (place / "result").write_text(json.dumps(result))
-    except BaseException:  # noqa: BLE001 - the last door of the child: its parent reads it
+    except BaseException:  # noqa: BLE001 - the last handler of the child: its parent reads it
         traceback.print_exc()
     finally:
         sys.stdout.flush()

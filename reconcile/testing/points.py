@@ -1,4 +1,4 @@
-"""Make a process die, stop or fail at a place of `reconcile.points`, at the n-th time it gets there.
+"""Make a process die, stop or fail at a place of `reconcile.points`, at the n-th time it reaches it.
 
 arm(Fault("target.committed"))                  # SIGKILL at the first time
 arm(Fault("store.sent.committed", 2, "stop"))   # SIGSTOP at the second
@@ -20,19 +20,19 @@ How = Literal["kill", "stop", "raise"]
 
 
 class Crashed(BaseException):
-    """Raised at a place; no handler of errors takes it for an error of its own."""
+    """Raised at a place; error handlers do not catch it."""
 
 
 class LabelUnknown(Exception):
-    """There is no such place; nothing was armed."""
+    """The place is unknown; nothing was armed."""
 
     def __init__(self, label: str) -> None:
-        super().__init__(f"There is no crash point {label!r}; there are: {', '.join(points.LABELS)}")
+        super().__init__(f"Unknown crash point {label!r}; known are: {', '.join(points.LABELS)}")
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to the process when it gets to the place for the `nth` time."""
+    """A fault of the process when it reaches the place for the `nth` time."""
 
     label: str
     nth: int = 1
@@ -49,14 +49,14 @@ class Fault:
 
     @classmethod
     def parse(cls, text: str) -> Fault:
-        """The fault that `str` wrote; nth and how may be left out."""
+        """Parse the output of `str`; nth and how may be left out."""
         label, nth, how = (*text.split(":"), "", "")[:3]
         return cls(label, int(nth or 1), cast(How, how or "kill"))
 
 
 def arm(*faults: Fault, log: Path | None = None) -> None:
-    """From now on these faults happen in this process; `log` is told of each place before what happens there does."""
-    wanted = {(one.label, one.nth): one.how for one in faults}
+    """Arm these faults in this process; each reached place is written to `log` before its fault happens."""
+    how_at = {(fault.label, fault.nth): fault.how for fault in faults}
     reached: Counter[str] = Counter()
     lock = threading.Lock()
     file = None if log is None else os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -66,7 +66,7 @@ def arm(*faults: Fault, log: Path | None = None) -> None:
             raise LabelUnknown(label)
         with lock:
             reached[label] += 1
-            how = wanted.get((label, reached[label]))
+            how = how_at.get((label, reached[label]))
         if file is not None:
             os.write(file, f"{label}\n".encode())
         if how == "raise":
@@ -78,5 +78,5 @@ def arm(*faults: Fault, log: Path | None = None) -> None:
 
 
 def disarm() -> None:
-    """Nothing happens any more."""
+    """Remove all faults."""
     points.armed = None

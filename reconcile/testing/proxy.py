@@ -1,4 +1,4 @@
-"""A TCP proxy that breaks what goes through it, to see what a program does about a bad network or a hung server."""
+"""A TCP proxy that simulates a bad network or a hung server."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class _Pair:
     is_reset: bool = False
 
     def cut(self, *, reset: bool = False) -> None:
-        """With `reset` the sockets, once closed, send RST instead of FIN."""
+        """Cut the connection; with `reset` the sockets send RST instead of FIN when closed."""
         self.is_reset = self.is_reset or reset
-        for one in (self.client, self.target):
-            with contextlib.suppress(OSError):  # it is cut already
+        for end in (self.client, self.target):
+            with contextlib.suppress(OSError):  # already cut
                 if reset:
-                    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                one.shutdown(socket.SHUT_RD if self.is_reset else socket.SHUT_RDWR)
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                end.shutdown(socket.SHUT_RD if self.is_reset else socket.SHUT_RDWR)
 
 
 @dataclass
@@ -52,10 +52,10 @@ class _Fault:
 
 
 class TcpProxy:
-    """Listens on a free port of 127.0.0.1 and hands every connection on to `target`, until it is told otherwise.
+    """Listens on a free port of 127.0.0.1 and forwards every connection to `target`.
 
-    What it is told holds for the connections there are and for new ones, from the next bytes on, until it is told
-    something else. Use it in a `with`, or `close` it.
+    A fault applies to current and new connections, from the next bytes on, until another method is called. Use it in a
+    `with`, or `close` it.
     """
 
     def __init__(self, target: tuple[str, int]) -> None:
@@ -64,52 +64,52 @@ class TcpProxy:
         self._pairs: list[_Pair] = []
         self._closed = False
         self.connections = 0
-        """How many were accepted so far."""
+        """Connections accepted so far."""
         self.dropped = 0
-        """How many replies were dropped by `drop_reply_to`."""
+        """Replies dropped by `drop_reply_to`."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.host, self.port = self._listener.getsockname()
         threading.Thread(target=self._accept, name="proxy", daemon=True).start()
 
     def passes(self) -> None:
-        """Hand everything on again, also what was held back while it was silent."""
-        self._becomes(_Fault())
+        """Forward everything again, including bytes held back while silent."""
+        self._set_fault(_Fault())
 
     def silent(self) -> None:
-        """Accept connections and bytes, and hand nothing on, in neither direction."""
-        self._becomes(_Fault(_Way.SILENT))
+        """Accept connections and bytes, but forward nothing in either direction."""
+        self._set_fault(_Fault(_Way.SILENT))
 
     def cut(self) -> None:
         """Close every connection at once, on both sides, and every new one as soon as it is accepted."""
-        self._becomes(_Fault(_Way.CUT))
+        self._set_fault(_Fault(_Way.CUT))
         self._cut_all()
 
     def delay(self, seconds: float) -> None:
-        """Hand on each piece of up to 64 KiB only after so many seconds."""
-        self._becomes(_Fault(seconds=seconds))
+        """Forward each piece of up to 64 KiB only after this many seconds."""
+        self._set_fault(_Fault(seconds=seconds))
 
     def drop_reply_after(self, size: int) -> None:
-        """Of what the target still says on each connection hand on so many bytes; at the next one cut that connection.
+        """Forward this many more bytes of the target on each connection; cut that connection at the next byte.
 
-        What the client says still arrives, so the target does what it is asked and the client never hears of it.
+        Bytes of the client still arrive, so the target executes the request and the client gets no answer.
         """
-        self._becomes(_Fault(replies_left=size))
+        self._set_fault(_Fault(replies_left=size))
 
     def drop_reply_to(self, words: bytes, *, skip: int = 0) -> None:
-        """Once a client says these words (`COMMIT`), in whatever letters, its connection is cut as soon as the target
-        has answered, and the answer is not handed on. The first `skip` times are let through. Once; `dropped` counts.
+        """When a client sends these words (`COMMIT`, in any case), cut its connection after the target's answer, which
+        is dropped. The first `skip` times pass. Happens once; `dropped` counts it.
         """
-        self._becomes(_Fault(unanswered=words.upper(), skip=skip))
+        self._set_fault(_Fault(unanswered=words.upper(), skip=skip))
 
     def reset(self) -> None:
         """Reset every connection at once, on both sides (RST), and every new one as soon as it is accepted."""
-        self._becomes(_Fault(_Way.CUT, resets=True))
+        self._set_fault(_Fault(_Way.CUT, resets=True))
         self._cut_all()
 
     def close(self) -> None:
         """Stop listening and cut every connection. Safe to call twice."""
         self._closed = True
-        with contextlib.suppress(OSError):  # it is closed already
+        with contextlib.suppress(OSError):  # already closed
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.cut()
@@ -120,7 +120,7 @@ class TcpProxy:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _becomes(self, fault: _Fault) -> None:
+    def _set_fault(self, fault: _Fault) -> None:
         with self._fault.changed:
             fault.changed = self._fault.changed
             self._fault = fault
@@ -170,7 +170,7 @@ class TcpProxy:
                 if self._fault.way is _Way.CUT or not self._waited(self._fault):
                     break
                 if source is pair.client:
-                    self._listen(pair, data)
+                    self._check_words(pair, data)
                 elif not pair.is_heard:
                     break
                 passing = self._passing(pair, data) if source is pair.target else data
@@ -182,10 +182,10 @@ class TcpProxy:
         finally:
             pair.cut()
 
-    def _listen(self, pair: _Pair, said: bytes) -> None:
-        """Whether these are the words after which this client hears nothing any more."""
+    def _check_words(self, pair: _Pair, data: bytes) -> None:
+        """Stop replies to this client if these bytes contain the words of `drop_reply_to`."""
         with self._fault.changed:
-            if self._fault.unanswered is None or self._fault.unanswered not in said.upper():
+            if self._fault.unanswered is None or self._fault.unanswered not in data.upper():
                 return
             if self._fault.skip:
                 self._fault.skip -= 1
@@ -207,7 +207,7 @@ class TcpProxy:
             self._fault.changed.wait_for(lambda: self._fault.way is not _Way.SILENT)
 
     def _waited(self, fault: _Fault) -> bool:
-        """Whether the delay passed without a new order to cut."""
+        """Wait for the delay; return False if the connections are to be cut."""
         if fault.seconds:
             with self._fault.changed:
                 self._fault.changed.wait_for(lambda: self._fault is not fault, timeout=fault.seconds)

@@ -4,7 +4,7 @@
         client = slack_sdk.WebClient(slack.token, base_url=slack.base_url)
         slack.fail("chat.postMessage", ratelimited(7))
 
-It keeps what was posted, checks every message against Slack's limits and the token of every call.
+It keeps posted messages, and checks every message against Slack's limits and the token of every call.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = ["WEBHOOK", "SlackServer", "error", "lost_answer", "ratelimited", "res
 
 Json = dict[str, Any]
 WEBHOOK = "incoming webhook"
-"""The name under which `fail` and `calls` know posts to the incoming webhook."""
+"""The name of posts to the incoming webhook in `fail` and `calls`."""
 
 
 class SlackServer:
-    """Start with `with`; everything that was posted is in `messages`, newest last, in Slack's own shape."""
+    """Start with `with`; all posted messages are in `messages`, newest last, in Slack's own format."""
 
     def __init__(self, token: str = "xoxb-for-tests", channels: Mapping[str, str] | None = None) -> None:  # noqa: S107 - no real token
         self.token = token
@@ -73,16 +73,16 @@ class SlackServer:
         self._thread.join()
 
     def fail(self, method: str, *faults: Fault) -> None:
-        """The next calls of this method (`chat.postMessage`, WEBHOOK) meet these faults, one each."""
+        """Make the next calls of this method (`chat.postMessage`, WEBHOOK) fail with these faults, one each."""
         with self._lock:
             self._faults[method].extend(faults)
 
     def limit(self, channel: str, seconds: float) -> None:
-        """Posts to this channel id that follow another within so many seconds are answered 429."""
+        """Answer 429 to posts to this channel id within this many seconds of another."""
         self.pause_seconds[channel] = seconds
 
     def parents(self) -> list[Json]:
-        """The messages that stand in a channel, without replies in threads."""
+        """The messages in channels, without replies in threads."""
         return [message for message in self.messages if message.get("thread_ts", message["ts"]) == message["ts"]]
 
     def replies(self, ts: str) -> list[Json]:
@@ -90,25 +90,25 @@ class SlackServer:
         return [m for m in self.messages if m.get("thread_ts") == ts and m["ts"] != ts]
 
     def called(self, method: str, arguments: Json, token: str | None) -> tuple[Fault | None, Json]:
-        """The fault to show and the answer, with the effect done unless the fault prevents it."""
+        """The fault and the answer of a call; its effect is done unless the fault prevents it."""
         with self._lock:
             self.calls.append((method, arguments))
-            waiting = self._faults[method]
-            fault = waiting.popleft() if waiting else None
+            faults = self._faults[method]
+            fault = faults.popleft() if faults else None
             if fault is not None and not fault.does:
                 return fault, {}
             if method != WEBHOOK and token != self.token:
                 return fault, _no("invalid_auth" if token else "not_authed")
-            known = _METHODS.get(method)
-            answer = known(self, arguments) if known else _no("unknown_method")
+            handler = _METHODS.get(method)
+            answer = handler(self, arguments) if handler else _no("unknown_method")
             return fault, answer
 
     def _channel(self, arguments: Json) -> str | None:
-        wanted = str(arguments.get("channel", ""))
-        if wanted in self.channels:
-            return wanted
-        named = (id_ for id_, name in self.channels.items() if name == wanted.removeprefix("#"))
-        return next(named, None)
+        name_or_id = str(arguments.get("channel", ""))
+        if name_or_id in self.channels:
+            return name_or_id
+        ids = (id_ for id_, name in self.channels.items() if name == name_or_id.removeprefix("#"))
+        return next(ids, None)
 
     def _post(self, arguments: Json) -> Json:
         channel = self._channel(arguments)
@@ -121,31 +121,31 @@ class SlackServer:
             return {**_no("ratelimited"), "retry_after": wait}
         self._last_post[channel] = time.monotonic()
         message = {"type": "message", "bot_id": "B000", "app_id": "A000", "channel": channel, "ts": self._ts()}
-        kept = ("text", "blocks", "metadata", "thread_ts")
-        message |= {name: arguments[name] for name in kept if arguments.get(name)}
+        fields = ("text", "blocks", "metadata", "thread_ts")
+        message |= {name: arguments[name] for name in fields if arguments.get(name)}
         self.messages.append(message)
-        return {"ok": True, "channel": channel, "ts": message["ts"], "message": _seen(message, metadata=True)}
+        return {"ok": True, "channel": channel, "ts": message["ts"], "message": _public(message, metadata=True)}
 
     def _update(self, arguments: Json) -> Json:
-        found = self._found(self._channel(arguments), str(arguments.get("ts", "")))
-        if found is None:
+        message = self._message(self._channel(arguments), str(arguments.get("ts", "")))
+        if message is None:
             return _no("message_not_found")
         if refusal := self._invalid(arguments):
             return refusal
-        found |= {name: arguments[name] for name in ("text", "blocks", "metadata") if name in arguments}
-        found["edited"] = {"user": "B000", "ts": self._ts()}
-        return {"ok": True, "channel": found["channel"], "ts": found["ts"], "text": found.get("text", "")}
+        message |= {name: arguments[name] for name in ("text", "blocks", "metadata") if name in arguments}
+        message["edited"] = {"user": "B000", "ts": self._ts()}
+        return {"ok": True, "channel": message["channel"], "ts": message["ts"], "text": message.get("text", "")}
 
     def _history(self, arguments: Json) -> Json:
         channel = str(arguments.get("channel", ""))
         if channel not in self.channels:
             return _no("channel_not_found")
         oldest, latest = float(arguments.get("oldest") or 0), float(arguments.get("latest") or 1e12)
-        here = [m for m in reversed(self.parents()) if m["channel"] == channel and oldest < float(m["ts"]) < latest]
-        return self._page(here, arguments)
+        listed = [m for m in reversed(self.parents()) if m["channel"] == channel and oldest < float(m["ts"]) < latest]
+        return self._page(listed, arguments)
 
     def _replies(self, arguments: Json) -> Json:
-        parent = self._found(str(arguments.get("channel", "")), str(arguments.get("ts", "")))
+        parent = self._message(str(arguments.get("channel", "")), str(arguments.get("ts", "")))
         return self._page([parent, *self.replies(parent["ts"])], arguments) if parent else _no("thread_not_found")
 
     def _list(self, _arguments: Json) -> Json:
@@ -166,11 +166,11 @@ class SlackServer:
         limit, start = int(arguments.get("limit") or 100), int(arguments.get("cursor") or 0)
         metadata = str(arguments.get("include_all_metadata", "")).lower() in ("1", "true")
         more = start + limit < len(messages)
-        shown = [_seen(message, metadata=metadata) for message in messages[start : start + limit]]
+        page = [_public(message, metadata=metadata) for message in messages[start : start + limit]]
         cursor = str(start + limit) if more else ""
-        return {"ok": True, "messages": shown, "has_more": more, "response_metadata": {"next_cursor": cursor}}
+        return {"ok": True, "messages": page, "has_more": more, "response_metadata": {"next_cursor": cursor}}
 
-    def _found(self, channel: str | None, ts: str) -> Json | None:
+    def _message(self, channel: str | None, ts: str) -> Json | None:
         return next((m for m in self.messages if m["channel"] == channel and m["ts"] == ts), None)
 
     def _ts(self) -> str:
@@ -210,7 +210,7 @@ def _is_metadata(metadata: Any) -> bool:
     return isinstance(metadata.get("event_payload"), dict) and len(json.dumps(metadata)) <= METADATA
 
 
-def _seen(message: Json, *, metadata: bool) -> Json:
+def _public(message: Json, *, metadata: bool) -> Json:
     return {k: v for k, v in message.items() if k != "channel" and (metadata or k != "metadata")}
 
 
@@ -232,8 +232,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._call(WEBHOOK, _arguments(body, "application/json"), None)
         elif path.startswith("/api/"):
             scheme, _, token = self.headers.get("Authorization", "").partition(" ")
-            given = token if scheme == "Bearer" else None
-            self._call(path.removeprefix("/api/"), _arguments(body, self.headers.get("Content-Type", "")), given)
+            bearer = token if scheme == "Bearer" else None
+            self._call(path.removeprefix("/api/"), _arguments(body, self.headers.get("Content-Type", "")), bearer)
         else:
             self._answer(404, {}, "no_service")
 
@@ -242,20 +242,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _call(self, method: str, arguments: Json | None, token: str | None) -> None:
         if arguments is None:
-            self._said(method, _no("invalid_payload"))
+            self._respond(method, _no("invalid_payload"))
             return
         fault, answer = self.server.slack.called(method, arguments, token)
         if fault is None:
-            self._said(method, answer)
+            self._respond(method, answer)
         elif fault.how == "slow":
             self.server.slack.stopping.wait(fault.seconds)
-            self._said(method, answer)
+            self._respond(method, answer)
         elif fault.how == "answer":
             self._answer(fault.status, fault.headers, fault.body)
         else:
             self._hang_up(reset=fault.how == "reset")
 
-    def _said(self, method: str, answer: Json) -> None:
+    def _respond(self, method: str, answer: Json) -> None:
         if "retry_after" in answer:
             wait = {"Retry-After": str(math.ceil(answer.pop("retry_after")))}
             self._answer(429, wait, json.dumps(answer))
@@ -273,7 +273,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(raw)
-        except ConnectionError:  # the client gave up waiting, as the test wanted
+        except ConnectionError:  # the client stopped waiting, as the test wanted
             self.close_connection = True
 
     def _hang_up(self, *, reset: bool) -> None:
@@ -283,15 +283,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - a test's terminal is not its log
-        """Nothing: what was called is in `calls`."""
+        """Log nothing: calls are in `calls`."""
 
 
 def _arguments(body: bytes, kind: str) -> Json | None:
-    """The arguments of a call, from JSON or a form whose blocks and metadata are JSON; None for what is neither."""
+    """The arguments of a call, from JSON or a form whose blocks and metadata are JSON; None for anything else."""
     try:
         if "json" in kind:
-            given = json.loads(body or b"{}")
-            return given if isinstance(given, dict) else None
+            arguments = json.loads(body or b"{}")
+            return arguments if isinstance(arguments, dict) else None
         form: Json = dict(parse_qsl(body.decode(), keep_blank_values=True))
         return form | {name: json.loads(form[name]) for name in ("blocks", "metadata") if form.get(name)}
     except ValueError:

@@ -1,14 +1,14 @@
-"""What a database itself counted: a trigger on each watched table writes down every row that was changed in it.
+"""Let the database count changes: a trigger on each watched table records every changed row.
 
-It is not our code that counts, and what was rolled back was not counted. Each event has a number, in the order of the
-changes; the rows before and after are texts as the database prints them.
+The count is independent of our code, and rolled-back changes are not counted. Each event has a number, in the order of
+the changes; the rows before and after are texts as the database prints them.
 
     witness = Witness(engine)
     witness.watch("customers", "notes")
     …
-    assert Counter((one.what, one.table) for one in witness.events()) == {("delete", "customers"): 3}
+    assert Counter((event.what, event.table) for event in witness.events()) == {("delete", "customers"): 3}
 
-On SQLite foreign keys that cascade fire triggers, on MariaDB they do not.
+Cascading foreign keys fire triggers on SQLite, but not on MariaDB.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TABLE = {
 
 @dataclass(frozen=True)
 class Event:
-    """One row that was changed, by whom ever. `old` and `new` are its columns as texts, None for NULL."""
+    """One changed row, by any program. `old` and `new` are its columns as texts, None for NULL."""
 
     seq: int
     table: str
@@ -49,15 +49,15 @@ class Event:
 
     @property
     def row(self) -> Mapping[str, str | None]:
-        """The row as it was, or as it was made."""
-        found = self.old if self.old is not None else self.new
-        if found is None:
+        """The old row, or the new one of an insert."""
+        row = self.old if self.old is not None else self.new
+        if row is None:
             raise ValueError(f"event {self.seq} has no row")
-        return found
+        return row
 
 
 class Witness:
-    """The triggers of one database. The engine's user must be allowed to make a table and triggers there."""
+    """The triggers of one database. The engine's user must have the right to create a table and triggers there."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
@@ -67,7 +67,7 @@ class Witness:
         self._quote = engine.dialect.identifier_preparer.quote
 
     def watch(self, *tables: str) -> None:
-        """From now on every changed row of these tables is written down. Their columns must not change meanwhile."""
+        """Record every changed row of these tables from now on. Their columns must not change meanwhile."""
         with self._engine.begin() as connection:
             connection.exec_driver_sql(_TABLE[self._kind])
             for table in tables:
@@ -96,7 +96,7 @@ class Witness:
             return "NULL"
         make = {"postgresql": "json_build_object", "sqlite": "json_object", "mysql": "json_object"}[self._kind]
         cast = {"postgresql": "text", "sqlite": "text", "mysql": "char"}[self._kind]
-        pairs = (f"'{one}', CAST({row}.{self._quote(one)} AS {cast})" for one in columns)
+        pairs = (f"'{column}', CAST({row}.{self._quote(column)} AS {cast})" for column in columns)
         text = f"{make}({', '.join(pairs)})"
         return f"{text}::text" if self._kind == "postgresql" else text
 
@@ -115,21 +115,21 @@ class Witness:
 
 
 def replayed(rows: Iterable[Mapping[str, str | None]], events: Iterable[Event], key: str) -> dict[str, dict[str, Any]]:
-    """The rows of one table after these events, by their key; raises ValueError where an event does not fit them.
+    """The rows of one table after these events, by key; raises ValueError if an event does not fit them.
 
-    It is what the table must hold: if it holds something else, somebody was not seen.
+    If the table holds other rows, a change was not recorded.
     """
-    there = {str(row[key]): dict(row) for row in rows}
-    for one in events:
-        if one.old is not None:
-            found = there.pop(str(one.old[key]), None)
-            if found != one.old:
-                raise ValueError(f"event {one.seq} changes a row that is not as it says")
-        if one.new is not None:
-            if str(one.new[key]) in there:
-                raise ValueError(f"event {one.seq} makes a row that is there")
-            there[str(one.new[key])] = dict(one.new)
-    return there
+    by_key = {str(row[key]): dict(row) for row in rows}
+    for event in events:
+        if event.old is not None:
+            old_row = by_key.pop(str(event.old[key]), None)
+            if old_row != event.old:
+                raise ValueError(f"event {event.seq} changes a row that differs from its record")
+        if event.new is not None:
+            if str(event.new[key]) in by_key:
+                raise ValueError(f"event {event.seq} inserts a row that already exists")
+            by_key[str(event.new[key])] = dict(event.new)
+    return by_key
 
 
 def _read(text: str | None) -> dict[str, str | None] | None:

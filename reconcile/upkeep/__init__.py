@@ -1,1 +1,1 @@
-"""Care for the state: backup, restore, compaction, erasure, sealing."""
+"""Maintenance of the state: backup, restore, compaction, erasure, sealing."""

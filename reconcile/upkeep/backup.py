@@ -1,7 +1,7 @@
-"""A backup: one SQLite file in the shape of a store, whatever the state is kept in, and its key file beside it.
+"""A backup: one SQLite file with the schema of a store, for every kind of state database, and its key file beside it.
 
-It is copied from one view of the state while others go on writing, and nobody is told that it is done before it was
-opened and verified: every row counted, the audit chain recomputed. So it also moves a state between databases.
+It is copied from one view of the state while other processes write. It counts as done only after it was opened and
+verified: every row counted, the audit chain recomputed. So it also moves a state between databases.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from reconcile.store import Store, StoreError, Transaction, copying, creation, e
 from reconcile.store.engine import APPLICATION_ID
 
 _PAGES = 256
-"""Of an SQLite state copied in one step: 1 MB, so that Ctrl-C is heard in between."""
+"""Pages of an SQLite state copied in one step: 1 MB, so Ctrl-C is handled in between."""
 
 
 class BackupExists(Exception):
-    """A backup never overwrites what is there."""
+    """The file already exists; a backup never overwrites it."""
 
     def __init__(self, file: Path) -> None:
-        super().__init__(f"{file} is there already and was left as it is; name another file, or add --replace")
+        super().__init__(f"{file} already exists and was not changed. Choose another file, or add --replace")
 
 
 class FolderNamed(BackupExists):
-    """A backup is one file."""
+    """A folder was named; a backup is one file."""
 
     def __init__(self, folder: Path) -> None:
-        Exception.__init__(self, f"{folder} is a folder, and a backup is a file; name one, like {folder / 'backup.db'}")
+        Exception.__init__(self, f"{folder} is a folder, but a backup is a file; name one, like {folder / 'backup.db'}")
 
 
 class BackupNotWritten(Exception):
-    """The file could not be written; nothing of it is left."""
+    """The file could not be written; no part of it remains."""
 
     def __init__(self, file: Path, reason: str) -> None:
-        super().__init__(f"The backup {file} could not be written: {reason}. Nothing of it was kept")
+        super().__init__(f"The backup {file} could not be written: {reason}. No part of it was kept")
 
 
 class BackupUnusable(Exception):
-    """The file is not a whole backup."""
+    """The file is not a complete backup."""
 
     def __init__(self, file: Path, problem: str) -> None:
         self.problem = problem
@@ -58,7 +58,7 @@ class BackupUnusable(Exception):
 
 @dataclass(frozen=True)
 class Backup:
-    """A backup that was verified: whose state it holds, up to which entry of the audit log, and rows by table."""
+    """A verified backup: its state, the last entry of its audit log, and its rows by table."""
 
     file: Path
     store: str
@@ -71,17 +71,16 @@ class Backup:
 
 
 def name_for(now: dt.datetime) -> str:
-    """The name of a backup that was given none."""
+    """The default name of a backup."""
     return f"reconcile-backup-{now.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}.db"
 
 
 def make(store: Store, file: Path, *, replace: bool = False) -> Backup:
-    """Back the state up into a file, and its key into `FILE.key`; both can be read by their owner only.
+    """Back up the state into a file, and its key into `FILE.key`; only their owner can read them.
 
-    Both are made in a folder beside the file that has a random name and is closed to others, and moved when they are
-    whole: in a folder where others write, nobody can put a file or a link where we write next.
-    Writers go on meanwhile. Raises BackupExists, BackupNotWritten (also when it does not verify: the state itself is
-    damaged), StoreError.
+    Both are written in a private folder with a random name beside the file, and moved when complete: in a folder where
+    others write, nobody can put a file or a link where we write next. Writers continue meanwhile.
+    Raises BackupExists, BackupNotWritten (also if it does not verify: the state itself is damaged), StoreError.
     """
     try:
         if file.is_dir():
@@ -90,25 +89,25 @@ def make(store: Store, file: Path, *, replace: bool = False) -> Backup:
         if not replace:
             _refuse_existing(file, key_file, store.key)
         with Scratch(file.parent, hidden=True) as scratch:
-            part = scratch / "backup.db"
-            private_files.create(part).close()
-            rows = _copy(store, part)
-            key.write(_key_file(part), store.key, str(part))
-            made = _verified(part, rows)
-            _sync(part)
-            _key_file(part).replace(key_file)
+            new_file = scratch / "backup.db"
+            private_files.create(new_file).close()
+            rows = _copy(store, new_file)
+            key.write(_key_file(new_file), store.key, str(new_file))
+            verified = _verified(new_file, rows)
+            _sync(new_file)
+            _key_file(new_file).replace(key_file)
             if replace:
-                part.replace(file)
+                new_file.replace(file)
             else:
-                private_files.keep(part, file)
+                private_files.keep(new_file, file)
             key.sync_folder(file.parent)
     except FileExistsError:
         raise BackupExists(file) from None
     except BackupUnusable as error:
-        raise BackupNotWritten(file, f"it does not verify, {error.problem}") from error
+        raise BackupNotWritten(file, f"verification failed: {error.problem}") from error
     except (OSError, sqlite3.Error) as error:
         raise BackupNotWritten(file, getattr(error, "strerror", None) or str(error)) from error
-    return Backup(file, **{name: getattr(made, name) for name in _NAMES})
+    return Backup(file, **{name: getattr(verified, name) for name in _NAMES})
 
 
 _NAMES = tuple(name for name in Backup.__dataclass_fields__ if name != "file")
@@ -116,35 +115,35 @@ _NAMES = tuple(name for name in Backup.__dataclass_fields__ if name != "file")
 
 @contextlib.contextmanager
 def opened(file: Path, scratch: Path | None = None) -> Iterator[tuple[Transaction, Backup]]:
-    """A backup to read from, verified, its rows in the present schema; the file itself is never changed.
+    """Open a backup for reading, verified, with rows in the current schema; the file itself is never changed.
 
-    One of an older schema is copied into the folder `scratch` and upgraded there. Raises BackupUnusable, StoreError.
+    One with an older schema is copied into the folder `scratch` and upgraded there. Raises BackupUnusable, StoreError.
     """
     refuse_unfit(file)
-    with contextlib.ExitStack() as open_meanwhile:
+    with contextlib.ExitStack() as stack:
         try:
-            copy = open_meanwhile.enter_context(Store.examine(file))
+            copy = stack.enter_context(Store.examine(file))
             if copy.revision < tables.REVISION:
-                folder = open_meanwhile.enter_context(Scratch(scratch, hidden=scratch is not None))
-                copy = open_meanwhile.enter_context(_upgraded(file, folder, copy.key))
-            tx = open_meanwhile.enter_context(copy.read())
-            found = _look(tx, file)
+                folder = stack.enter_context(Scratch(scratch, hidden=scratch is not None))
+                copy = stack.enter_context(_upgraded(file, folder, copy.key))
+            tx = stack.enter_context(copy.read())
+            backup = _inspect(tx, file)
         except (StoreError, sa.exc.SQLAlchemyError, OSError) as error:
             raise BackupUnusable(file, _problem(error)) from error
-        yield tx, found
+        yield tx, backup
 
 
 def _problem(error: Exception) -> str:
-    """What is wrong with a backup, said of a backup: the errors' own sentences are about states."""
+    """The problem of a backup, in words about backups: the errors' own sentences are about states."""
     match error:
         case errors.StoreKeyMissing():
             return f"its key file {error.path} {error.problem}"
         case errors.StoreNewer():
-            return "a newer Reconcile made it; use that version"
+            return "a newer version of Reconcile made it; use that version"
         case errors.StoreForeign():
             return "it is another program's database"
         case errors.StoreUnreadable() | sa.exc.DatabaseError():
-            return "it is not an SQLite file, or not a whole one"
+            return "it is not a complete SQLite file"
         case _:
             return str(getattr(error, "strerror", None) or error).rstrip(".")
 
@@ -154,7 +153,7 @@ def _key_file(file: Path) -> Path:
 
 
 def _refuse_existing(file: Path, key_file: Path, secret: bytes) -> None:
-    """A key file without its backup is left of one that was killed: no loss, as long as it is the same key."""
+    """Raise BackupExists for a backup or another key; a killed backup may leave a file with the same key."""
     if os.path.lexists(file):
         raise BackupExists(file)
     if not os.path.lexists(key_file):
@@ -171,12 +170,12 @@ def _sync(file: Path) -> None:
 # Copying
 
 
-def _copy(store: Store, part: Path) -> dict[str, int]:
-    """Rows by table of the one view that was copied."""
-    with store.read() as tx, contextlib.closing(sqlite3.connect(part, isolation_level=None)) as target:
+def _copy(store: Store, new_file: Path) -> dict[str, int]:
+    """Copy one view of the state; return its rows by table."""
+    with store.read() as tx, contextlib.closing(sqlite3.connect(new_file, isolation_level=None)) as target:
         rows = copying.counts(tx.connection)
         if store.is_shared:
-            _copy_rows(tx, part)
+            _copy_rows(tx, new_file)
         else:
             _copy_pages(tx, target)
         target.execute("PRAGMA journal_mode = DELETE")
@@ -184,13 +183,13 @@ def _copy(store: Store, part: Path) -> dict[str, int]:
 
 
 def _copy_pages(tx: Transaction, target: sqlite3.Connection) -> None:
-    """The view of the transaction is held meanwhile: without it each write of another process begins the copy anew."""
+    """Copy within the transaction's view: without it each write of another process restarts the copy."""
     driver: Any = tx.connection.connection.driver_connection
     driver.backup(target, pages=_PAGES, progress=lambda *_: None)
 
 
-def _copy_rows(tx: Transaction, part: Path) -> None:
-    engine = sa.create_engine(sa.URL.create("sqlite", database=str(part)), hide_parameters=True)
+def _copy_rows(tx: Transaction, new_file: Path) -> None:
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(new_file)), hide_parameters=True)
     try:
         with engine.begin() as target:
             target.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -207,31 +206,31 @@ def _copy_rows(tx: Transaction, part: Path) -> None:
 # Verifying
 
 
-def _verified(part: Path, rows: Mapping[str, int]) -> Backup:
-    with opened(part) as (_, made):
-        if made.rows != rows:
-            wrong = ", ".join(name for name in rows if rows[name] != made.rows[name])
-            raise BackupUnusable(part, f"it does not hold all rows of {wrong}")
-        return made
+def _verified(file: Path, rows: Mapping[str, int]) -> Backup:
+    with opened(file) as (_, backup):
+        if backup.rows != rows:
+            wrong = ", ".join(name for name in rows if rows[name] != backup.rows[name])
+            raise BackupUnusable(file, f"it lacks rows of {wrong}")
+        return backup
 
 
 def refuse_unfit(file: Path) -> None:
-    """Raises BackupUnusable for what is no file, or a state in use; it costs nothing."""
+    """Raise BackupUnusable for a missing file, or a state in use; a cheap check."""
     try:
         if not file.is_file():
-            raise BackupUnusable(file, "it is a folder" if file.is_dir() else "there is no such file")
+            raise BackupUnusable(file, "it is a folder" if file.is_dir() else "file not found")
         log = file.with_name(f"{file.name}-wal")
         in_use = log.exists() and log.stat().st_size > 0
-    except OSError as error:  # a name that is too long for a file
+    except OSError as error:  # a file name that is too long
         raise BackupUnusable(file, (error.strerror or type(error).__name__).lower()) from error
     if in_use:
         raise BackupUnusable(
-            file, f"it is a state in use, with writes in {log.name}, and no backup; make one with `reconcile backup`"
+            file, f"it is a state in use, with writes in {log.name}, not a backup; make one with `reconcile backup`"
         )
 
 
-def _look(tx: Transaction, file: Path) -> Backup:
-    _refuse_damaged(tx, file)
+def _inspect(tx: Transaction, file: Path) -> Backup:
+    _check_integrity(tx, file)
     chain = audit.verify_in(tx)
     if not chain.intact:
         raise BackupUnusable(file, f"its audit log is broken at entry {chain.seq}: {chain.problem}")
@@ -242,13 +241,13 @@ def _look(tx: Transaction, file: Path) -> Backup:
     return Backup(file, tx.store.id, tx.store.revision, chain.entries, chain.head, until, rows, size)
 
 
-def _refuse_damaged(tx: Transaction, file: Path) -> None:
-    said = tx.connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
-    if said != "ok":
-        raise BackupUnusable(file, f"it is damaged ({' '.join(str(said).split())})")
-    lost = tx.connection.exec_driver_sql("PRAGMA foreign_key_check").first()
-    if lost is not None:
-        raise BackupUnusable(file, f"it is damaged (rows of {lost[0]} point at rows of {lost[2]} that are gone)")
+def _check_integrity(tx: Transaction, file: Path) -> None:
+    result = tx.connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+    if result != "ok":
+        raise BackupUnusable(file, f"it is damaged ({' '.join(str(result).split())})")
+    broken_row = tx.connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+    if broken_row is not None:
+        raise BackupUnusable(file, f"it is damaged (rows of {broken_row[0]} refer to missing rows of {broken_row[2]})")
 
 
 def _upgraded(file: Path, folder: Path, secret: bytes) -> Store:

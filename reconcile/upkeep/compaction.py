@@ -1,9 +1,9 @@
-"""What is over and old is let go of, as `retention:` says; what something points at stays, and so does the audit log.
+"""Delete finished data older than `retention`; data that something refers to stays, and so does the audit log.
 
-Three ages: after `details`, reports and the texts of delivered messages shrink to counts and a proof of what they were;
-after `undo_window`, what records held before and after a cleaning goes; after `runs`, due times, messages, checkpoints
-and runs go. Everything happens in small transactions, so that nobody
-waits long, and any of them may be the last: the next call goes on. The first one writes down what all of them will do.
+Three ages: after `details`, reports and texts of delivered messages shrink to counts and a proof of their content;
+after `undo_window`, before-images and after-images of cleanings are deleted; after `runs`, due times, messages,
+checkpoints and runs are deleted. Transactions are small, so other processes never wait long, and each may be the last:
+the next call continues. The first one logs what all of them will do.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from reconcile.store.tables import dataset_stats, failures, findings, releases, 
 from rules.values import canonical_instant
 
 _KEPT_STATS = 3
-"""A rule is compared with this many runs before."""
+"""A rule is compared with this many earlier runs."""
 
 _COUNTS = (
     *("rule", "dataset", "severity", "engine", "read", "scanned", "groups", "findings", "money"),
     *("first_run", "edited", "seconds", "failed", "subject"),
 )
-"""What stays of a rule's part of a report."""
+"""The fields kept of a rule's part of a report."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Compacted:
-    """How many of each were let go of, or would be: `reports` and `texts` shrank, the others are gone."""
+    """The number of rows of each kind compacted, or to compact: `reports` and `texts` shrink, others are deleted."""
 
     counts: Mapping[str, int]
 
@@ -48,7 +48,7 @@ class Compacted:
 
 @dataclass(frozen=True)
 class _Cut:
-    """What ended before these times is old."""
+    """Data that ended before these times is old."""
 
     details: dt.datetime
     runs: dt.datetime
@@ -57,7 +57,7 @@ class _Cut:
 
 @dataclass(frozen=True)
 class _Step:
-    """Rows to find, as their keys and what is needed of them, and what to do with each."""
+    """A query for rows, with their keys and needed columns, and the change of each."""
 
     what: str
     table: sa.Table
@@ -74,19 +74,19 @@ def compact(
     actor: str = "reconcile",
     dry_run: bool = False,
 ) -> Compacted:
-    """Let go of what is old by the store's clock, at most `limit` rows a transaction; with `dry_run` only count it.
+    """Delete data that is old by the store's clock, up to `limit` rows per transaction; with `dry_run` only count it.
 
-    What records held before they were cleaned goes once nobody can undo it any more, after `undo_window`.
+    Before-images of cleaned records are deleted once no undo is possible, after `undo_window`.
     Safe to run at any time, in several processes, and to kill. Raises a StoreError.
     """
     with store.read() as tx:
         cut = _Cut(tx.now - retention.details, tx.now - retention.runs, tx.now - undo_window)
-        due = {step.what: count for step in _STEPS if (count := _count(tx, step.find(cut)))}
-    if not due or dry_run:
-        return Compacted(due)
-    work = _Work(store, cut, limit, actor, due)
-    done = {step.what: work.through(step) for step in _STEPS if step.what in due}
-    return Compacted({what: count for what, count in done.items() if count})
+        due_counts = {step.what: count for step in _STEPS if (count := _count(tx, step.find(cut)))}
+    if not due_counts or dry_run:
+        return Compacted(due_counts)
+    work = _Work(store, cut, limit, actor, due_counts)
+    changed = {step.what: work.through(step) for step in _STEPS if step.what in due_counts}
+    return Compacted({name: count for name, count in changed.items() if count})
 
 
 def _count(tx: Transaction, query: sa.Select[Any]) -> int:
@@ -95,84 +95,85 @@ def _count(tx: Transaction, query: sa.Select[Any]) -> int:
 
 @dataclass
 class _Work:
-    """One compaction while it lasts."""
+    """One compaction in progress."""
 
     store: Store
     cut: _Cut
     limit: int
     actor: str
     due: Mapping[str, int]
-    _written_down: bool = field(default=False)
+    _is_logged: bool = field(default=False)
 
     def through(self, step: _Step) -> int:
-        """Batch after batch of one step, until nothing is left to find, or others are at the rows."""
+        """Run one step in batches, until no rows are left or another process changes them."""
         query = step.find(self.cut).limit(self.limit)
         total = 0
         while True:
             with self.store.read() as tx:
-                found = [dict(row) for row in tx.connection.execute(query).mappings()]
-            if not found:
+                rows = [dict(row) for row in tx.connection.execute(query).mappings()]
+            if not rows:
                 return total
             with self._begin() as tx:
-                changed = _carry_out(tx, step, found)
+                changed = _apply(tx, step, rows)
             total += changed
-            if changed < len(found):
+            if changed < len(rows):
                 return total
 
     @contextmanager
     def _begin(self) -> Iterator[Transaction]:
-        """SQLite need not look up who points at a row: the query did, and nobody begins to point at what is over."""
+        """Begin without foreign key checks: the query made them, and nothing new refers to finished data."""
         with self.store.begin(unchecked=True) as tx:
-            if not self._written_down:
+            if not self._is_logged:
                 body = {"counts": dict(self.due), "details_before": canonical_instant(self.cut.details)}
                 body |= {"runs_before": canonical_instant(self.cut.runs)}
                 log.append(tx, self.actor, "store.compacted", "store", body)
             yield tx
-        self._written_down = True
+        self._is_logged = True
 
 
-def _carry_out(tx: Transaction, step: _Step, found: Sequence[Row]) -> int:
+def _apply(tx: Transaction, step: _Step, rows: Sequence[Row]) -> int:
     keys: dict[str, Any] = {c.name: sa.bindparam(f"the_{c.name}") for c in step.table.primary_key.columns}
-    these = [*(step.table.c[name] == bound for name, bound in keys.items()), *_still_over(step.table)]
-    named = [{f"the_{name}": row[name] for name in keys} for row in found]
+    conditions = [*(step.table.c[name] == bound for name, bound in keys.items()), *_still_over(step.table)]
+    parameters = [{f"the_{name}": row[name] for name in keys} for row in rows]
     if step.change is None:
-        statement: sa.Delete | sa.Update = sa.delete(step.table).where(*these)
+        statement: sa.Delete | sa.Update = sa.delete(step.table).where(*conditions)
     else:
-        [column] = set(found[0]) - set(keys)
-        statement = sa.update(step.table).where(*these).values({column: sa.bindparam("becomes")})
-        for values, row in zip(named, found, strict=True):
+        [column] = set(rows[0]) - set(keys)
+        statement = sa.update(step.table).where(*conditions).values({column: sa.bindparam("becomes")})
+        for values, row in zip(parameters, rows, strict=True):
             values["becomes"] = step.change(tx, row)
     if step.table is tables.bundles:
-        log.touch(tx, facts.PLAN, [row["id"] for row in found])
-    changed: int = tx.connection.execute(statement, named).rowcount
+        log.touch(tx, facts.PLAN, [row["id"] for row in rows])
+    changed: int = tx.connection.execute(statement, parameters).rowcount
     return changed
 
 
 def _still_over(table: sa.Table) -> list[sa.ColumnElement[bool]]:
-    """What was taken up again since it was found, a run or a message, is left alone."""
-    return [table.c.status != one for one in _UNDER_WAY] if "status" in table.c else []
+    """Conditions that leave alone a run or a message that was resumed meanwhile."""
+    return [table.c.status != status for status in _IN_PROGRESS] if "status" in table.c else []
 
 
-_UNDER_WAY = ("running", "due", "queued", "sending")
+_IN_PROGRESS = ("running", "due", "queued", "sending")
 
 
-# What is old. A run is the later one of two of its job where its fence is higher.
+# Old data. Of two runs of a job, the one with the higher fence is the later.
 
 
-def _latest(*which: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """The last run of each job, of those."""
-    last = sa.select(runs.c.job, sa.func.max(runs.c.fence).label("fence")).where(*which).group_by(runs.c.job).subquery()
-    mine = sa.and_(runs.c.job == last.c.job, runs.c.fence == last.c.fence)
-    return sa.select(runs.c.id).join_from(runs, last, mine)
+def _latest(*conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """The last run of each job among these."""
+    fence = sa.func.max(runs.c.fence).label("fence")
+    last = sa.select(runs.c.job, fence).where(*conditions).group_by(runs.c.job).subquery()
+    is_last = sa.and_(runs.c.job == last.c.job, runs.c.fence == last.c.fence)
+    return sa.select(runs.c.id).join_from(runs, last, is_last)
 
 
 _LAST = _latest()
 _LAST_SUCCESS = _latest(runs.c.status == "succeeded")
 
 
-def _ended(before: dt.datetime) -> sa.ColumnElement[bool]:
-    """Runs that ended so long ago, but the last of each job and its last that went well."""
-    over = (runs.c.status != "running", runs.c.finished < before)
+def _ended(cut_off: dt.datetime) -> sa.ColumnElement[bool]:
+    """Runs that ended before this time, except each job's last run and last success."""
+    over = (runs.c.status != "running", runs.c.finished < cut_off)
     return sa.and_(*over, runs.c.id.not_in(_LAST), runs.c.id.not_in(_LAST_SUCCESS))
 
 
@@ -193,20 +194,20 @@ def _outcomes(cut: _Cut) -> sa.Select[Any]:
 
 
 def _texts(cut: _Cut) -> sa.Select[Any]:
-    mine = tables.outbox.c
-    whole = ~_text(mine.notice).startswith('{"blanked":')
-    over = sa.and_(mine.status.in_(("sent", "dropped")), sa.func.coalesce(mine.sent_at, mine.next_at) < cut.details)
-    return sa.select(mine.message, mine.notice).where(over, whole)
+    box = tables.outbox.c
+    whole = ~_text(box.notice).startswith('{"blanked":')
+    over = sa.and_(box.status.in_(("sent", "dropped")), sa.func.coalesce(box.sent_at, box.next_at) < cut.details)
+    return sa.select(box.message, box.notice).where(over, whole)
 
 
 def _images(column: sa.Column[Any]) -> Callable[[_Cut], sa.Select[Any]]:
-    """Plans that are over for so long, and hold rows still; what happened, and to how many, stays."""
-    mine = tables.bundles.c
-    over = mine.state.in_([state.value for state in OVER])
+    """Plans that ended before the cut and still hold rows; outcome and counts stay."""
+    columns = tables.bundles.c
+    over = columns.state.in_([state.value for state in OVER])
 
     def find(cut: _Cut) -> sa.Select[Any]:
-        gone = sa.null().label(column.name)
-        return sa.select(mine.id, gone).where(over, mine.ended_at < cut.images, column.is_not(None))
+        empty = sa.null().label(column.name)
+        return sa.select(columns.id, empty).where(over, columns.ended_at < cut.images, column.is_not(None))
 
     return find
 
@@ -221,11 +222,11 @@ def _slots(cut: _Cut) -> sa.Select[Any]:
 
 
 def _messages(cut: _Cut) -> sa.Select[Any]:
-    mine = tables.outbox.c
+    columns = tables.outbox.c
     over = sa.and_(
-        mine.status.in_(("sent", "failed", "dropped")), sa.func.coalesce(mine.sent_at, mine.next_at) < cut.runs
+        columns.status.in_(("sent", "failed", "dropped")), sa.func.coalesce(columns.sent_at, columns.next_at) < cut.runs
     )
-    return sa.select(mine.message).where(over, mine.message.not_in(sa.select(tables.told.c.message)))
+    return sa.select(columns.message).where(over, columns.message.not_in(sa.select(tables.told.c.message)))
 
 
 def _checkpoints(cut: _Cut) -> sa.Select[Any]:
@@ -234,32 +235,32 @@ def _checkpoints(cut: _Cut) -> sa.Select[Any]:
 
 
 def _numbered_stats() -> sa.Subquery:
-    """Each rule's counts, numbered from the latest, and those in which a record passed its `where` by themselves."""
-    mine = dataset_stats.c
-    passed = mine.scanned > 0
-    latest = (mine.at.desc(), mine.run)
-    number = sa.func.row_number().over(partition_by=(mine.dataset, mine.rule), order_by=latest)
-    of_passed = sa.func.row_number().over(partition_by=(mine.dataset, mine.rule, passed), order_by=latest)
-    columns = (mine.dataset, mine.rule, mine.run, mine.at, passed.label("passed"))
+    """Each rule's counts, numbered from the latest; counts in which a record passed `where` are also numbered apart."""
+    stats = dataset_stats.c
+    passed = stats.scanned > 0
+    latest = (stats.at.desc(), stats.run)
+    number = sa.func.row_number().over(partition_by=(stats.dataset, stats.rule), order_by=latest)
+    of_passed = sa.func.row_number().over(partition_by=(stats.dataset, stats.rule, passed), order_by=latest)
+    columns = (stats.dataset, stats.rule, stats.run, stats.at, passed.label("passed"))
     return sa.select(*columns, number.label("number"), of_passed.label("of_passed")).subquery()
 
 
 _STATS = _numbered_stats()
 
 
-def _is_going(cut: _Cut) -> sa.ColumnElement[bool]:
-    """Of the counts all but each rule's latest, and the latest in which a record passed."""
+def _is_old(cut: _Cut) -> sa.ColumnElement[bool]:
+    """Old counts, except each rule's latest ones and the latest in which a record passed."""
     passed_last = sa.and_(_STATS.c.passed, _STATS.c.of_passed == 1)
     return sa.and_(_STATS.c.at < cut.runs, _STATS.c.number > _KEPT_STATS, ~passed_last)
 
 
 def _stats(cut: _Cut) -> sa.Select[Any]:
-    return sa.select(_STATS.c.dataset, _STATS.c.rule, _STATS.c.run).where(_is_going(cut))
+    return sa.select(_STATS.c.dataset, _STATS.c.rule, _STATS.c.run).where(_is_old(cut))
 
 
 def _runs(cut: _Cut) -> sa.Select[Any]:
-    """Those that nothing points at which stays."""
-    staying_stats = sa.select(_STATS.c.run).where(~_is_going(cut))
+    """Old runs to which nothing that stays refers."""
+    staying_stats = sa.select(_STATS.c.run).where(~_is_old(cut))
     message, plan = tables.outbox.c, tables.bundles.c
     staying_messages = sa.select(message.run).where(message.run.is_not(None), message.message.not_in(_messages(cut)))
     plans = sa.select(plan.run).where(plan.run.is_not(None))
@@ -271,7 +272,7 @@ def _runs(cut: _Cut) -> sa.Select[Any]:
 
 
 def _releases(cut: _Cut) -> sa.Select[Any]:
-    """Those no run and no plan points at which stays, but the promoted and the newest one."""
+    """Old releases to which no kept run or plan refers, except the promoted and the newest one."""
     used = sa.select(runs.c.release).where(runs.c.id.not_in(_runs(cut)))
     plans = sa.select(tables.bundles.c.release)
     newest = sa.select(releases.c.hash).order_by(releases.c.first_seen.desc(), releases.c.hash).limit(1)
@@ -279,12 +280,12 @@ def _releases(cut: _Cut) -> sa.Select[Any]:
     return sa.select(releases.c.hash).where(releases.c.first_seen < cut.runs, *unused)
 
 
-# What becomes of it
+# Changes of a row
 
 
 def _reduced_report(_tx: Transaction, row: Row) -> dict[str, Any]:
     summary: dict[str, Any] = row["summary"]
-    return summary | {"rules": [_reduced(one) for one in summary["rules"]], "reduced": True}
+    return summary | {"rules": [_reduced(outcome) for outcome in summary["rules"]], "reduced": True}
 
 
 def _reduced_outcome(_tx: Transaction, row: Row) -> dict[str, Any]:
@@ -292,7 +293,7 @@ def _reduced_outcome(_tx: Transaction, row: Row) -> dict[str, Any]:
 
 
 def _reduced(outcome: Row) -> dict[str, Any]:
-    """One rule's counts; who reads reports finds the same names in it, with nothing left in the lists."""
+    """One rule's counts; readers of reports find the same fields, with empty lists."""
     emptied: dict[str, Any] = {} if "failed" in outcome else {"skipped": [], "groups_before": []}
     return {name: value for name, value in outcome.items() if name in _COUNTS} | emptied
 
@@ -314,4 +315,4 @@ _STEPS = (
     _Step("runs", runs, _runs),
     _Step("releases", releases, _releases),
 )
-"""In this order: what points at runs goes before them, and runs before the releases they ran with."""
+"""The steps in order: rows that refer to runs, then runs, then their releases."""

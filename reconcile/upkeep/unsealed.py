@@ -1,4 +1,4 @@
-"""Seal what was stored before `encryption_key` was set, once the audit log commits to it."""
+"""Seal plans stored before `encryption_key` was set, if the audit log covers them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEXTS = ("content", "outcome")
 
 
 class NoSealKey(Exception):
-    """There is nothing to seal with; nothing was changed."""
+    """No key for sealing is configured; nothing was changed."""
 
     def __init__(self) -> None:
         super().__init__("No `encryption_key` is configured, so nothing can be sealed; nothing was changed. Set one")
@@ -25,16 +25,16 @@ class NoSealKey(Exception):
 
 @dataclass(frozen=True)
 class SealedNow:
-    """How many plans were sealed, and the ids of those that were not: nothing proves that Reconcile stored them."""
+    """The number of sealed plans, and the ids of refused ones: nothing proves that Reconcile stored them."""
 
     plans: int
     refused: tuple[str, ...] = ()
 
 
 def seal(store: Store, *, actor: str = "reconcile") -> SealedNow:
-    """Seal the rows of plans that are stored in clear and are as the audit log says; in small transactions.
+    """Seal the rows of plans that are stored unencrypted and match the audit log; in small transactions.
 
-    Others are left as they are, and are not opened. Safe to repeat and to kill. Raises NoSealKey, StoreError.
+    Other plans stay unchanged, and cannot be opened. Safe to repeat and to kill. Raises NoSealKey, StoreError.
     """
     if store.seals.kid is None:
         raise NoSealKey
@@ -55,16 +55,16 @@ def seal(store: Store, *, actor: str = "reconcile") -> SealedNow:
 def _seal(tx: Transaction, ids: Sequence[str], actor: str) -> None:
     if not ids:
         return
-    mine = tables.bundles
-    columns = (mine.c.id, *(mine.c[name] for name in _TEXTS))
-    rows = tx.connection.execute(sa.select(*columns).where(mine.c.id.in_(ids)).with_for_update()).mappings().all()
+    table = tables.bundles
+    columns = (table.c.id, *(table.c[name] for name in _TEXTS))
+    rows = tx.connection.execute(sa.select(*columns).where(table.c.id.in_(ids)).with_for_update()).mappings().all()
     for row in rows:
         texts: dict[str, Any] = {
             name: bundles.sealed(tx, name, row["id"], row[name])
             for name in _TEXTS
             if row[name] is not None and not row[name].startswith(f"{FORM}.")
         }
-        tx.connection.execute(sa.update(mine).where(mine.c.id == row["id"]).values(texts))
+        tx.connection.execute(sa.update(table).where(table.c.id == row["id"]).values(texts))
     log.touch(tx, facts.PLAN, ids)
     log.append(tx, actor, "state.sealed", f"store:{tx.store.id}", {"plans": len(ids), "key": tx.store.seals.kid})
 

@@ -55,13 +55,13 @@ MUTANTS = (
         (
             (
                 "reconcile/journal/effects/moving.py",
-                '_MINE = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))',
-                '_MINE = (bundles.c.fence >= sa.bindparam("the_fence") * 0, sa.bindparam("the_state") != "")',
+                '_SAME = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))',
+                '_SAME = (bundles.c.fence >= sa.bindparam("the_fence") * 0, sa.bindparam("the_state") != "")',
             ),
             (
                 "reconcile/journal/effects/moving.py",
-                '{"id": one.id, "fence": one.fence, "state": one.state.value} for one in plans',
-                '{"id": one.id} for one in plans',
+                '{"id": plan.id, "fence": plan.fence, "state": plan.state.value} for plan in plans',
+                '{"id": plan.id} for plan in plans',
             ),
         ),
         (_at("test_effects_races", "test_a_stolen_plan_is_written_by_the_thief_alone"),),
@@ -72,8 +72,8 @@ MUTANTS = (
         (
             (
                 "reconcile/journal/keys.py",
-                '    said = {"v": VERSION, "namespace": namespace, ',
-                '    import os\n\n    said = {"pid": os.getpid(), "v": VERSION, "namespace": namespace, ',
+                '    fields = {"v": VERSION, "namespace": namespace, ',
+                '    import os\n\n    fields = {"pid": os.getpid(), "v": VERSION, "namespace": namespace, ',
             ),
         ),
         (_at("test_naive", "test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew"),),
@@ -209,8 +209,8 @@ MUTANTS = (
         (
             (
                 "reconcile/journal/effects/doubt.py",
-                "done += _each_fence(tx, sent, BundleState.AMBIGUOUS, why)",
-                "done += _each_fence(tx, sent, BundleState.SUCCEEDED, why)",
+                "moved += _refence(tx, sent, BundleState.AMBIGUOUS, why)",
+                "moved += _refence(tx, sent, BundleState.SUCCEEDED, why)",
             ),
         ),
         (_at("test_naive", "test_the_same_work_has_the_same_keys_however_often_it_is_begun_anew"),),
@@ -221,8 +221,8 @@ MUTANTS = (
         (
             (
                 "reconcile/journal/effects/doubt.py",
-                "done += _each_fence(tx, sent, BundleState.AMBIGUOUS, why)",
-                "done += _each_fence(tx, sent, BundleState.SKIPPED, why)",
+                "moved += _refence(tx, sent, BundleState.AMBIGUOUS, why)",
+                "moved += _refence(tx, sent, BundleState.SKIPPED, why)",
             ),
         ),
         (_at("test_chaos_crash", "test_killed_at_any_named_place_it_is_finished_once[a recovery]"),),

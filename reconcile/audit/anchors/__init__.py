@@ -1,4 +1,4 @@
-"""Places outside the state where signed heads of the audit log are written down. One file a kind."""
+"""Places outside the state that keep signed heads of the audit log. One file per kind."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Receipt = Mapping[str, str]
 
 
 class AnchorError(Exception):
-    """An anchor did not take a head, or could not be read. It is one sentence; the head will be written later."""
+    """An anchor could not be written or read. The message is one sentence; the head will be written later."""
 
     def __init__(self, anchor: str, reason: str) -> None:
         self.reason = reason
@@ -20,19 +20,19 @@ class AnchorError(Exception):
 
 
 class NotReadable(AnchorError):
-    """The anchor cannot be read back from here: its copy has to be compared where it is kept."""
+    """The anchor cannot be read back from here: compare its copy in the place that keeps it."""
 
 
 @dataclass(frozen=True)
 class Torn:
-    """Something in an anchor that is no signed head: a line that a crash cut off, or one that was edited."""
+    """A line or message in an anchor that is not a signed head: a crash cut it off, or somebody edited it."""
 
     where: str
     is_last: bool
 
 
 class Anchor(Protocol):
-    """A place that signed heads are added to and never taken from."""
+    """A place to which signed heads are only ever added."""
 
     def write(self, mark: Mark) -> Receipt:
         """Add a head, durably; the receipt says where. Writing one twice does no harm. Raises AnchorError."""
@@ -48,7 +48,7 @@ class Readable(Protocol):
 
 @runtime_checkable
 class Fading(Readable, Protocol):
-    """An anchor in a place that shows what was written last, and hides or deletes what is older by rules of its own."""
+    """An anchor in a place that hides or deletes old messages by rules of its own."""
 
     fades: str
-    """What the rules are, as a clause."""
+    """The rules, as a clause."""

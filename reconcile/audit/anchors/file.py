@@ -26,9 +26,9 @@ class FileAnchor:
         self._file = root / settings.path
 
     def write(self, mark: Mark) -> Receipt:
-        """Append a line and fsync it; a line that a crash cut off before stays, and ours begins a new one.
+        """Append a line and fsync it; a line that a crash cut off stays, and ours begins a new one.
 
-        A new file has mode 0600; one that is there keeps the mode it was given.
+        A new file has mode 0600; an existing one keeps its mode.
         """
         try:
             handle = os.open(self._file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, private_files.MODE)
@@ -38,17 +38,17 @@ class FileAnchor:
                 whole = size == 0 or os.pread(handle, 1, size - 1) == b"\n"
                 line = (b"" if whole else b"\n") + mark.line().encode() + b"\n"
                 if os.write(handle, line) != len(line):
-                    raise AnchorError(self.name, f"took only a part of a line ({self._file}: the disk may be full)")
+                    raise AnchorError(self.name, f"wrote only part of a line ({self._file}: the disk may be full)")
                 os.fsync(handle)
             finally:
                 os.close(handle)
             if size == 0:
-                self._keep_name()
+                self._sync_folder()
         except OSError as error:
             raise AnchorError(self.name, f"cannot be written ({self._file}: {error.strerror})") from error
         return {"file": str(self._file), "at": str(size)}
 
-    def _keep_name(self) -> None:
+    def _sync_folder(self) -> None:
         folder = os.open(self._file.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -56,20 +56,20 @@ class FileAnchor:
             os.close(folder)
 
     def read(self, store: str) -> Iterator[Mark | Torn]:
-        """The heads of the file; what is no head is Torn. A file that is not there yet holds none."""
-        with contextlib.ExitStack() as opened:
+        """The heads of the file; other lines are Torn. A missing file holds none."""
+        with contextlib.ExitStack() as stack:
             try:
-                lines = opened.enter_context(self._file.open("rb"))
+                lines = stack.enter_context(self._file.open("rb"))
             except FileNotFoundError:
                 return
             except OSError as error:
                 raise AnchorError(self.name, f"cannot be read ({self._file}: {error.strerror})") from error
             for number, line in enumerate(lines, 1):
-                found = _mark(line)
-                if found is None:
+                mark = _mark(line)
+                if mark is None:
                     yield Torn(f"{self._file}, line {number}", is_last=not line.endswith(b"\n"))
-                elif found.store == store:
-                    yield found
+                elif mark.store == store:
+                    yield mark
 
 
 def _mark(line: bytes) -> Mark | None:

@@ -25,19 +25,19 @@ _OWN = {
     "commit.gpgSign": "false",
     "push.gpgSign": "false",
     "log.showSignature": "false",
-    "credential.helper": "",  # an empty one forgets all that were named before
+    "credential.helper": "",  # an empty value drops all earlier helpers
     "gc.auto": "0",
     "maintenance.auto": "false",
     "protocol.ext.allow": "never",
 }
-"""What goes before the settings of the repository, each of which could name a program that git then runs as us."""
+"""Settings that override the repository's, each of which could name a program that git then runs as our user."""
 _ENVIRONMENT = {
     "GIT_AUTHOR_NAME": "Reconcile",
     "GIT_AUTHOR_EMAIL": "reconcile@localhost",
     "GIT_COMMITTER_NAME": "Reconcile",
     "GIT_COMMITTER_EMAIL": "reconcile@localhost",
     "GIT_ALLOW_PROTOCOL": "file:ssh:https",
-    "GIT_NO_LAZY_FETCH": "1",  # an object that is missing is an error, not a reason to call a remote
+    "GIT_NO_LAZY_FETCH": "1",  # a missing object is an error, not a reason to call a remote
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "",
     "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
@@ -46,7 +46,7 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }
 _KEPT = ("PATH", "HOME", "SSH_AUTH_SOCK")
-"""What git and ssh need of our environment; the rest of it holds passwords and tokens."""
+"""The variables that git and ssh need; the rest of our environment holds passwords and tokens."""
 _REMOTE_HOST = re.compile(r"(?!file://)([a-z]+://|[^/]+:)")
 _RECEIVES = "git-receive-pack"
 _RECEIVES_HERE = "git -c core.hooksPath=/dev/null receive-pack"
@@ -64,49 +64,49 @@ class GitAnchor:
         self._timeout = settings.timeout
 
     def write(self, mark: Mark) -> Receipt:
-        """A commit on the branch, by compare-and-set, and a push where one is wanted."""
-        with self._alone():
-            before = self._end()
+        """Commit on the branch, by compare-and-set, and push if a remote is set."""
+        with self._locked():
+            parent_commit = self._end()
             tree = self._git("hash-object", "-t", "tree", "-w", "--stdin")
-            parent = ("-p", before) if before else ()
+            parent = ("-p", parent_commit) if parent_commit else ()
             commit = self._git("commit-tree", *parent, tree, text=f"{mark.line()}\n")
-            self._git("update-ref", f"refs/heads/{_BRANCH}", commit, before or "0" * len(commit))
+            self._git("update-ref", f"refs/heads/{_BRANCH}", commit, parent_commit or "0" * len(commit))
         if self._push is not None:
             self._send(self._push)
         return {"repository": str(self._folder), "commit": commit}
 
     def read(self, store: str) -> Iterator[Mark | Torn]:
-        """The heads of all commits on the branch; a repository that is not there yet holds none."""
-        if not self._is_there or not (end := self._end()):
+        """The heads of all commits on the branch; a missing repository holds none."""
+        if not self._exists or not (end := self._end()):
             return
-        listed = self._git("log", "--reverse", "-z", "--format=%H %B", end, "--")
-        for entry in listed.strip("\0").split("\0"):
+        log = self._git("log", "--reverse", "-z", "--format=%H %B", end, "--")
+        for entry in log.strip("\0").split("\0"):
             commit, _, message = entry.strip().partition(" ")
             try:
-                found = Mark.of(json.loads(message))
+                mark = Mark.of(json.loads(message))
             except ValueError:
                 yield Torn(f"{self._folder}, commit {commit[:12]}", is_last=False)
             else:
-                if found.store == store:
-                    yield found
+                if mark.store == store:
+                    yield mark
 
     @property
-    def _is_there(self) -> bool:
+    def _exists(self) -> bool:
         return (self._folder / ".git").exists() or (self._folder / "HEAD").exists()
 
     def _send(self, remote: str) -> None:
-        """Push the branch. A remote on this host would run its hooks as us, so there they stay silent too."""
+        """Push the branch. A remote on this host would run its hooks as our user, so they are turned off there too."""
         urls = self._git("remote", "get-url", "--push", "--all", remote).splitlines()
         receives = _RECEIVES if any(map(_REMOTE_HOST.match, urls)) else _RECEIVES_HERE
         self._git("push", "--quiet", "--no-verify", f"--receive-pack={receives}", remote, f"{_BRANCH}:{_BRANCH}")
 
     def _end(self) -> str:
-        """The newest commit of the branch; empty where there is none."""
+        """The newest commit of the branch; empty if there is none."""
         return self._git("for-each-ref", "--format=%(objectname)", f"refs/heads/{_BRANCH}")
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One writer at a time; the repository is there."""
+    def _locked(self) -> Iterator[None]:
+        """Lock the repository for one writer; create it if needed."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -114,22 +114,22 @@ class GitAnchor:
             raise AnchorError(self.name, f"cannot be written ({self._folder}: {error.strerror})") from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if not self._is_there:
+            if not self._exists:
                 self._git("init", "--quiet", "--bare", "--template=")
             yield
         finally:
             os.close(handle)
 
     def _git(self, *arguments: str, text: str = "") -> str:
-        """What git printed; it runs no program that the repository's settings name, and knows no settings of users."""
-        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        above = {"GIT_CEILING_DIRECTORIES": str(self._folder.absolute().parent)}  # a folder that is no repository
+        """Run git; return its output. It runs no program of the repository's settings and reads no user settings."""
+        inherited = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        bounds = {"GIT_CEILING_DIRECTORIES": str(self._folder.absolute().parent)}  # if not a repository
         settings = [word for name, value in _OWN.items() for word in ("-c", f"{name}={value}")]
         try:
-            done = subprocess.run(  # noqa: S603 - the program is fixed, and no shell reads the arguments
-                ["git", *settings, *arguments],  # noqa: S607 - git is wherever this host has it
+            process = subprocess.run(  # noqa: S603 - the program is fixed, and no shell reads the arguments
+                ["git", *settings, *arguments],  # noqa: S607 - git is found by PATH
                 cwd=self._folder,
-                env=kept | above | _ENVIRONMENT,
+                env=inherited | bounds | _ENVIRONMENT,
                 input=text,
                 capture_output=True,
                 text=True,
@@ -140,6 +140,6 @@ class GitAnchor:
             raise AnchorError(self.name, "cannot be used: git is not installed") from error
         except subprocess.TimeoutExpired as error:
             raise AnchorError(self.name, f"did not answer: git {arguments[0]} took too long") from error
-        if done.returncode != 0:
-            raise AnchorError(self.name, f"cannot be used: git {arguments[0]} ended with {done.returncode}")
-        return done.stdout.strip()
+        if process.returncode != 0:
+            raise AnchorError(self.name, f"cannot be used: git {arguments[0]} ended with {process.returncode}")
+        return process.stdout.strip()

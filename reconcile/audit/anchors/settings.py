@@ -1,4 +1,4 @@
-"""What a configuration may say under `audit:`."""
+"""The settings under `audit:`."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from rules.models import Duration, Strict, parse_duration
 
 
 class AnchorSettings(Strict):
-    """What every anchor may say."""
+    """Settings of every anchor."""
 
     every: Duration = Field(
         default=dt.timedelta(0),
         json_schema_extra={"default": "0s"},
-        description="Write at most so often; what follows the last one can be cut unseen.",
+        description="Least time between two heads; entries after the last one can be cut unseen.",
     )
 
 
 class FileSettings(AnchorSettings):
-    """A file that is only appended to."""
+    """A file that Reconcile only appends to."""
 
-    type: Literal["file"] = Field(description="A file that is only appended to.")
-    path: str = Field(min_length=1, description="The file; best where Reconcile can append and not rewrite.")
+    type: Literal["file"] = Field(description="A file that Reconcile only appends to.")
+    path: str = Field(min_length=1, description="The file; best in a place where Reconcile can append but not rewrite.")
 
 
 class SlackSettings(AnchorSettings):
-    """Messages in a Slack channel, which its members see and cannot edit."""
+    """Messages in a Slack channel; its members see them and cannot edit them."""
 
     type: Literal["slack"] = Field(description="Messages in a Slack channel.")
     channel: str = Field(description="One of `channels`: a Slack channel with a bot token.")
     every: Duration = Field(
         default=parse_duration("1d"),
         json_schema_extra={"default": "1d"},
-        description="Write at most so often.",
+        description="Least time between two heads.",
     )
 
 
@@ -44,11 +44,11 @@ class GitSettings(AnchorSettings):
     """Commits in a git repository."""
 
     type: Literal["git"] = Field(description="Commits in a git repository.")
-    path: str = Field(min_length=1, description="The repository's folder; made where there is none.")
+    path: str = Field(min_length=1, description="The repository's folder; created if missing.")
     push: str | None = Field(default=None, description="A remote to push each commit to, e.g. origin.")
     timeout: float = Field(default=30, gt=0, le=300, description="Seconds to wait for git.")
     every: Duration = Field(
-        default=parse_duration("1h"), json_schema_extra={"default": "1h"}, description="Write at most so often."
+        default=parse_duration("1h"), json_schema_extra={"default": "1h"}, description="Least time between two heads."
     )
 
     @field_validator("push")
@@ -60,17 +60,17 @@ class GitSettings(AnchorSettings):
 
 
 class SyslogSettings(AnchorSettings):
-    """A log server, which Reconcile can write to and not read."""
+    """A log server; Reconcile can write to it but not read it."""
 
     type: Literal["syslog"] = Field(description="A log server (RFC 5424).")
     address: str = Field(
-        default="/dev/log", description="A socket's path, or udp://host:port, or tcp://host:port of a log server."
+        default="/dev/log", description="A socket's path, or udp://host:port or tcp://host:port of a log server."
     )
     timeout: float = Field(default=5, gt=0, le=60, description="Seconds to wait for it.")
 
     @field_validator("address")
     @classmethod
-    def _is_one(cls, address: str) -> str:
+    def _is_address(cls, address: str) -> str:
         if not re.fullmatch(r"/.+|(udp|tcp)://(\[[0-9a-fA-F:]+\]|[^\s/:@\[\]]+):\d{1,5}", address):
             raise ValueError("`address` is a socket's path like /dev/log, or udp://host:514, or tcp://host:601")
         return address
@@ -83,5 +83,5 @@ class AuditSettings(Strict):
     """The audit log's own settings."""
 
     anchors: dict[str, Anchor] = Field(
-        default_factory=dict, description="Where signed heads of the log are written down, outside the state."
+        default_factory=dict, description="Places outside the state that keep signed heads of the log."
     )

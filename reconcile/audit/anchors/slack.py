@@ -1,4 +1,4 @@
-"""Messages in a Slack channel: seen by its members at once, and read back by their metadata."""
+"""Messages in a Slack channel: its members see them at once, and their metadata is read back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reconcile.audit.anchors.settings import AnchorSettings, SlackSettings
 from reconcile.audit.verifier import Mark
 
 EVENT = "reconcile_audit_anchor"
-"""The metadata event type by which our messages are found again."""
+"""The metadata event type that identifies our messages."""
 
 _PAGE = 200
 _PAGES = 50
@@ -28,13 +28,13 @@ class SlackAnchor:
     fades = "a workspace shows messages only as far back as its plan and its retention keep them"
 
     def __init__(self, name: str, settings: SlackSettings, _root: Path, channels: Mapping[str, object]) -> None:
-        """`channels` are the settings of the configured channels by name. Raises AnchorError where it is no bot."""
+        """`channels` are the settings of the configured channels by name. Raises AnchorError without a bot."""
         self.name = name
-        found = channels.get(settings.channel)
-        if not isinstance(found, slack.SlackSettings) or found.token is None or found.channel is None:
-            raise AnchorError(name, f"needs a Slack channel with a bot token, and {settings.channel!r} is none")
-        self._place = found.channel
-        self._api = Api(settings.channel, found.token, found.base_url, found.timeout, found.proxy)
+        channel = channels.get(settings.channel)
+        if not isinstance(channel, slack.SlackSettings) or channel.token is None or channel.channel is None:
+            raise AnchorError(name, f"needs a Slack channel with a bot token, but {settings.channel!r} is not one")
+        self._place = channel.channel
+        self._api = Api(settings.channel, channel.token, channel.base_url, channel.timeout, channel.proxy)
 
     def write(self, mark: Mark) -> Receipt:
         """Post one message that people can read and `audit verify` finds again."""
@@ -56,15 +56,15 @@ class SlackAnchor:
 
     def read(self, store: str) -> Iterator[Mark | Torn]:
         """The heads in the channel's history, as far back as Slack shows it, the oldest first."""
-        found: list[Mark | Torn] = []
+        marks: list[Mark | Torn] = []
         try:
             for message in self._listed("conversations.history", "messages", channel=self._id(), oldest="0"):
                 metadata = message.get("metadata") or {}
                 if metadata.get("event_type") == EVENT:
-                    found.append(_mark(message, metadata.get("event_payload")))
+                    marks.append(_mark(message, metadata.get("event_payload")))
         except ChannelError as error:
             raise NotReadable(self.name, f"cannot be read back: {error}") from error
-        yield from (one for one in reversed(found) if isinstance(one, Torn) or one.store == store)
+        yield from (mark for mark in reversed(marks) if isinstance(mark, Torn) or mark.store == store)
 
     def _id(self) -> str:
         """The id of the channel: Slack reads histories by id only."""
@@ -75,17 +75,17 @@ class SlackAnchor:
                 return str(channel["id"])
         raise NotReadable(self.name, f"cannot be read back: no channel {self._place} is visible to the bot")
 
-    def _listed(self, method: str, what: str, **asked: Any) -> Iterator[dict[str, Any]]:
-        if what == "messages":
-            asked["include_all_metadata"] = True
+    def _listed(self, method: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+        if key == "messages":
+            arguments["include_all_metadata"] = True
         cursor: str | None = None
         for _ in range(_PAGES):
-            page = self._api.call(method, **asked, limit=_PAGE, **({"cursor": cursor} if cursor else {}))
-            yield from page.get(what, ())
+            page = self._api.call(method, **arguments, limit=_PAGE, **({"cursor": cursor} if cursor else {}))
+            yield from page.get(key, ())
             cursor = (page.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
                 return
-        reason = f"{method} lists more than {_PAGE * _PAGES:,} {what}; give it a channel of its own, by its id (C…)"
+        reason = f"{method} lists more than {_PAGE * _PAGES:,} {key}; give it a channel of its own, by its id (C…)"
         raise NotReadable(self.name, f"cannot be read back: {reason}")
 
 

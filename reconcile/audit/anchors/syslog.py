@@ -1,4 +1,4 @@
-"""A log server (RFC 5424): what was sent there cannot be read back from here, so its copy is compared where it is."""
+"""A log server (RFC 5424). Its messages cannot be read back from here; its copy is compared on that server."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class SyslogAnchor:
         self._timeout = settings.timeout
 
     def write(self, mark: Mark) -> Receipt:
-        """Send one message; syslog never says whether it was kept."""
+        """Send one message; syslog never confirms that it was kept."""
         host = socket.gethostname() or "-"
         message = f"<{_PRIORITY}>1 {mark.at} {host} reconcile {os.getpid()} audit-anchor - {mark.line()}".encode()
         try:
             if self._address.startswith("/"):
-                self._send_here(message)
+                self._send_to_socket(message)
             else:
-                self._send_away(message)
+                self._send_to_server(message)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise AnchorError(self.name, f"cannot be written ({self._address}: {reason})") from error
         return {"address": self._address}
 
-    def _send_here(self, message: bytes) -> None:
+    def _send_to_socket(self, message: bytes) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
             out.settimeout(self._timeout)
             out.connect(self._address)
             out.send(message)
 
-    def _send_away(self, message: bytes) -> None:
+    def _send_to_server(self, message: bytes) -> None:
         parts = urlsplit(self._address)
         place = (parts.hostname or "", parts.port or 514)
         if parts.scheme == "tcp":

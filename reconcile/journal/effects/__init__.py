@@ -1,4 +1,4 @@
-"""The journal of effects: what is planned, claimed, sent, and what became of it, each step durable and fenced.
+"""The journal of effects: plans and their operations from proposal to outcome, each step durable and fenced.
 
 All functions work in the caller's transaction. Order of locks: job, plans, limits, holds, effects, findings, outbox,
 audit.

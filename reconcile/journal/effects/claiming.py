@@ -1,4 +1,4 @@
-"""Taking plans in hand: each goes to exactly one worker, and the fence of whoever had it before is worth nothing."""
+"""Claim plans: each goes to exactly one worker, and the fence of its previous worker becomes invalid."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reconcile.store.sealing import SealBroken, SealedUnreadable
 from reconcile.store.tables import bundles, effects
 
 WAIT_FOR_KEY = dt.timedelta(minutes=5)
-"""When a plan is looked at again whose seal has no key here."""
+"""Delay before a plan whose seal has no key here is checked again."""
 _CLAIMABLE = (BundleState.APPROVED, BundleState.RETRY_WAIT)
 
 
@@ -34,22 +34,22 @@ def claim(
     ttl: dt.timedelta,
     unwritten: bool = False,
 ) -> list[Claimed]:
-    """Those of these plans that are approved, or due again, in our hand until `ttl` is over; the others are left out.
+    """Claim those of these plans that are approved, or due again, until `ttl` is over; the others are left out.
 
-    Race-safe: what another transaction is claiming is left out too. A plan that is not the one its hash names is
-    quarantined and left out; one whose seal has no key here is left out and waits for it. `unwritten`: for a caller who
-    moves every one of them on in the same transaction, which writes the claim as well.
+    Race-safe: plans that another transaction is claiming are left out too. A plan that does not match its hash is
+    quarantined and left out; one whose seal has no key here is left out and waits for it. `unwritten`: for a caller
+    that moves each plan on in the same transaction, which writes the claim as well.
     """
-    mine = _taken(tx, ids, owner or lease.Owner.this_process(ttl), ttl)
-    for one in mine:
-        moved(one.stands, BundleState.CLAIMED)
-    if mine:
-        _log(tx, mine)
+    plans_claimed = _take(tx, ids, owner or lease.Owner.this_process(ttl), ttl)
+    for plan in plans_claimed:
+        moved(plan.stands, BundleState.CLAIMED)
+    if plans_claimed:
+        _log(tx, plans_claimed)
     if not unwritten:
-        mine = written(tx, mine)
-        if again := [one.id for one in mine if one.sent_at]:
-            tx.connection.execute(_FOLLOW, {"the_bundles": again})
-    return _whole(tx, mine)
+        plans_claimed = written(tx, plans_claimed)
+        if sent_before := [plan.id for plan in plans_claimed if plan.sent_at]:
+            tx.connection.execute(_FOLLOW, {"the_bundles": sent_before})
+    return _readable(tx, plans_claimed)
 
 
 def claim_due(
@@ -62,70 +62,70 @@ def claim_due(
     ids: Collection[str] | None = None,
     run: str | None = None,
 ) -> list[Claimed]:
-    """The next plans of a source that are due, at most so many, as `claim` takes them; others for each worker."""
-    due = plans.due_ids(tx, source, limit, ids=ids, run=run, lock=True)
-    return claim(tx, due, owner=owner, ttl=ttl)
+    """Claim up to `limit` due plans of a source, as `claim` does; each worker gets different ones."""
+    ids_due = plans.due_ids(tx, source, limit, ids=ids, run=run, lock=True)
+    return claim(tx, ids_due, owner=owner, ttl=ttl)
 
 
 @dataclass(frozen=True)
 class Held:
-    """What became of the wish to hold the records of plans: `waiting` have the one that is in their way."""
+    """The result of `hold`: plans that hold their records, and waiting ones with their conflict."""
 
     taken: list[Claimed]
     waiting: list[tuple[Claimed, holds.HoldConflict]]
 
 
 def hold(tx: Transaction, claimed: Sequence[Claimed]) -> Held:
-    """Hold the records of these plans, all of one or none; those that have to wait are still claimed: release them."""
-    wanted = [holds.Wanted.of(one.id, one.target, one.bundle) for one in claimed]
-    conflicts = {conflict.bundle: conflict for conflict in holds.take_all(tx, wanted)}
-    taken = [one for one in claimed if one.id not in conflicts]
-    return Held(taken, [(one, conflicts[one.id]) for one in claimed if one.id in conflicts])
+    """Hold the records of these plans, all or none of each; waiting plans are still claimed: release them."""
+    needs = [holds.Wanted.of(plan.id, plan.target, plan.bundle) for plan in claimed]
+    conflicts = {conflict.bundle: conflict for conflict in holds.take_all(tx, needs)}
+    holding = [plan for plan in claimed if plan.id not in conflicts]
+    return Held(holding, [(plan, conflicts[plan.id]) for plan in claimed if plan.id in conflicts])
 
 
 def renew(tx: Transaction, claimed: Sequence[Claimed], ttl: dt.timedelta) -> list[Claimed]:
-    """The same plans with a new deadline; raises ClaimLost."""
-    until, owner = tx.now + ttl, lease.Owner.this_process(ttl).to_json()
+    """Return the same plans with a new deadline; raises ClaimLost."""
+    deadline, owner = tx.now + ttl, lease.Owner.this_process(ttl).to_json()
     fences: dict[int, list[str]] = {}
-    for one in claimed:
-        fences.setdefault(one.fence, []).append(one.id)
+    for plan in claimed:
+        fences.setdefault(plan.fence, []).append(plan.id)
     for fence, ids in fences.items():
-        bound = {"the_fence": fence, "the_ids": sorted(ids), "until": until, "the_owner": owner}
+        bound = {"the_fence": fence, "the_ids": sorted(ids), "until": deadline, "the_owner": owner}
         if tx.connection.execute(_RENEW, bound).rowcount != len(ids):
             raise ClaimLost(sorted(ids))
-    return [one.but(lease_until=until, owner=owner) for one in claimed]
+    return [plan.but(lease_until=deadline, owner=owner) for plan in claimed]
 
 
-def _taken(tx: Transaction, ids: Collection[str], owner: lease.Owner, ttl: dt.timedelta) -> list[Claimed]:
-    wanted = sorted(set(ids))
-    hand = {"state": BundleState.CLAIMED, "owner": owner.to_json(), "lease_until": tx.now + ttl}
-    mine: list[Claimed] = []
-    for at in range(0, len(wanted), CHUNK):
-        for row in tx.connection.execute(_FREE, {"the_ids": wanted[at : at + CHUNK], "now": tx.now}):
-            one = plans.stored(tx, row)
-            mine.append(Claimed.of(one, fence=one.fence + 1, was=one.state, **hand))
-    return mine
+def _take(tx: Transaction, ids: Collection[str], owner: lease.Owner, ttl: dt.timedelta) -> list[Claimed]:
+    sorted_ids = sorted(set(ids))
+    claim_values = {"state": BundleState.CLAIMED, "owner": owner.to_json(), "lease_until": tx.now + ttl}
+    plans_claimed: list[Claimed] = []
+    for at in range(0, len(sorted_ids), CHUNK):
+        for row in tx.connection.execute(_FREE, {"the_ids": sorted_ids[at : at + CHUNK], "now": tx.now}):
+            plan = plans.stored(tx, row)
+            plans_claimed.append(Claimed.of(plan, fence=plan.fence + 1, was=plan.state, **claim_values))
+    return plans_claimed
 
 
-def _whole(tx: Transaction, mine: Sequence[Claimed]) -> list[Claimed]:
+def _readable(tx: Transaction, plans_claimed: Sequence[Claimed]) -> list[Claimed]:
     whole, damaged, sealed = [], [], []
-    for one in mine:
+    for plan in plans_claimed:
         try:
-            whole.append(one.but(keys=keys_of(tx.store, one.target, one.bundle)))
+            whole.append(plan.but(keys=keys_of(tx.store, plan.target, plan.bundle)))
         except (BundleError, SealBroken) as error:
-            damaged.append((one, str(error)))
+            damaged.append((plan, str(error)))
         except SealedUnreadable as error:
-            sealed.append((one, str(error)))
-    for one, sentence in damaged:
-        move(tx, [one], BundleState.QUARANTINED, reason=sentence)
-    for one, sentence in sealed:
-        released(tx, [one], sentence, next_at=tx.now + WAIT_FOR_KEY)
+            sealed.append((plan, str(error)))
+    for plan, sentence in damaged:
+        move(tx, [plan], BundleState.QUARANTINED, reason=sentence)
+    for plan, sentence in sealed:
+        released(tx, [plan], sentence, next_at=tx.now + WAIT_FOR_KEY)
     return whole
 
 
-def _log(tx: Transaction, mine: Sequence[Claimed]) -> None:
-    named = [[one.id, one.stands.value, BundleState.CLAIMED.value] for one in mine]
-    log.append(tx, RECONCILE, "operation.claimed", f"bundle:{mine[0].id}", {"bundles": named})
+def _log(tx: Transaction, plans_claimed: Sequence[Claimed]) -> None:
+    states = [[plan.id, plan.stands.value, BundleState.CLAIMED.value] for plan in plans_claimed]
+    log.append(tx, RECONCILE, "operation.claimed", f"bundle:{plans_claimed[0].id}", {"bundles": states})
 
 
 _THESE = one_of(bundles.c.id, "the_ids")

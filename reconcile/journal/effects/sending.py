@@ -1,4 +1,4 @@
-"""Intent: keys are bound and `sent` is written, durable once the transaction is kept and before anything leaves."""
+"""Record the intent: bind keys and write `sent`, committed before any statement goes to the target."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _DONE = (BundleState.SUCCEEDED, BundleState.COMPENSATING, BundleState.COMPENSATE
 
 @dataclass(frozen=True)
 class Sent:
-    """What became of plans that were to be sent, each in its new state; the last three with a sentence why.
+    """The result of `send`: plans in their new states, the last three groups with a reason as a sentence.
 
-    `settled`: the effect of one of its keys was made already: skipped, to be planned anew for what is left. `busy`:
-    another plan has one of its keys in hand: approved again, to be claimed later. `conflicts`: one of its keys stands
-    for another payload: quarantined.
+    `settled`: an operation of the plan was already done: skipped, and the next run plans the rest. `busy`: another plan
+    uses one of its keys: approved again, to be claimed later. `conflicts`: one of its keys belongs to another payload:
+    quarantined.
     """
 
     sent: list[Claimed] = field(default_factory=list)
@@ -38,28 +38,28 @@ class Sent:
 
 
 def send(tx: Transaction, claimed: Sequence[Claimed]) -> Sent:
-    """Bind the keys of these plans and mark them sent. To be called after `hold`, as the last thing before COMMIT."""
-    rows = sorted((row for one in claimed for row in _rows(tx, one)), key=lambda row: row["key"])
-    log.touch(tx, facts.PLAN, [one.id for one in claimed])
+    """Bind the keys of these plans and mark them sent. Call it after `hold`, as the last step before COMMIT."""
+    rows = sorted((row for plan in claimed for row in _rows(tx, plan)), key=lambda row: row["key"])
+    log.touch(tx, facts.PLAN, [plan.id for plan in claimed])
     bound = _insert(tx, rows)
     answers: dict[str, tuple[str, str]] = {}
     if bound < len(rows):
-        answers = _bind_standing(tx, rows)
-    ready = [one for one in claimed if one.id not in answers]
-    made = Sent(_sent(tx, ready))
-    for one in claimed:
-        if one.id in answers:
-            _set_aside(tx, made, one, *answers[one.id])
-    return made
+        answers = _bind_existing(tx, rows)
+    ready = [plan for plan in claimed if plan.id not in answers]
+    result = Sent(_mark_all(tx, ready))
+    for plan in claimed:
+        if plan.id in answers:
+            _set_aside(tx, result, plan, *answers[plan.id])
+    return result
 
 
-def _rows(tx: Transaction, one: Claimed) -> list[dict[str, Any]]:
-    table = one.bundle.table
+def _rows(tx: Transaction, plan: Claimed) -> list[dict[str, Any]]:
+    table = plan.bundle.table
     return [
         {
             "key": key,
-            "bundle": one.id,
-            "target": one.target,
+            "bundle": plan.id,
+            "target": plan.target,
             "effect": operation.effect,
             "record": keys.subject_of(tx.store.key, keys.name_of(table, operation.record)),
             "generation": operation.generation,
@@ -68,7 +68,7 @@ def _rows(tx: Transaction, one: Claimed) -> list[dict[str, Any]]:
             "doubtful": False,
             "sent_at": tx.now,
         }
-        for key, operation in zip(one.keys, one.bundle.operations, strict=True)
+        for key, operation in zip(plan.keys, plan.bundle.operations, strict=True)
     ]
 
 
@@ -76,43 +76,43 @@ def _insert(tx: Transaction, rows: list[dict[str, Any]]) -> int:
     return bulk.insert(tx, effects, rows, ignore=True)
 
 
-def _sent(tx: Transaction, ready: Sequence[Claimed]) -> list[Claimed]:
-    """First attempts and later ones: of the latter, when they were first sent stays."""
-    first = [one for one in ready if one.sent_at is None]
-    again = [one for one in ready if one.sent_at is not None]
-    done = {one.id: one for one in _mark(tx, first, {"sent_at": tx.now}) + _mark(tx, again, {})}
-    return [done[one.id] for one in ready]
+def _mark_all(tx: Transaction, ready: Sequence[Claimed]) -> list[Claimed]:
+    """Mark first and later attempts sent; later ones keep the time of the first."""
+    first = [plan for plan in ready if plan.sent_at is None]
+    later = [plan for plan in ready if plan.sent_at is not None]
+    by_id = {plan.id: plan for plan in _mark(tx, first, {"sent_at": tx.now}) + _mark(tx, later, {})}
+    return [by_id[plan.id] for plan in ready]
 
 
-def _mark(tx: Transaction, some: Sequence[Claimed], values: dict[str, Any]) -> list[Claimed]:
+def _mark(tx: Transaction, plans: Sequence[Claimed], values: dict[str, Any]) -> list[Claimed]:
     attempts: dict[int, list[Claimed]] = {}
-    for one in some:
-        attempts.setdefault(one.attempts + 1, []).append(one)
+    for plan in plans:
+        attempts.setdefault(plan.attempts + 1, []).append(plan)
     marked: list[Claimed] = []
-    for number, these in attempts.items():
-        said = [{"keys": list(one.keys), "attempt": number} for one in these]
+    for number, group in attempts.items():
+        details = [{"keys": list(plan.keys), "attempt": number} for plan in group]
         fixed = {"attempts": number, "transaction": None, **values}
-        marked += move(tx, these, BundleState.SENT, values=fixed, said=said)
+        marked += move(tx, group, BundleState.SENT, values=fixed, details=details)
     return marked
 
 
-# Keys that stand already
+# Keys that already exist
 
 
-def _bind_standing(tx: Transaction, rows: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
-    """Bind what is proven not done; for the plans that cannot be sent, by id, which of three it is and why."""
-    found = _standing(tx, [row["key"] for row in rows])
+def _bind_existing(tx: Transaction, rows: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Bind keys proven not done; return, by id, the group of `Sent` and the reason for plans that cannot be sent."""
+    existing = _existing(tx, [row["key"] for row in rows])
     answers: dict[str, tuple[str, str]] = {}
     rebound: list[dict[str, Any]] = []
     for row in rows:
-        answer = _answer(found[row["key"]], row)
+        answer = _refusal(existing[row["key"]], row)
         if answer is not None and (row["bundle"] not in answers or answer[0] == "conflicts"):
             answers[row["bundle"]] = answer
     for row in rows:
-        there = found[row["key"]]
-        if row["bundle"] in answers or (there.bundle == row["bundle"] and there.state == BundleState.SENT.value):
+        effect = existing[row["key"]]
+        if row["bundle"] in answers or (effect.bundle == row["bundle"] and effect.state == BundleState.SENT.value):
             continue
-        log.touch(tx, facts.PLAN, [there.bundle])
+        log.touch(tx, facts.PLAN, [effect.bundle])
         rebound.append({f"the_{name}": row[name] for name in ("key", "bundle", "fingerprint", "sent_at")})
     if rebound:
         tx.connection.execute(_REBIND, rebound if len(rebound) > 1 else rebound[0])
@@ -121,40 +121,40 @@ def _bind_standing(tx: Transaction, rows: list[dict[str, Any]]) -> dict[str, tup
     return answers
 
 
-def _standing(tx: Transaction, wanted: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for at in range(0, len(wanted), CHUNK):
-        for row in tx.connection.execute(_STANDING, {"the_keys": wanted[at : at + CHUNK]}):
-            found[row.key] = row
-    return found
+def _existing(tx: Transaction, wanted_keys: list[str]) -> dict[str, Any]:
+    by_key: dict[str, Any] = {}
+    for at in range(0, len(wanted_keys), CHUNK):
+        for row in tx.connection.execute(_EXISTING, {"the_keys": wanted_keys[at : at + CHUNK]}):
+            by_key[row.key] = row
+    return by_key
 
 
-def _answer(there: Any, row: dict[str, Any]) -> tuple[str, str] | None:
-    state = BundleState(there.state)
-    if there.doubtful:
-        return "conflicts", f"One of its operations was given up by a person, in doubt whether {there.bundle} did it."
-    if there.bundle == row["bundle"] or state in _PROVEN_NOT_DONE:
+def _refusal(existing: Any, row: dict[str, Any]) -> tuple[str, str] | None:
+    state = BundleState(existing.state)
+    if existing.doubtful:
+        return "conflicts", f"A person gave up one of its operations; it is unknown whether {existing.bundle} did it."
+    if existing.bundle == row["bundle"] or state in _PROVEN_NOT_DONE:
         return None
-    if there.fingerprint != row["fingerprint"] and state is not BundleState.RETRY_WAIT:
-        return "conflicts", f"One of its operations was sent with another content by {there.bundle}; nothing was sent."
+    if existing.fingerprint != row["fingerprint"] and state is not BundleState.RETRY_WAIT:
+        return "conflicts", f"An operation was sent with other content by {existing.bundle}; nothing was sent."
     if state in _DONE:
-        return "settled", f"One of its operations was done by {there.bundle} already; it is planned anew without it."
-    return "busy", f"{there.bundle} has one of its operations in hand; it waits until that one is over."
+        return "settled", f"One of its operations was already done by {existing.bundle}; the next plan leaves it out."
+    return "busy", f"{existing.bundle} is executing one of its operations; it waits until {existing.bundle} is over."
 
 
-def _set_aside(tx: Transaction, made: Sent, one: Claimed, answer: str, sentence: str) -> None:
+def _set_aside(tx: Transaction, result: Sent, plan: Claimed, answer: str, sentence: str) -> None:
     if answer == "busy":
-        [after] = released(tx, [one], sentence, next_at=tx.now + WAIT_FOR_OTHERS)
-        made.busy.append((after, sentence))
+        [moved] = released(tx, [plan], sentence, next_at=tx.now + WAIT_FOR_OTHERS)
+        result.busy.append((moved, sentence))
     elif answer == "settled":
-        [after] = move(tx, [one], BundleState.SKIPPED, reason=sentence)
-        made.settled.append((after, sentence))
+        [moved] = move(tx, [plan], BundleState.SKIPPED, reason=sentence)
+        result.settled.append((moved, sentence))
     else:
-        [after] = move(tx, [one], BundleState.QUARANTINED, reason=sentence)
-        made.conflicts.append((after, sentence))
+        [moved] = move(tx, [plan], BundleState.QUARANTINED, reason=sentence)
+        result.conflicts.append((moved, sentence))
 
 
-_STANDING = (
+_EXISTING = (
     sa.select(effects.c.key, effects.c.bundle, effects.c.state, effects.c.fingerprint, effects.c.doubtful)
     .where(bulk.one_of(effects.c.key, "the_keys"))
     .order_by(effects.c.key)
@@ -174,4 +174,4 @@ _REBIND = (
 _UNBIND = sa.delete(effects).where(
     effects.c.bundle == sa.bindparam("the_bundle"), effects.c.state == BundleState.SENT.value
 )
-"""What was bound a moment ago for a plan that is not sent after all."""
+"""Removes keys just bound for a plan that is not sent."""
