@@ -271,7 +271,7 @@ def test_on_mariadb_a_user_is_told_what_cannot_be_seen(mariadb: Shop) -> None:
         sentence, process, blind = few.catalogue().told
         assert process.startswith("This user lacks the right PROCESS")
         assert blind.endswith("nothing can be cleaned where triggers fire: customers.")
-        assert sentence.startswith("This user may not see every database of the server: a foreign key")
+        assert sentence.startswith("This user may not see every database of the server, so foreign keys")
         assert few.catalogue().tables["customers"].triggers == ("t",)
         assert mariadb.catalogue().told == ()
         mariadb.execute("drop trigger t")
@@ -654,10 +654,10 @@ def test_rows_and_columns_that_the_user_may_not_see_forbid_cleaning(postgres: Sh
 @pytest.mark.parametrize(
     ("make", "name", "why"),
     [
-        ("create table t (id int primary key) engine=myisam", "t", "its storage engine MyISAM keeps no transactions"),
-        ("create table t (id int primary key) engine=aria", "t", "its storage engine Aria keeps no transactions"),
-        ("create table t (id int primary key) engine=memory", "t", "its storage engine MEMORY keeps no transactions"),
-        ("create table t (id int not null) engine=csv", "t", "its storage engine CSV keeps no transactions"),
+        ("create table t (id int primary key) engine=myisam", "t", "its storage engine MyISAM has no transactions"),
+        ("create table t (id int primary key) engine=aria", "t", "its storage engine Aria has no transactions"),
+        ("create table t (id int primary key) engine=memory", "t", "its storage engine MEMORY has no transactions"),
+        ("create table t (id int not null) engine=csv", "t", "its storage engine CSV has no transactions"),
         ("create sequence s", "s", "it is a sequence"),
         ("select 1", "mysql.proc", "it belongs to the database itself"),
     ],
@@ -686,7 +686,7 @@ def test_a_name_that_means_two_tables_is_refused(postgres: Shop) -> None:
 
     assert postgres.catalogue("a.b").tables["a.b"].refused is None
     assert postgres.catalogue("c.d").tables["c.d"].refused is None
-    assert "another table that the same name means" in str(inside.tables["a.b"].refused)
+    assert "another table goes by the same name" in str(inside.tables["a.b"].refused)
 
 
 # --- digest and sentences --------------------------------------------------------------------------------------------
@@ -757,7 +757,7 @@ def test_rows_that_may_refer_to_nobody_are_told(sqlite: Shop) -> None:
     sqlite.execute(PARENT, "create table orders (id integer primary key, c integer references customers)")
 
     [sentence] = sqlite.catalogue().told
-    assert sentence.endswith("there may be rows that refer to nobody in orders.")
+    assert sentence.endswith("there may be rows that refer to nothing in orders.")
     sqlite.execute("drop table orders")
     assert sqlite.catalogue().told == ()
 

@@ -496,7 +496,7 @@ def test_a_database_that_does_not_exist_is_told(server: str, request: pytest.Fix
 
 
 def test_a_missing_sqlite_file_is_told_and_not_created(tmp_path: Path) -> None:
-    with pytest.raises(SourceMissing, match=r"not at data/shop\.db: there is no such file"):
+    with pytest.raises(SourceMissing, match=r"cannot be opened at data/shop\.db: file not found"):
         source("sqlite:///data/shop.db", tmp_path).describe(table("charges"))
 
     assert list(tmp_path.iterdir()) == []
