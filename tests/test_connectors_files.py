@@ -189,10 +189,10 @@ def test_a_name_that_stands_twice_in_a_header_is_told_to_whoever_names_it_and_no
 
     [one] = said("id", "amount")
     assert one == (
-        "a.csv:2: `amount` stands more than once in the header and is read as `amount`, `amount_2`; "
+        "a.csv:2: `amount` appears more than once in the header and is read as `amount`, `amount_2`; "
         "rename them in the file, or leave its header out with `skip` and name all in `header`"
     )
-    assert said("_row")[0].startswith("a.csv:2: `_row` is a name of ours and is read as `_row_2`; rename them")
+    assert said("_row")[0].startswith("a.csv:2: `_row` is a reserved name and is read as `_row_2`; rename them")
     assert said("id") == said("amount_2") == said("amount", "amount_2") == []
     assert len(source(root).warnings(dataset, None)) == 1
 

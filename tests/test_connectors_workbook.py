@@ -163,7 +163,7 @@ def test_a_name_that_stands_twice_in_a_header_is_told_with_its_row(book):
     opened.close()
 
     reason = (
-        "`amount` stands more than once in the header and is read as `amount`, `amount_2`; rename them in the sheet"
+        "`amount` appears more than once in the header and is read as `amount`, `amount_2`; rename them in the sheet"
     )
     assert [(one.column, one.first, one.reason) for one in told] == [("*", "crm.xlsx, row 2", reason)]
     assert quiet == ()
@@ -286,12 +286,12 @@ def test_what_is_no_workbook_is_refused_with_the_reason(book):
     (root / "dir.xlsx").mkdir()
 
     refused(root, "cut.xlsx", FileUnreadable, "cut or damaged")
-    refused(root, "text.xlsx", FileUnreadable, "it is no workbook")
+    refused(root, "text.xlsx", FileUnreadable, "it is not a workbook")
     refused(root, "empty.xlsx", FileUnreadable, "it is empty")
     refused(root, "locked.xlsx", FileUnreadable, "locked with a password")
     refused(root, "old.xlsx", FileUnreadable, "under another name")
     refused(root, "bad.xls", FileUnreadable, "cut or damaged")
-    refused(root, "zip.xlsx", FileUnreadable, "a zip file but no workbook")
+    refused(root, "zip.xlsx", FileUnreadable, "a zip file but not a workbook")
     refused(root, "dir.xlsx", FileRefused, "it is a directory")
 
 

@@ -145,7 +145,7 @@ def test_a_footer_that_is_longer_than_the_file_is_refused(tmp_path):
 
     with pytest.raises(FileUnreadable, match="fewer than the 3 lines"):
         records(tmp_path, "a.csv", skip_footer=3)
-    with pytest.raises(FileUnreadable, match="not even a header"):
+    with pytest.raises(FileUnreadable, match="has no header"):
         records(tmp_path, "a.csv", skip_footer=2)
     (tmp_path / "a.jsonl").write_text('{"a":1}\n# 1 record\n')
     assert records(tmp_path, "a.jsonl", skip_footer=1)[0] == [("1",)]
