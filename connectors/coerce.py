@@ -1,22 +1,22 @@
-"""Turning text into the types that `columns:` declares: exactly, by one definition for every connector.
+"""Convert text to the types that `columns:` declares: exactly, by one definition for every connector.
 
 The definition is a DuckDB expression per type, so that DuckDB reading a file itself and batches streaming through
-`Coercion` give the same values. What cannot be read becomes null and is counted; nothing is ever guessed.
+`Coercion` give the same values. Unreadable values become null and are counted; nothing is ever guessed.
 
     text                as it is
     integer             64 bits; digits with an optional sign
-    decimal             38 digits, 12 of them after the mark; decimal(p,s) for other room. Exact, never through floats
+    decimal             38 digits, 12 of them after the mark; decimal(p,s) for other sizes. Exact, never through floats
     float               digits, mark, exponent; no NaN, no infinity
     boolean             true false yes no y n t f 1 0, in any case
     date [formats]      2026-03-01, or strptime formats separated by " | ": date %d.%m.%Y | %Y%m%d
     instant [formats]   ISO 8601, with offset or in the dataset's time zone; or formats, which may hold %z
 
 Numbers may be grouped in threes by the other mark ("." when `decimal` is ","), blanks, no-break blanks or
-apostrophes: 1.234,56 and 1'234.56; a group of any other size, or a first one that begins with 0, is unreadable, not a
-guess. So is 1,234 where the dataset does not say `decimal`, for it may be 1.234 written elsewhere; 1,234.5 and
-1,234,567 say themselves what they are. Signs stand before the number or, as SAP writes it, a minus behind it. Of
-several formats the first one that gives a believable value is taken. White space around a typed value is ignored; years
-before 1000 are unreadable, because they are two-digit years read by %Y.
+apostrophes: 1.234,56 and 1'234.56. A group of any other size, or a first one that begins with 0, is unreadable. 1,234
+is also unreadable if the dataset does not set `decimal`, because elsewhere it means 1.234; 1,234.5 and 1,234,567 are
+clear. A sign comes before the number, or a minus after it, as SAP writes it. Of several formats, the first one with a
+believable value counts. White space around a typed value is ignored; years before 1000 are unreadable, because they are
+two-digit years read by %Y.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def state(source: str, root: Path, pattern: str) -> str | None:
 
 
 def _size_and_time(path: str) -> tuple[int, int] | None:
-    """Of the file behind a link, or of a broken link itself; None for a folder or nothing."""
+    """The size and time of a file, of the file behind a link, or of a broken link; None for a folder or nothing."""
     for look in (os.stat, os.lstat):
         with contextlib.suppress(FileNotFoundError):
             status = look(path)
