@@ -251,7 +251,7 @@ class Work(Protocol):
     def hold(self, tables: Sequence[str]) -> dict[str, str]:
         """Block new references to these tables and new triggers until the transaction ends; return their stamps.
 
-        A stamp that differs from the Catalogue's means that one was added before. Call it after `lock`.
+        A stamp that differs from the Catalogue's means that one was added since. Call it after `lock`.
         """
 
     def lock(self, rows: Sequence[RowName]) -> dict[RowName, Row]:
