@@ -153,8 +153,8 @@ class CsvFile:
 def prepared(file: OpenedFile, wish: CsvWish, *, encoding: str | None, max_line: int) -> CsvFile:
     """Detect the dialect of the file, and make the copies that DuckDB needs to read it right.
 
-    It needs one if the file is not UTF-8, has a footer or malformed records to leave out, mixes line ends, or has a
-    line end in its header or blanks beside quotes: of such files DuckDB loses or changes records.
+    It needs one if the file is not UTF-8, mixes line ends, or has a line end in its header, blanks beside quotes, a
+    footer, or malformed records to leave out. Of such files DuckDB loses or changes records.
     """
     text_facts = file_facts = facts(file, encoding, max_line, wish.quote)
     text = file

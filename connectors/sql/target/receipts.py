@@ -3,9 +3,9 @@
 `reconcile_receipts` has a row for every effect, written in the transaction that made it. `reconcile_owner` has at most
 one row. Nothing else of ours is ever in a target.
 
-They are in the schema (PostgreSQL) or database (MariaDB, MySQL) of the cleaned table, so that every store that cleans
-it finds them, whatever the default schema of its session is. Every statement names that schema. Older versions kept
-them in the default schema; `identity` in such a row has no `_MARK` before it.
+They are in the schema (PostgreSQL) or database (MariaDB, MySQL) of the cleaned table. So every store that cleans it
+finds them, whatever the default schema of its session is. Every statement names that schema. Older versions kept them
+in the default schema; `identity` in such a row has no `_MARK` before it.
 """
 
 from __future__ import annotations

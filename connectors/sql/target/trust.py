@@ -1,8 +1,8 @@
 """Check that our own tables in a database are as we create them: we trust their rows, and their code runs as us.
 
-A user who may create tables beside the cleaned ones could have created `reconcile_receipts` or `reconcile_owner` first,
-with a trigger, rule, default or check that runs with our rights, or without the key that detects existing receipts.
-Such a table is refused: nothing is read from it or written to it.
+A user who may create tables beside the cleaned ones could have created `reconcile_receipts` or `reconcile_owner` first.
+Such a table could have a trigger, rule, default or check that runs with our rights, or lack the key that detects
+existing receipts. It is refused: nothing is read from it or written to it.
 
 | database | checked |
 | --- | --- |
