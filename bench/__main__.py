@@ -41,17 +41,17 @@ def reconcile(name: str, configuration: str, *arguments: str) -> Contender:
     return Contender(name, command)
 
 
-def members(one: Contender) -> int:
-    """Records in groups: what every contender prints or, for Reconcile, what its report lists."""
-    if one.answer.isdigit():
-        return int(one.answer)
-    report = json.loads(one.answer)
+def members(contender: Contender) -> int:
+    """The number of records in groups: printed by every contender or, for Reconcile, listed in its report."""
+    if contender.answer.isdigit():
+        return int(contender.answer)
+    report = json.loads(contender.answer)
     return sum(1 + len(finding["surplus"]) for finding in report["findings"])
 
 
 def agree(contenders: Sequence[Contender]) -> str:
-    """The answer they share; raises SystemExit where one differs, for then the times mean nothing."""
-    answers = {one.name: members(one) for one in contenders}
+    """The common answer; raises SystemExit if one differs, because the times then mean nothing."""
+    answers = {contender.name: members(contender) for contender in contenders}
     if len(set(answers.values())) != 1:
         raise SystemExit(f"the contenders disagree: {answers}")
     return f"Every contender found the same {next(iter(answers.values())):,} records."
@@ -68,7 +68,7 @@ datasets: {{charges: {{source: files, path: {path.name}, id: id}}}}
 rules: {{twin: {{kind: duplicates, dataset: charges, key: [{{email: [mailbox]}}, order_id, amount]}}}}
 """
         base = contender("duckdb_checked", str(path))
-        whole = [
+        contenders = [
             base,
             contender("duckdb_hash", str(path)),
             reconcile("reconcile run --dry-run", configuration, "--dry-run"),
@@ -77,9 +77,9 @@ rules: {{twin: {{kind: duplicates, dataset: charges, key: [{{email: [mailbox]}},
             contender("polars_over", str(path)),
             contender("pandas_duplicated", str(path)),
         ]
-        interleave(whole, runs)
-        same = "duckdb_checked says what a run says: ids unique, who took no part; the others only the records."
-        parts.append(f"### {path.suffix[1:]}, {rows:,} rows\n\n{agree(whole)} {same}\n\n{table(whole, base)}")
+        interleave(contenders, runs)
+        same = "duckdb_checked reports as much as a run: unique ids and records left out; the others only the records."
+        parts.append(f"### {path.suffix[1:]}, {rows:,} rows\n\n{agree(contenders)} {same}\n\n{table(contenders, base)}")
     return "\n\n".join(parts)
 
 
@@ -95,14 +95,14 @@ rules:
   twin: {{kind: duplicates, dataset: charges, engine: ENGINE, key: [order_id, amount, {{currency: [trim, lower]}}]}}
 """
     base = contender("postgres_sql", POSTGRES, name)
-    whole = [
+    contenders = [
         base,
         reconcile("reconcile run --dry-run, pushed down", configuration.replace("ENGINE", "pushdown"), "--dry-run"),
         reconcile("reconcile run --dry-run, embedded", configuration.replace("ENGINE", "embedded"), "--dry-run"),
         contender("postgres_pandas", POSTGRES.replace("postgresql://", "postgresql+psycopg://"), name),
     ]
-    interleave(whole, runs)
-    return f"### PostgreSQL, {rows:,} rows\n\n{agree(whole)}\n\n{table(whole, base)}"
+    interleave(contenders, runs)
+    return f"### PostgreSQL, {rows:,} rows\n\n{agree(contenders)}\n\n{table(contenders, base)}"
 
 
 def workbook(rows: int, runs: int) -> str:
@@ -116,11 +116,11 @@ datasets: {{contacts: {{source: crm, sheet: Contacts, id: id}}}}
 rules: {{twin: {{kind: duplicates, dataset: contacts, key: [email]}}}}
 """
     base = contender("calamine_rows", str(path))
-    whole = [base, reconcile("reconcile run --dry-run", configuration, "--dry-run")]
+    contenders = [base, reconcile("reconcile run --dry-run", configuration, "--dry-run")]
     reader = contender("workbook_scan", str(path))
-    whole.insert(1, reader)
-    interleave(whole, runs)
-    return f"### Workbook, {rows:,} rows of 8 columns\n\n{table(whole, base)}"
+    contenders.insert(1, reader)
+    interleave(contenders, runs)
+    return f"### Workbook, {rows:,} rows of 8 columns\n\n{table(contenders, base)}"
 
 
 def start(_: int, runs: int) -> str:
@@ -133,18 +133,18 @@ datasets: {{charges: {{source: files, path: {path.name}, id: id}}}}
 rules: {{twin: {{kind: duplicates, dataset: charges, key: [{{email: [mailbox]}}, order_id, amount]}}}}
 """
     base = Contender("python -c pass", lambda: [sys.executable, "-c", "pass"])
-    whole = [
+    contenders = [
         base,
         Contender("reconcile version", lambda: [*RECONCILE, "version"]),
         Contender("reconcile --help", lambda: [*RECONCILE, "--help"]),
         reconcile("reconcile run, 1,000 rows", configuration),
     ]
-    interleave(whole, max(runs, 7))
-    return f"### Start\n\n{table(whole, base)}"
+    interleave(contenders, max(runs, 7))
+    return f"### Start\n\n{table(contenders, base)}"
 
 
 def serve(rows: int, _runs: int) -> str:
-    """How late runs start, and whether memory grows; fewer slots where fewer rows are asked for."""
+    """The delay of starts and the growth of memory; fewer slots for fewer rows."""
     few = rows < 10_000_000
     return (
         f"### serve\n\nLag behind the time a run was to start, {serving.JOBS} jobs in one process, each due every ten "
@@ -199,16 +199,16 @@ def main() -> None:
         "ratios less so. "
         f"Peak memory is the process's own.\n\n{_machine()}\n"
     )
-    for name in chosen:  # written after each section, for the whole takes a while
+    for name in chosen:  # written after each section, because the whole takes a while
         measured = SECTIONS[name](options.rows, options.runs)
         print(f"\n{measured}\n")
         RESULTS.write_text(f"{head}\n{_merged(RESULTS.read_text(encoding='utf-8'), measured)}\n", encoding="utf-8")
     print(f"written to {RESULTS}")
 
 
-def _merged(known: str, measured: str) -> str:
-    """What stands in the results, with what was measured now in the place of what had the same heading."""
-    parts = {part.splitlines()[0]: part.strip() for text in (known, measured) for part in text.split("### ")[1:]}
+def _merged(previous: str, measured: str) -> str:
+    """The previous results, with each new section in place of the one with the same heading."""
+    parts = {part.splitlines()[0]: part.strip() for text in (previous, measured) for part in text.split("### ")[1:]}
     return "\n\n".join(f"### {part}" for part in parts.values())
 
 

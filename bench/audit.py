@@ -1,4 +1,4 @@
-"""How long it takes to verify a long audit log, and in how much memory.
+"""The time and memory to verify a long audit log.
 
 `python -m bench.audit FOLDER ENTRIES` writes such a log: findings that went through four states each.
 """
@@ -29,21 +29,23 @@ _NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 def verify(entries: int, runs: int, postgres: str) -> str:
     """Whole processes: `audit verify` over such a log on both databases, and the exported verifier over its export."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
-        folder, whole = Path(name), []
+        folder, contenders = Path(name), []
         for kind, url in (("SQLite", "sqlite:///reconcile.db"), ("PostgreSQL", postgres)):
             (folder / kind).mkdir()
             _write(folder / kind, entries, url)
-            whole.append(_verify(f"reconcile audit verify, {kind}", folder / kind))
+            contenders.append(_verify(f"reconcile audit verify, {kind}", folder / kind))
         export = folder / "export"
         subprocess.run(
             [*_RECONCILE, "export", str(export), "-c", str(folder / "SQLite" / "reconcile.yaml")], check=True
         )
-        whole.append(Contender("verify.py over the export", lambda: [sys.executable, "-I", str(export / "verify.py")]))
-        interleave(whole, runs)
-    said = [json.loads(one.answer)["entries"] for one in whole[:2]]
-    if said != [entries, entries]:
-        raise SystemExit(f"it verified {said} entries, not {entries}")
-    return f"### Audit log, {entries:,} entries\n\n{table(whole, whole[0])}"
+        contenders.append(
+            Contender("verify.py over the export", lambda: [sys.executable, "-I", str(export / "verify.py")])
+        )
+        interleave(contenders, runs)
+    verified = [json.loads(contender.answer)["entries"] for contender in contenders[:2]]
+    if verified != [entries, entries]:
+        raise SystemExit(f"verified {verified} entries, not {entries}")
+    return f"### Audit log, {entries:,} entries\n\n{table(contenders, contenders[0])}"
 
 
 _RECONCILE = [sys.executable, "-m", "reconcile", "audit"]
@@ -83,11 +85,11 @@ def _fill(folder: Path, entries: int) -> None:
             tx.connection.execute(
                 sa.insert(tables.runs).values(id="run-1", slot=_NOON, fence=1, started=_NOON, **fixed)
             )
-            for some in _batches(findings):
-                tx.connection.execute(sa.insert(tables.findings), [_finding(number) for number in some])
-        for some in _batches(entries):
+            for batch in _batches(findings):
+                tx.connection.execute(sa.insert(tables.findings), [_finding(number) for number in batch])
+        for batch in _batches(entries):
             with store.begin() as tx:
-                for number in some:
+                for number in batch:
                     event, was, to = STEPS[number // findings] if number < findings * 4 else STEPS[3]
                     name = f"F-{number % findings:06d}"
                     body = {"finding": name, "rule": "twin", "run": "run-1", "from": was, "to": to, "records": 2}

@@ -1,4 +1,4 @@
-"""The charges every section reads: 0.1 % of the rows repeat their predecessor with the e-mail written otherwise."""
+"""The charges that every section reads: 0.1 % of the rows repeat their predecessor with a different e-mail spelling."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from drawn order by i
 
 
 def files(rows: int) -> tuple[Path, Path]:
-    """(CSV, Parquet) with that many charges; made once."""
+    """(CSV, Parquet) with that many charges, created once."""
     FOLDER.mkdir(exist_ok=True)
     csv, parquet = FOLDER / f"charges-{rows}.csv", FOLDER / f"charges-{rows}.parquet"
     if not (csv.exists() and parquet.exists()):
         print(f"making {rows:,} charges", file=sys.stderr)
-        # In a process of its own: a contender's peak memory, as the kernel tells it, begins with its parent's.
+        # In a separate process: the kernel counts a contender's peak memory from its parent's.
         subprocess.run([sys.executable, "-m", "bench.data", str(rows), str(csv), str(parquet)], check=True)
     return csv, parquet
 
@@ -49,7 +49,7 @@ def _make(rows: int, csv: str, parquet: str) -> None:
 
 
 def postgres(rows: int, url: str) -> None:
-    """Table charges_<rows> on that server, made once."""
+    """Create table charges_<rows> on that server, once."""
     import psycopg
 
     csv, _ = files(rows)
@@ -69,7 +69,7 @@ def postgres(rows: int, url: str) -> None:
 
 
 def workbook(rows: int) -> Path:
-    """A workbook of `rows` contacts with 8 columns, made once."""
+    """A workbook of `rows` contacts with 8 columns, created once."""
     import xlsxwriter
 
     FOLDER.mkdir(exist_ok=True)

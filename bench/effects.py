@@ -1,6 +1,6 @@
-"""Effects a second: through the journal, next to the bare statement with a commit a row, and next to DBOS Transact.
+"""Effects per second: through the journal, compared with the bare statement with a commit per row and DBOS Transact.
 
-Every contender is a process a worker; all are ready before the clock starts, and it stops with the last.
+Every contender runs one process per worker; the clock starts when all are ready and stops with the last.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ DBOS = {"DBOS, steps of one workflow": "steps", "DBOS, a workflow each": "workfl
 
 @dataclass
 class Way:
-    """One way to make effects: a script of bench/contenders, what it is told, and what it came to each time.
+    """One way to make effects: a script of bench/contenders, its arguments, and its results.
 
-    `prepare` is given the target and a folder, and returns what the script is told besides.
+    `prepare` takes the target and a folder, and returns more arguments for the script.
     """
 
     name: str
@@ -55,31 +55,31 @@ class Way:
 
 
 def measure(way: Way, url: str, slower: float = 0) -> None:
-    """Once, on a fresh table of pairs: the even ids are the copies; every flush takes so many milliseconds longer.
+    """Measure once, on a fresh table of pairs: the even ids are the copies. A flush takes `slower` milliseconds longer.
 
-    Raises RuntimeError unless the copies are gone.
+    Raises RuntimeError unless the copies are deleted.
     """
     with _database(url, 2 * way.effects, slower) as target, tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        told = () if way.prepare is None else way.prepare(target, folder)
+        arguments = () if way.prepare is None else way.prepare(target, folder)
         share = way.effects // way.workers
         processes = [
-            _Process(way, target, slower, str(1 + 2 * share * number), str(share), *told)
+            _Process(way, target, slower, str(1 + 2 * share * number), str(share), *arguments)
             for number in range(way.workers)
         ]
-        for one in processes:
-            one.expect_ready()
-        for one in processes:
-            one.send("\n")
-        said = [one.result() for one in processes]
+        for process in processes:
+            process.expect_ready()
+        for process in processes:
+            process.send("\n")
+        results = [process.result() for process in processes]
         _check(target, way.effects)
-    way.rates.append(way.effects / max(one["seconds"] for one in said))
-    way.processor.append(1000 * sum(one["processor"] for one in said) / way.effects)
-    way.megabytes.append(max(one["megabytes"] for one in said))
+    way.rates.append(way.effects / max(result["seconds"] for result in results))
+    way.processor.append(1000 * sum(result["processor"] for result in results) / way.effects)
+    way.megabytes.append(max(result["megabytes"] for result in results))
     print(f"  {way.name}, {way.workers}: {way.rates[-1]:,.0f} a second", file=sys.stderr)
 
 
 def approved(target: str, folder: str) -> tuple[str, ...]:
-    """A store with an approved plan for each pair; nothing of them is done, for the source was paused."""
+    """A store with an approved plan for each pair; none is carried out, because the source was paused."""
     state = "sqlite:///state.db" if target.startswith("sqlite") else target.replace("+psycopg", "")
     limits = {"records": 10_000_000, "share": "100%", "group": 100}
     rule = {
@@ -111,26 +111,28 @@ def approved(target: str, folder: str) -> tuple[str, ...]:
 
 @contextmanager
 def _others(url: str) -> Iterator[None]:
-    """Other rows meanwhile: what a rule finds in its first run is never cleaned by itself, and too much more in its
-    second run looks wrong."""
+    """Other rows for the first run: a rule never cleans findings of its first run automatically, and too many more
+    findings in its second run look wrong."""
     engine = sa.create_engine(url, poolclass=sa.NullPool)
 
     def say(*statements: str) -> None:
         with engine.begin() as connection:
-            for one in statements:
-                connection.execute(sa.text(one))
+            for statement in statements:
+                connection.execute(sa.text(statement))
 
-    others = f"insert into {TABLE} select id, 'other' || cast(id / 2 as varchar(60)), name from aside where id % 6 < 2"
-    say(f"create table aside as select * from {TABLE}", f"delete from {TABLE}", others)
+    other_rows = (
+        f"insert into {TABLE} select id, 'other' || cast(id / 2 as varchar(60)), name from aside where id % 6 < 2"
+    )
+    say(f"create table aside as select * from {TABLE}", f"delete from {TABLE}", other_rows)
     yield
     say(f"delete from {TABLE}", f"insert into {TABLE} select * from aside", "drop table aside")
     engine.dispose()
 
 
 def _reconcile(folder: str, *arguments: str) -> float:
-    """Run the command; its peak memory in MB."""
-    one, _ = took([sys.executable, "-m", "reconcile", *arguments], folder, allowed=(0, 1))
-    return one.megabytes
+    """Run the command; return its peak memory in MB."""
+    measured, _ = took([sys.executable, "-m", "reconcile", *arguments], folder, allowed=(0, 1))
+    return measured.megabytes
 
 
 def table(ways: Sequence[Way], bare: dict[int, Way]) -> str:
@@ -138,18 +140,18 @@ def table(ways: Sequence[Way], bare: dict[int, Way]) -> str:
         "| | workers | effects/s | of the bare rate | own CPU ms an effect | peak MB |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for one in ways:
-        ratio = statistics.median(ours / base for ours, base in zip(one.rates, bare[one.workers].rates, strict=True))
+    for way in ways:
+        ratio = statistics.median(ours / base for ours, base in zip(way.rates, bare[way.workers].rates, strict=True))
         rows.append(
-            f"| {one.name} | {one.workers} | {one.rate:,.0f} | {ratio:.2f} | {statistics.median(one.processor):.2f} "
-            f"| {statistics.median(one.megabytes):.0f} |"
+            f"| {way.name} | {way.workers} | {way.rate:,.0f} | {ratio:.2f} | {statistics.median(way.processor):.2f} "
+            f"| {statistics.median(way.megabytes):.0f} |"
         )
     return "\n".join(rows)
 
 
 @contextmanager
 def _database(server: str, rows: int, slower: float = 0) -> Iterator[str]:
-    """A fresh database with one table of pairs of rows, dropped afterwards."""
+    """Create a database with one table of pairs of rows; drop it afterwards."""
     pairs = [{"id": n + 1, "email": f"someone{n // 2}@example.com", "name": f"Someone {n}"} for n in range(rows)]
     if server.startswith("sqlite"):
         with tempfile.TemporaryDirectory(prefix="bench-") as folder:
@@ -188,11 +190,11 @@ def _fill(url: str, rows: Sequence[dict[str, object]]) -> None:
 def _check(url: str, effects: int) -> None:
     engine = sa.create_engine(url)
     with engine.connect() as connection:
-        gone = 2 * effects - int(connection.execute(sa.text(f"select count(*) from {TABLE}")).scalar_one())
+        deleted = 2 * effects - int(connection.execute(sa.text(f"select count(*) from {TABLE}")).scalar_one())
         copies = connection.execute(sa.text(f"select count(*) from {TABLE} where id % 2 = 0")).scalar_one()
     engine.dispose()
-    if (gone, copies) != (effects, 0):
-        raise RuntimeError(f"{gone} rows are gone of {effects}, and {copies} copies are left")
+    if (deleted, copies) != (effects, 0):
+        raise RuntimeError(f"{deleted} rows of {effects} are deleted, and {copies} copies are left")
 
 
 class _Process:
@@ -221,50 +223,50 @@ class _Process:
         out, _ = self._process.communicate()
         if self._process.returncode:
             raise RuntimeError(f"a contender failed: {self._process.args}")
-        said: dict[str, float] = json.loads(out.splitlines()[-1])
-        return said
+        result: dict[str, float] = json.loads(out.splitlines()[-1])
+        return result
 
 
 SLOWER = 1
-"""Milliseconds, about what a flush takes on a disk in a cloud; the system's timer may make it more."""
+"""Milliseconds, about the time of a flush on a cloud disk; the system's timer may make it longer."""
 
 
 def section(effects: int, runs: int, servers: Mapping[str, str]) -> str:
-    """Both databases, interleaved; one bundle at a time, in batches, and next to what others do."""
+    """Both databases, interleaved: one plan at a time, in batches, and compared with others."""
     parts = []
     for name, url in servers.items():
         for slower in (0, SLOWER):
             flushes = f"a flush takes {flush.own():.2f} ms" + (f" and sleeps {slower} ms first" if slower else "")
             ways = _ways(effects, shared=not url.startswith("sqlite"))
             for _ in range(runs):
-                for one in ways:
-                    measure(one, url, slower)
-            bare = {one.workers: one for one in ways if one.script == "effects_bare"}
+                for way in ways:
+                    measure(way, url, slower)
+            bare = {way.workers: way for way in ways if way.script == "effects_bare"}
             parts.append(f"### Effects, {name}: {flushes}\n\n{effects:,} deletes each time\n\n{table(ways, bare)}")
     return "\n\n".join(parts)
 
 
 def _ways(effects: int, *, shared: bool) -> list[Way]:
-    """Those that take long make a fifth of the effects."""
+    """All ways; slow ones make a fifth of the effects."""
     few = max(effects // 5, 8)
     ways = [Way("bare statement, a commit a row", "effects_bare", effects, workers) for workers in (1, 4)]
-    for name, told in OURS.items():
-        many = few if told[0] == "1" else effects
-        ways += [Way(name, "effects_reconcile", many, workers, told, approved) for workers in (1, 4)]
+    for name, arguments in OURS.items():
+        many = few if arguments[0] == "1" else effects
+        ways += [Way(name, "effects_reconcile", many, workers, arguments, approved) for workers in (1, 4)]
     for name, how in DBOS.items() if shared else ():
         ways += [Way(name, "effects_dbos", few, workers, (how,)) for workers in (1, 4)]
     return ways
 
 
 def streamed(operations: int) -> str:
-    """So many plans, each looked at and carried out by a process of its own: their peak memory."""
+    """The peak memory of a process that shows so many plans, and of one that carries them out."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, _database("sqlite", 2 * operations) as target:
         approved(target, folder)
-        shown = _reconcile(folder, "plan", "--json")
+        planning = _reconcile(folder, "plan", "--json")
         way = Way("", "effects_reconcile", operations, more=OURS["Reconcile, batches of 250"])
         out = _Process(way, target, 0, "0", "0", folder)
         out.expect_ready()
         out.send("\n")
         carried = out.result()["megabytes"]
         _check(target, operations)
-    return f"{operations:,} plans: {shown:.0f} MB at most while they are shown, {carried:.0f} MB while carried out."
+    return f"{operations:,} plans: {planning:.0f} MB at most while they are shown, {carried:.0f} MB while carried out."

@@ -1,4 +1,4 @@
-"""What every contender measures alike: it waits until all are ready, and says how long its effects took."""
+"""The clock of every contender: it waits until all are ready, and reports the time of its effects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class Clock:
-    """`begin` says "ready" and waits for a line; `end` writes the seconds, processor seconds and peak memory."""
+    """`begin` prints "ready" and waits for a line; `end` prints the seconds, processor seconds and peak memory."""
 
     def begin(self) -> None:
         print("ready", flush=True)
@@ -18,11 +18,11 @@ class Clock:
 
     def end(self, effects: int) -> None:
         seconds, processor = time.perf_counter() - self._begun, time.process_time() - self._processor
-        said = {"effects": effects, "seconds": seconds, "processor": processor, "megabytes": _peak()}
-        print(json.dumps(said))
+        result = {"effects": effects, "seconds": seconds, "processor": processor, "megabytes": _peak()}
+        print(json.dumps(result))
 
 
 def _peak() -> float:
-    """Of this program alone: `ru_maxrss` begins with what the process had that it was made from."""
-    line = next(one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("VmHWM"))
+    """The peak memory of this program alone: `ru_maxrss` begins with that of the parent process."""
+    line = next(text for text in Path("/proc/self/status").read_text().splitlines() if text.startswith("VmHWM"))
     return int(line.split()[1]) / 1024

@@ -1,8 +1,8 @@
-"""A disk whose flush takes longer, for every contender alike.
+"""A disk with slower flushes, the same for every contender.
 
-What a commit costs is what a flush costs, from 0.03 ms (a virtual disk that its host keeps in memory) to several ms (a
-disk in a cloud), and so does every ratio to a commit a row. SQLite's flushes are made slower by a few lines of C put
-before the system's own, PostgreSQL's by its setting `commit_delay`, which sleeps before each flush.
+A commit costs as much as a flush, from 0.03 ms (a virtual disk that its host keeps in memory) to several ms (a cloud
+disk), and so does every ratio to a commit per row. A few lines of C before the system's own slow down SQLite's flushes;
+PostgreSQL's setting `commit_delay` sleeps before each flush.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ int fdatasync(int file) { return slowly("fdatasync", file); }
 
 
 def environment(milliseconds: float) -> dict[str, str]:
-    """What a process is to be started with; raises RuntimeError where there is no C compiler."""
+    """The environment for a process with slower flushes; raises RuntimeError without a C compiler."""
     if not milliseconds:
         return {}
     return {"LD_PRELOAD": _library(), "BENCH_FLUSH_US": f"{milliseconds * 1000:.0f}"}
 
 
 def settings(milliseconds: float) -> dict[str, int]:
-    """What a PostgreSQL database is to be set to."""
+    """The settings for a PostgreSQL database with slower flushes."""
     return {"commit_delay": round(milliseconds * 1000), "commit_siblings": 0} if milliseconds else {}
 
 
 def own() -> float:
-    """Milliseconds that a flush of this machine's disk takes: the median of a hundred."""
+    """Milliseconds of a flush of this machine's disk: the median of a hundred."""
     took = []
     with tempfile.NamedTemporaryFile(dir=tempfile.gettempdir()) as file:
         for _ in range(100):

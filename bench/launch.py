@@ -1,7 +1,7 @@
-"""`launch.py FILE COMMAND …` runs a command and writes what it took into FILE: seconds, processor seconds, megabytes.
+"""`launch.py FILE COMMAND …` runs a command and writes its cost into FILE: seconds, processor seconds, megabytes.
 
-A process counts the peak of the one it was made from as its own until it is another program, so a bench that has read
-a file of gigabytes would see that in every contender. This one is small.
+Until it executes another program, a process counts its parent's peak as its own, so a bench that has read a file of
+gigabytes would see that in every contender. This process is small.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    told, *command = sys.argv[1:]
+    file, *command = sys.argv[1:]
     begin = time.perf_counter()
     child = os.fork()
     if child == 0:
@@ -25,7 +25,7 @@ def main() -> None:
         "processor": usage.ru_utime + usage.ru_stime,
         "megabytes": usage.ru_maxrss / 1024,
     }
-    Path(told).write_text(json.dumps(took))
+    Path(file).write_text(json.dumps(took))
     sys.exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 

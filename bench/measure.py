@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass
 class Contender:
-    """One way to get an answer: a command whose standard output is the answer, or None where only time counts."""
+    """One way to get an answer: a command whose standard output is the answer."""
 
     name: str
     command: Callable[[], Sequence[str]]
@@ -29,7 +29,7 @@ class Contender:
 
     @property
     def cpu(self) -> float:
-        """Seconds of processor time, own and the system's: what other load on the machine changes least."""
+        """Seconds of processor time, its own and the system's: other load on the machine changes it least."""
         return statistics.median(self.processor)
 
     @property
@@ -39,7 +39,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Took:
-    """What a whole process took: wall time, processor time with the system's, and its own peak memory."""
+    """The cost of a whole process: wall time, processor time with the system's, and its own peak memory."""
 
     seconds: float
     processor: float
@@ -47,37 +47,36 @@ class Took:
 
 
 def took(command: Sequence[str], folder: str | None = None, allowed: Sequence[int] = (0,)) -> tuple[Took, str]:
-    """Run it and return what it took and wrote; raises RuntimeError with its last words when it fails."""
+    """Run the command; return its cost and output. Raises RuntimeError with its last output if it fails."""
     with (
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
-        tempfile.NamedTemporaryFile() as told,
+        tempfile.NamedTemporaryFile() as result_file,
     ):
-        launched = [sys.executable, "-IS", str(Path(__file__).with_name("launch.py")), told.name, *command]
+        launched = [sys.executable, "-IS", str(Path(__file__).with_name("launch.py")), result_file.name, *command]
         code = subprocess.run(launched, stdout=out, stderr=err, cwd=folder, check=False).returncode
         out.seek(0)
         err.seek(0)
         if code not in allowed:
             raise RuntimeError(f"{' '.join(command)[:200]} failed: {err.read()[-2000:].decode(errors='replace')}")
-        return Took(**json.loads(told.read())), out.read().decode().strip()
+        return Took(**json.loads(result_file.read())), out.read().decode().strip()
 
 
 def run_once(contender: Contender, allowed: Sequence[int] = (0,)) -> None:
-    """One whole process; raises RuntimeError with its last words when it fails."""
-    one, contender.answer = took(contender.command(), allowed=allowed)
-    contender.seconds.append(one.seconds)
-    contender.processor.append(one.processor)
-    contender.megabytes.append(one.megabytes)
+    """Run one whole process; raises RuntimeError with its last output if it fails."""
+    usage, contender.answer = took(contender.command(), allowed=allowed)
+    contender.seconds.append(usage.seconds)
+    contender.processor.append(usage.processor)
+    contender.megabytes.append(usage.megabytes)
 
 
 def interleave(contenders: Sequence[Contender], runs: int) -> None:
-    """Every contender once, then every one again …, so that other load on the machine hits all alike."""
+    """Run every contender once, then all again …, so that other load on the machine affects all alike."""
     for turn in range(runs):
-        for one in contenders:
-            run_once(one)
-            print(
-                f"  {turn + 1}/{runs} {one.name}: {one.seconds[-1]:.2f} s, {one.megabytes[-1]:.0f} MB", file=sys.stderr
-            )
+        for contender in contenders:
+            run_once(contender)
+            cost = f"{contender.seconds[-1]:.2f} s, {contender.megabytes[-1]:.0f} MB"
+            print(f"  {turn + 1}/{runs} {contender.name}: {cost}", file=sys.stderr)
 
 
 def table(contenders: Sequence[Contender], base: Contender) -> str:

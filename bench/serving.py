@@ -1,4 +1,4 @@
-"""What `serve` costs: how late runs start with 500 jobs in one process, and its memory over 100,000 slots.
+"""The cost of `serve`: the delay of runs with 500 jobs in one process, and its memory over 100,000 slots.
 
 `python -m bench.serving memory SLOTS` is the process whose memory is measured.
 """
@@ -21,7 +21,7 @@ JOBS = 500
 
 
 def lag(jobs: int, seconds: int) -> str:
-    """One process, so many jobs over a small file, each due every ten minutes, spread by their jitter."""
+    """One process with so many jobs over a small file, each due every ten minutes, spread by their jitter."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
         _write(folder, {f"job-{n}": _spread(n) for n in range(jobs)})
@@ -42,7 +42,7 @@ def lag(jobs: int, seconds: int) -> str:
 
 
 def memory(slots: int) -> str:
-    """A simulated clock: every slot written down, taken and put down, in a process of its own."""
+    """A simulated clock in a separate process: every slot is planned, claimed and completed."""
     done = subprocess.run(
         [sys.executable, "-m", "bench.serving", "memory", str(slots)], capture_output=True, text=True, check=True
     )
@@ -70,7 +70,7 @@ def _write(folder: Path, jobs: dict[str, dict[str, object]]) -> Path:
 
 
 def _late(folder: Path) -> Iterator[float]:
-    """Seconds from when each run was to start until it had started, both by the store's clock."""
+    """Seconds between each run's planned and actual start, both by the store's clock."""
     import sqlalchemy as sa
 
     from reconcile.store import Store, tables
@@ -85,7 +85,7 @@ def _late(folder: Path) -> Iterator[float]:
 
 
 def _peak(pid: int) -> float:
-    line = next(one for one in Path(f"/proc/{pid}/status").read_text().splitlines() if one.startswith("VmHWM"))
+    line = next(text for text in Path(f"/proc/{pid}/status").read_text().splitlines() if text.startswith("VmHWM"))
     return int(line.split()[1]) / 1000
 
 
@@ -94,11 +94,11 @@ def _quantile(values: Sequence[float], share: float) -> float:
 
 
 def _table(headings: Sequence[str], row: Sequence[str]) -> str:
-    return "\n".join(f"| {' | '.join(one)} |" for one in (headings, ["---"] * len(headings), row))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, ["---"] * len(headings), row))
 
 
-def _simulate(wanted: int) -> None:
-    """Prints the resident megabytes after each fifth of the slots, and how many file handles were added."""
+def _simulate(slots: int) -> None:
+    """Print the resident megabytes after each fifth of the slots, and the number of added file handles."""
     from reconcile import config
     from reconcile.coordination import clock
     from reconcile.service.scheduler import Scheduler
@@ -106,7 +106,7 @@ def _simulate(wanted: int) -> None:
     from reconcile.store import Store
 
     class Done:
-        """A run that has ended well when it began."""
+        """A run that succeeds at once."""
 
         def ended(self) -> Ended:
             return Ended("succeeded")
@@ -135,14 +135,14 @@ def _simulate(wanted: int) -> None:
             workers = Workers(store, lambda _project, _row: Done(), heard)
             scheduler.tick(project)
             handles = 0
-            while ended < wanted:
+            while ended < slots:
                 now += dt.timedelta(minutes=1)
                 scheduler.tick(project)
                 due = ended + jobs
                 while ended < due:
                     workers.tick(project)
                 handles = handles or _handles()
-                if ended * 5 // wanted > len(megabytes):
+                if ended * 5 // slots > len(megabytes):
                     megabytes.append(_resident())
             print(json.dumps({"slots": ended, "megabytes": megabytes, "handles": _handles() - handles}))
 

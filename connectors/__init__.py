@@ -1,4 +1,4 @@
-"""Where records are: databases, files, workbooks. Everything that reads them, typed and in bounded memory."""
+"""The connectors to records in databases, files and workbooks: they read them typed and in bounded memory."""
 
 __reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
 

@@ -1,4 +1,4 @@
-"""Sources that take their time, and can take it while something else is done."""
+"""Slow sources that can begin to read while other work is done."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from connectors.base import Source
 
 @runtime_checkable
 class Ahead(Source, Protocol):
-    """A source that can begin before it is asked."""
+    """A source that can begin reading early."""
 
     def begin(self, dataset: Any) -> None:
-        """Start reading what `describe` and `scan` will need, and return at once. What goes wrong is told there.
+        """Start the reading for `describe` and `scan` and return at once; those report later errors.
 
-        Raises a ConnectorError where it is known at once; they raise it too.
+        Raises a ConnectorError that is known at once; they raise it too.
         """

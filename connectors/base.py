@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # a source that can begin early begins before these are loade
 
 
 class SourceSettings(BaseModel):
-    """What `sources: NAME:` may say. A connector adds its own fields; `type` picks the connector."""
+    """The settings of `sources: NAME:`. A connector adds its own fields; `type` picks the connector."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     type: str
@@ -31,7 +31,7 @@ class SourceSettings(BaseModel):
 
 
 class DatasetSettings(BaseModel):
-    """How a dataset is read: what every connector understands. A connector adds where in the source it is.
+    """The settings of a dataset that every connector understands. A connector adds its place in the source.
 
     `columns` declares types by word: `text integer decimal float boolean date instant`, the last two with an optional
     strptime format (`date %d.%m.%Y`). Columns that are not declared keep the source's type; in files and workbooks
@@ -47,9 +47,9 @@ class DatasetSettings(BaseModel):
 
 @dataclass(frozen=True)
 class Problem:
-    """Cells that could not be read as declared: in which column, why, how many, and the first place to look.
+    """Cells that could not be read as declared: their column, the reason, their number and the first place.
 
-    `skipped` says that their records were left out (an error cell); otherwise the value became null.
+    `skipped`: their records were left out (an error cell); otherwise the value became null.
     """
 
     column: str
@@ -61,7 +61,7 @@ class Problem:
 
 @dataclass
 class Scan:
-    """One pass over a dataset: Arrow batches, and once they are read, what was wrong with single cells.
+    """One pass over a dataset: Arrow batches and, once they are read, the problems with single cells.
 
     Times are `timestamp[us, UTC]`, decimals decimal128, text utf8. Closing it early releases the source.
     """
@@ -71,7 +71,7 @@ class Scan:
     release: Callable[[], None] = field(default=lambda: None)
 
     def close(self) -> None:
-        """Stop reading and let go of connections and files, also half-way. Safe to call twice."""
+        """Stop reading, at any point, and close connections and files. Safe to call twice."""
         self.reader.close()
         self.release()
 
@@ -80,11 +80,11 @@ class Scan:
 class DuckScan:
     """A SELECT with which DuckDB reads the dataset itself: same columns, types and rows as `scan`, and repeatable.
 
-    `problems()` asks which cells were unreadable; it raises duckdb.Error as the scan would. `confirm(read)` compares
-    how many records DuckDB returned with a count made without it, and raises a ConnectorError where they differ.
-    `at(positions, of, table)` is a SELECT of a few of them, where that takes less than reading all: those at these
-    ascending positions, counted from 0 in the order of `sql`, among `of` records; `table` has them in DuckDB, in its
-    column `position`. The files it reads are open as long as this is held.
+    `problems()` returns the unreadable cells; it raises duckdb.Error as the scan would. `confirm(read)` compares the
+    number of records from DuckDB with a count made without it, and raises a ConnectorError if they differ.
+    `at(positions, of, table)` is a SELECT of a few records, if that is faster than reading all: those at these
+    positions, ascending from 0 in the order of `sql`, among `of` records; `table` in DuckDB has them in its column
+    `position`. The files stay open as long as this object exists.
     """
 
     sql: str
@@ -102,12 +102,12 @@ class Source(Protocol):
     name: str
 
     def datasets(self) -> Sequence[str]:
-        """Names of what could be a dataset here (tables, files, sheets), for `init`, `check` and near names."""
+        """Names of possible datasets (tables, files, sheets), for `init`, `check` and near names."""
 
     def describe(self, dataset: Any) -> pa.Schema:
         """Columns, types, nullability; raises DatasetMissing or ColumnMissing with the nearest names.
 
-        Field metadata `pushdown: exact` marks a column which the source compares exactly as we do.
+        Field metadata `pushdown: exact` marks a column that the source compares exactly as we do.
         """
 
     def scan(self, dataset: Any, columns: Sequence[str]) -> Scan:
@@ -119,10 +119,10 @@ class Source(Protocol):
 
 @runtime_checkable
 class Forewarning(Protocol):
-    """A source that can tell what people should know of a dataset as a whole, such as how its text was taken."""
+    """A source with warnings about a dataset as a whole, such as the encoding chosen for its text."""
 
     def warnings(self, dataset: Any, columns: Sequence[str] | None) -> tuple[Problem, ...]:
-        """What concerns whoever names these columns, or any; `column` is `*`. Raises a ConnectorError as a scan."""
+        """Warnings for readers of these columns, or of any; `column` is `*`. Raises a ConnectorError as a scan."""
 
 
 @runtime_checkable
@@ -130,10 +130,10 @@ class DuckReadable(Protocol):
     """A source whose datasets DuckDB can read by itself."""
 
     def duck_scan(self, dataset: Any, columns: Sequence[str]) -> DuckScan | None:
-        """None where only `scan` is faithful."""
+        """The SELECT; None if only `scan` is faithful."""
 
     def failure(self, dataset: Any, error: Exception) -> ConnectorError:
-        """The sentence for an error that DuckDB raised while it ran a SELECT of `duck_scan`."""
+        """Our error for one that DuckDB raised while it ran a SELECT of `duck_scan`."""
 
 
 class Snapshot(Protocol):
@@ -143,10 +143,10 @@ class Snapshot(Protocol):
         """Stream the answer; Arrow types as in `Scan`. Raises a ConnectorError."""
 
     def whole(self, statement: sa.Select[Any]) -> pa.Table:
-        """The same answer at once, for one of few records: a database may find it faster than one that streams."""
+        """The whole answer at once, for few records: a database may compute it faster than a stream."""
 
     def unique(self, dataset: Any, columns: Sequence[str]) -> bool:
-        """Whether the database itself keeps these columns unique and not null; False where it does not say."""
+        """Return True if the database itself keeps these columns unique and not null; False if it does not say."""
 
     def problems(self) -> tuple[Problem, ...]:
         """Cells of the answers that could not be read as the dataset declares them."""
@@ -161,7 +161,7 @@ class Queryable(Protocol):
     def relation(self, dataset: Any) -> sa.FromClause:
         """The dataset as a named FROM clause whose columns carry SQLAlchemy types.
 
-        Answers of a snapshot hold its columns as the dataset declares them, like `Scan`, whatever the statement is.
+        Answers of a snapshot hold its columns as the dataset declares them, like `Scan`, for any statement.
         """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
@@ -170,10 +170,10 @@ class Queryable(Protocol):
 
 @runtime_checkable
 class Stoppable(Protocol):
-    """A source whose reads can be ended from outside: of one that is silent, slow, or no longer wanted."""
+    """A source whose reads can be stopped from outside, if it is silent or slow or its answer is not needed."""
 
     def stop(self) -> None:
-        """End every read of this source under way, from any thread; they fail with a ConnectorError.
+        """Stop every current read of this source, from any thread; they fail with a ConnectorError.
 
         Returns within a few seconds whatever the source does; the source can be used again afterwards.
         """
@@ -181,13 +181,13 @@ class Stoppable(Protocol):
 
 @runtime_checkable
 class Watchable(Protocol):
-    """A source whose datasets can be seen to change without reading them, so that a change starts a job."""
+    """A source that notices changes of a dataset without reading it, so that a change can start a job."""
 
     def state(self, dataset: Any) -> str | None:
-        """A digest that is another one after the dataset changed; None where nothing is there yet.
+        """A digest that changes with the dataset; None if the dataset does not exist yet.
 
-        Cheap enough to ask every few seconds. It judges nothing: what a run would refuse has a state too. Raises a
-        ConnectorError where it cannot be told just now.
+        Cheap enough to call every few seconds. It validates nothing: a dataset that a run would refuse has a state too.
+        Raises a ConnectorError if the state is unknown just now.
         """
 
 

@@ -1,22 +1,22 @@
-"""Turning text into the types that `columns:` declares: exactly, by one definition for every connector.
+"""Convert text to the types that `columns:` declares: exactly, by one definition for every connector.
 
 The definition is a DuckDB expression per type, so that DuckDB reading a file itself and batches streaming through
-`Coercion` give the same values. What cannot be read becomes null and is counted; nothing is ever guessed.
+`Coercion` give the same values. Unreadable values become null and are counted; nothing is ever guessed.
 
     text                as it is
     integer             64 bits; digits with an optional sign
-    decimal             38 digits, 12 of them after the mark; decimal(p,s) for other room. Exact, never through floats
+    decimal             38 digits, 12 of them after the mark; decimal(p,s) for other sizes. Exact, never through floats
     float               digits, mark, exponent; no NaN, no infinity
     boolean             true false yes no y n t f 1 0, in any case
     date [formats]      2026-03-01, or strptime formats separated by " | ": date %d.%m.%Y | %Y%m%d
     instant [formats]   ISO 8601, with offset or in the dataset's time zone; or formats, which may hold %z
 
 Numbers may be grouped in threes by the other mark ("." when `decimal` is ","), blanks, no-break blanks or
-apostrophes: 1.234,56 and 1'234.56; a group of any other size, or a first one that begins with 0, is unreadable, not a
-guess. So is 1,234 where the dataset does not say `decimal`, for it may be 1.234 written elsewhere; 1,234.5 and
-1,234,567 say themselves what they are. Signs stand before the number or, as SAP writes it, a minus behind it. Of
-several formats the first one that gives a believable value is taken. White space around a typed value is ignored; years
-before 1000 are unreadable, because they are two-digit years read by %Y.
+apostrophes: 1.234,56 and 1'234.56. A group of any other size, or a first one that begins with 0, is unreadable. 1,234
+is also unreadable if the dataset does not set `decimal`, because elsewhere it means 1.234; 1,234.5 and 1,234,567 are
+clear. A sign comes before the number, or a minus after it, as SAP writes it. Of several formats, the first one with a
+believable value counts. White space around a typed value is ignored; years before 1000 are unreadable, because they are
+two-digit years read by %Y.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ OFFSET = "(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)"
 
 @dataclass(frozen=True)
 class Expression:
-    """DuckDB's words for one value; `local` are naive times still to be placed in the dataset's zone."""
+    """The SQL of one value; `local` are naive times, to be placed in the dataset's zone later."""
 
     value: str
     local: str | None = None
@@ -75,29 +75,29 @@ def expression(kind: Declared, text: str, notation: Notation) -> Expression:
 
 
 def unreadable(text: str, value: str) -> str:
-    """The SQL condition under which a value was there and could not be read."""
+    """The SQL condition that a value is not empty but unreadable."""
     return f"case when ({value}) is null then {_trimmed(text)} <> '' else false end"
 
 
 def _trimmed(text: str) -> str:
-    """Without outer white space; trimming Unicode is slow, so only where there is any at an end."""
+    """The text without outer white space; trimming Unicode is slow, so only if it has any."""
     clean = f"regexp_full_match({text}, '[!-~](?:.*[!-~])?')"
     return f"(case when {clean} then {text} else trim({text}, {literal(BLANKS)}) end)"
 
 
 def _number(kind: Declared, text: str, notation: Notation) -> str:
     mark, point = notation.mark, re.escape(notation.mark)
-    whole = f"{{1,{kind.precision - kind.scale}}}" if kind.word == "decimal" and kind.precision > kind.scale else "+"
+    digits = f"{{1,{kind.precision - kind.scale}}}" if kind.word == "decimal" and kind.precision > kind.scale else "+"
     places = {"integer": None, "decimal": f"{{0,{kind.scale}}}", "float": "*"}[kind.word]
     tail = EXPONENT + "?" if kind.word == "float" else ""
-    plain = f"[+-]?[0-9]{whole}" + ("" if places is None else f"(?:{point}[0-9]{places})?") + tail
-    other = "." if mark == "," else ","
+    plain = f"[+-]?[0-9]{digits}" + ("" if places is None else f"(?:{point}[0-9]{places})?") + tail
+    other_mark = "." if mark == "," else ","
     least = "{2,}" if notation.decimal is None else "+"  # one group may be the digits behind a decimal mark
-    groups = other + GROUPS
-    grouped = "|".join(f"(?:{re.escape(g)}[0-9]{{3}}){least if g == other else '+'}" for g in groups)
+    groups = other_mark + GROUPS
+    grouped = "|".join(f"(?:{re.escape(g)}[0-9]{{3}}){least if g == other_mark else '+'}" for g in groups)
     full = f"(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{grouped}))"
     if places is not None:
-        marked = f"[1-9][0-9]{{0,2}}{re.escape(other)}[0-9]{{3}}{point}[0-9]{places}"
+        marked = f"[1-9][0-9]{{0,2}}{re.escape(other_mark)}[0-9]{{3}}{point}[0-9]{places}"
         bare = f"{point}[0-9]{places.replace('0,', '1,')}"
         full = f"(?:{full}(?:{point}[0-9]{places})?|{marked}|{bare})"
     full = f"[+\u2212-]?{full}{tail}|{full}[\u2212-]"
@@ -117,25 +117,25 @@ def _date(kind: Declared, text: str) -> str:
     if kind.formats:
         return _first_believable(text, kind.formats, "date")
     pattern = f"{DAY}(?:[T ]00:00(?::00(?:[.]0+)?)?)?"
-    found = f"case when regexp_full_match({text}, {literal(pattern)}) then try_cast(left({text}, 10) as date) end"
-    return _believable(found, "date")
+    parsed = f"case when regexp_full_match({text}, {literal(pattern)}) then try_cast(left({text}, 10) as date) end"
+    return _believable(parsed, "date")
 
 
 def _first_believable(text: str, formats: Sequence[str], kind: str) -> str:
-    """The first believable value, format by format: %Y reads the year 26, which is no reason not to try %y."""
-    tries = [_believable(f"try_strptime({text}, {literal(one)})::{kind}", kind) for one in formats]
+    """The first believable value, format by format: %Y also reads the year 26, but %y may read it right."""
+    tries = [_believable(f"try_strptime({text}, {literal(form)})::{kind}", kind) for form in formats]
     return f"coalesce({', '.join(tries)})" if tries else f"null::{kind}"
 
 
-def _believable(found: str, kind: str) -> str:
+def _believable(parsed: str, kind: str) -> str:
     first, last = f"{kind} '1000-01-01'", f"{kind} '9999-12-31'"
-    return f"case when {found} between {first} and {last} then {found} end"
+    return f"case when {parsed} between {first} and {last} then {parsed} end"
 
 
 def _instant(kind: Declared, text: str, timezone: str) -> Expression:
     if kind.formats:
-        placed = [one for one in kind.formats if "%z" in one]
-        naive = [one for one in kind.formats if "%z" not in one]
+        placed = [form for form in kind.formats if "%z" in form]
+        naive = [form for form in kind.formats if "%z" not in form]
         utc = f"regexp_replace({text}, '[Zz]$', '+00:00')"
         aware = _first_believable(utc, placed, "timestamptz")
         local = _first_believable(text, naive, "timestamp")
@@ -181,7 +181,7 @@ class Coercion:
         if work and batch.num_rows:
             table = self._ask(batch, [sql for _, sql in work])
             for (i, _), answer in zip(work, _threes(table), strict=True):
-                arrays[i] = self._taken(batch.schema.names[i], answer, place)
+                arrays[i] = self._counted(batch.schema.names[i], answer, place)
         self._seen += batch.num_rows
         return pa.RecordBatch.from_arrays(
             [a.cast(f.type) for a, f in zip(arrays, self.schema, strict=True)], schema=self.schema
@@ -193,7 +193,7 @@ class Coercion:
         return self._seen
 
     def problems(self) -> tuple[Problem, ...]:
-        """What became null so far, one Problem per column."""
+        """The values that became null so far, one Problem per column."""
         return tuple(
             Problem(name, self._columns[name].reason, count, self._first[name]) for name, count in self._counts.items()
         )
@@ -214,7 +214,7 @@ class Coercion:
         answer: pa.Table = self._con.sql(f"select {', '.join(parts)} from batch").to_arrow_table()
         return answer
 
-    def _taken(self, name: str, answer: Sequence[pa.Array[Any]], place: Callable[[int], str] | None) -> pa.Array[Any]:
+    def _counted(self, name: str, answer: Sequence[pa.Array[Any]], place: Callable[[int], str] | None) -> pa.Array[Any]:
         import pyarrow.compute as pc  # noqa: PLC0415 - makes hundreds of functions, which DuckDB's readers do not need
 
         value, local, bad = answer
@@ -246,12 +246,12 @@ def _step(position: int, field: pa.Field[Any], kind: Declared | None, notation: 
         kind = kind or Declared("text")
     if is_text:
         text = _without(column, notation.null_values)
-        found = expression(kind, text, notation)
+        sql = expression(kind, text, notation)
     else:
-        text, found = f"{column}::varchar", _from_typed(field.type, kind, column, notation)
-    value = found.value if found.local is None else f"coalesce({found.value}, timezone('UTC', {found.local}))"
+        text, sql = f"{column}::varchar", _from_typed(field.type, kind, column, notation)
+    value = sql.value if sql.local is None else f"coalesce({sql.value}, timezone('UTC', {sql.local}))"
     bad = "false" if kind.word == "text" else unreadable(text, value)
-    parts = (found.value, found.local or "null::timestamp", f"coalesce({bad}, false)")
+    parts = (sql.value, sql.local or "null::timestamp", f"coalesce({bad}, false)")
     return _Step(kind.arrow, ", ".join(f"{part} as {column}_{i}" for i, part in enumerate(parts)))
 
 
@@ -308,5 +308,5 @@ def in_zone(naive: pa.Array[Any], timezone: str) -> pa.Array[Any]:
 
 
 def _threes(table: pa.Table) -> list[list[pa.Array[Any]]]:
-    arrays = [one.combine_chunks() for one in table.columns]
+    arrays = [column.combine_chunks() for column in table.columns]
     return [arrays[i : i + 3] for i in range(0, len(arrays), 3)]

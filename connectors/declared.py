@@ -1,4 +1,4 @@
-"""What `columns:` says of a column, and how a dataset writes its values. What it means is in `connectors.coerce`."""
+"""The declarations of `columns:` and a dataset's notation of values. `connectors.coerce` converts the values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Declared:
 
     @property
     def arrow(self) -> pa.DataType:
-        import pyarrow as pa  # noqa: PLC0415 - what a configuration says is read long before anything of it is typed
+        import pyarrow as pa  # noqa: PLC0415 - a configuration is read long before values are converted
 
         types: dict[str, pa.DataType] = {
             "text": pa.string(),
@@ -40,7 +40,7 @@ class Declared:
 
     @property
     def reason(self) -> str:
-        """Why a value became null, in words for people."""
+        """The reason why a value became null, for people."""
         if self.word == "decimal":
             return f"not a decimal of at most {self.precision - self.scale} digits and {self.scale} places"
         article = "an" if self.word[0] == "i" else "a"
@@ -48,23 +48,23 @@ class Declared:
 
 
 def declared(column: str, text: str) -> Declared:
-    """Read one value of `columns:`. Raises ColumnTypeUnknown naming the column and what may stand there."""
-    word, _, rest = text.strip().partition(" ")
-    formats = tuple(one.strip() for one in rest.split("|") if one.strip())
+    """Read one value of `columns:`. Raises ColumnTypeUnknown, which names the column and the possible types."""
+    word, _, tail = text.strip().partition(" ")
+    formats = tuple(form.strip() for form in tail.split("|") if form.strip())
     sized = re.fullmatch(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", text.strip())
     if sized and 1 <= int(sized[1]) <= 38 and int(sized[2]) <= int(sized[1]):
         return Declared("decimal", int(sized[1]), int(sized[2]))
     if word not in WORDS or (formats and word not in ("date", "instant")):
         raise ColumnTypeUnknown(column, text)
-    for one in formats:
-        _check_format(column, word, one)
+    for form in formats:
+        _check_format(column, word, form)
     return Declared(word, formats=formats)
 
 
 def _check_format(column: str, word: str, form: str) -> None:
     if word == "date" and "%z" in form:
         raise ColumnTypeUnknown(column, f"{word} {form}")
-    import duckdb  # noqa: PLC0415 - reading a configuration seldom needs it, and need not wait for it
+    import duckdb  # noqa: PLC0415 - reading a configuration rarely needs it
 
     with duckdb.connect() as con:
         try:
@@ -75,7 +75,7 @@ def _check_format(column: str, word: str, form: str) -> None:
 
 @dataclass(frozen=True)
 class Notation:
-    """How a dataset writes numbers and nulls, and the zone of its naive times. `decimal` is None where nobody said."""
+    """A dataset's notation of numbers and nulls, and the zone of its naive times. `decimal` is None if not set."""
 
     decimal: str | None = None
     null_values: tuple[str, ...] = ()

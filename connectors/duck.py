@@ -1,4 +1,4 @@
-"""Writing names and constants into the SELECTs with which DuckDB reads files; nothing else pastes text into SQL."""
+"""Write names and constants into the SELECTs with which DuckDB reads files; nothing else pastes text into SQL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 
 def identifier(name: str) -> str:
-    """A column or alias, quoted."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -18,17 +17,16 @@ def literal(text: str) -> str:
 
 
 def literals(texts: Iterable[str]) -> str:
-    """A list constant of texts."""
-    return "[" + ", ".join(literal(one) for one in texts) + "]"
+    return "[" + ", ".join(literal(text) for text in texts) + "]"
 
 
 def struct(fields: Mapping[str, str]) -> str:
-    """A struct constant of texts, as `columns=` of a reader takes it."""
+    """A struct constant of texts, for `columns=` of a reader."""
     return "{" + ", ".join(f"{literal(name)}: {literal(value)}" for name, value in fields.items()) + "}"
 
 
-def named(names: Mapping[str, str]) -> str:
-    """The name of the file a record is read from, given by its path."""
+def file_name(names: Mapping[str, str]) -> str:
+    """The expression for the name of a record's file, from names by path."""
     if len(names) == 1:
         return literal(*names.values())
     return f"map({literals(names)}, {literals(names.values())})[filename]"

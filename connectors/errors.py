@@ -1,4 +1,4 @@
-"""What can go wrong with a source, each error with its own sentence and the way to react."""
+"""The errors of sources, each with its own sentence and reaction."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from collections.abc import Iterable
 
 
 class Reaction(enum.Enum):
-    """What a caller does about an error."""
-
     RETRY = "transient"
     ASK = "pause"
     STOP = "terminal"
@@ -41,39 +39,41 @@ class AccessDenied(ConnectorError):
 
     def __init__(self, source: str, where: str, reason: str) -> None:
         super().__init__(
-            f"Source {source!r} refused access at {where}: {reason}. Nothing was read; check the user, the password "
-            f"and what that user may read"
+            f"Source {source!r} refused access at {where}: {reason}. Nothing was read; check the user, its password "
+            f"and its rights"
         )
 
 
 class SourceMissing(ConnectorError):
-    """There is nothing where the configuration says the source is; nothing was created."""
+    """The source does not exist at its configured address; nothing was created."""
 
-    def __init__(self, source: str, where: str, reason: str = "there is no such file") -> None:
-        super().__init__(f"Source {source!r} is not at {where}: {reason}. Nothing was created; correct the source")
+    def __init__(self, source: str, where: str, reason: str = "file not found") -> None:
+        super().__init__(
+            f"Source {source!r} cannot be opened at {where}: {reason}. Nothing was created; correct the source"
+        )
 
 
 class SourceBusy(ConnectorError):
-    """Somebody else holds the source for writing; nothing was read and a later try can succeed."""
+    """Another program has locked the source for writing; nothing was read and a later try can succeed."""
 
     reaction = Reaction.RETRY
 
     def __init__(self, source: str, where: str) -> None:
         super().__init__(
-            f"Source {source!r} is busy: another program holds {where} locked for writing. Nothing was changed; "
+            f"Source {source!r} is busy: another program has locked {where} for writing. Nothing was changed; "
             f"let that program finish or close it, then run again"
         )
 
 
 class DriverMissing(ConnectorError):
-    """The program is installed without what this source needs."""
+    """A package that this source needs is not installed."""
 
     def __init__(self, source: str, needs: str, install: str) -> None:
         super().__init__(f"Source {source!r} needs {needs}, which is not installed: pip install {install!r}")
 
 
 class ValueDoesNotFit(ConnectorError):
-    """A value cannot be held by the column's type without changing it; it is never rounded or cut."""
+    """The column's type cannot hold a value exactly; values are never rounded or cut."""
 
     def __init__(self, source: str, column: str, reason: str, remedy: str) -> None:
         super().__init__(f"Column {column!r} of source {source!r} {reason}; {remedy}")
@@ -100,7 +100,7 @@ class StatementTimeout(ConnectorError):
 
 
 class ReadStopped(ConnectorError):
-    """A read was ended because somebody asked for it; nothing of it is used."""
+    """A read was stopped on request; nothing of it is used."""
 
     reaction = Reaction.RETRY
 
@@ -109,50 +109,47 @@ class ReadStopped(ConnectorError):
 
 
 class NotReadOnly(ConnectorError):
-    """A dataset's `query` is not one select; it was not sent."""
+    """A dataset's `query` is not a single select; it was not sent."""
 
     def __init__(self, source: str, reason: str) -> None:
-        super().__init__(
-            f"The query of source {source!r} was not sent: {reason}. A dataset is one read-only select, without a "
-            f"second statement"
-        )
+        super().__init__(f"The query of source {source!r} was not sent: {reason}. Write a single read-only select")
 
 
 class ColumnTypeUnknown(ConnectorError):
     """A value of `columns:` is not a type; the configuration is wrong and nothing was read."""
 
-    def __init__(self, column: str, said: str) -> None:
+    def __init__(self, column: str, text: str) -> None:
         super().__init__(
-            f"columns: {column}: {said!r} is not a type; write text, integer, decimal, decimal(p,s), float, boolean, "
+            f"columns: {column}: {text!r} is not a type; write text, integer, decimal, decimal(p,s), float, boolean, "
             f"date or instant, the last two also with strptime formats like 'date %d.%m.%Y' (%z only in an instant)"
         )
 
 
-def nearest(wanted: str, known: Iterable[str]) -> str:
-    """The end of a sentence: names that look like the wanted one, else the first few there are."""
-    names = list(known)
-    close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+def nearest(name: str, existing: Iterable[str]) -> str:
+    """The end of a sentence: similar existing names, else the first few."""
+    names = list(existing)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"there is {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}" if names else "there is none"
 
 
 class DatasetMissing(ConnectorError):
-    """What a dataset points to is not in the source."""
+    """The table, query, file or sheet of a dataset is not in the source."""
 
-    def __init__(self, source: str, what: str, known: Iterable[str]) -> None:
-        super().__init__(f"Source {source!r} has no {what}; {nearest(what, known)}")
+    def __init__(self, source: str, missing: str, existing: Iterable[str]) -> None:
+        super().__init__(f"Source {source!r} has no {missing}; {nearest(missing, existing)}")
 
 
 class ColumnMissing(ConnectorError):
-    """A column that was asked for or declared is not in the dataset."""
+    """A requested or declared column is not in the dataset."""
 
-    def __init__(self, where: str, column: str, known: Iterable[str]) -> None:
-        names = list(known)
+    def __init__(self, where: str, column: str, existing: Iterable[str]) -> None:
+        names = list(existing)
         unnamed = sum(re.fullmatch(r"column_[0-9]+", name) is not None for name in names)
-        where_else = ". Most columns have no heading: where it stands further down, say `skip`, the lines above it"
-        said = f"{where} has no column {column!r}; {nearest(column, names)}"
-        super().__init__(said + (where_else if 2 * unnamed >= len(names) > 1 else ""))
+        where_else = ". Most columns have no heading: if it is further down, set `skip` to the lines above it"
+        sentence = f"{where} has no column {column!r}; {nearest(column, names)}"
+        super().__init__(sentence + (where_else if 2 * unnamed >= len(names) > 1 else ""))
 
 
 class FileRefused(ConnectorError):
@@ -163,7 +160,7 @@ class FileRefused(ConnectorError):
 
 
 class FileUnreadable(ConnectorError):
-    """A file that does not hold what its format asks for; nothing of the dataset is used."""
+    """A file whose content does not match its format; nothing of the dataset is used."""
 
     def __init__(self, place: str, reason: str, remedy: str) -> None:
         super().__init__(f"{place}: {reason}; {remedy}")
@@ -171,12 +168,12 @@ class FileUnreadable(ConnectorError):
 
 
 class RecordsLost(ConnectorError):
-    """A reader returned other records than stand in a file; nothing of the dataset is used."""
+    """A reader returned a different number of records than the file holds; nothing of the dataset is used."""
 
     def __init__(self, place: str, counted: int, returned: int) -> None:
         super().__init__(
             f"{place} holds {counted:,} records, but {returned:,} were read; nothing of it was used. Read it again; "
-            "if that does not help, save it anew with one kind of line end"
+            "if that does not help, save it with only one kind of line ending"
         )
 
 
@@ -191,5 +188,5 @@ class HeadersDiffer(ConnectorError):
 
 
 def is_of_the_source(error: ConnectorError) -> bool:
-    """Whether nothing of the source can be read now; else one dataset is not as the configuration says."""
+    """Return True if nothing of the source can be read now; False if only one dataset is affected."""
     return error.reaction is not Reaction.STOP or isinstance(error, (SourceMissing, DriverMissing))

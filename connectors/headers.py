@@ -1,4 +1,4 @@
-"""Names of columns, made stable where a header is empty or says the same twice, in whatever case."""
+"""Stable names of columns, also for empty and repeated headers, in any case."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ OURS = ("_file", "_row")
 
 
 def stable_names(header: Sequence[str]) -> tuple[str, ...]:
-    """Trimmed names; an empty one becomes column_N, a repeated one gets _2, _3; `_file` and `_row` stay ours.
+    """Trimmed names; an empty one becomes column_N, a repeated one gets _2, _3; `_file` and `_row` are reserved.
 
-    `Id` and `ID` repeat each other: engines tell no columns apart by case.
+    `Id` and `ID` repeat each other: engines ignore the case of column names.
     """
-    wanted = [said.strip() or f"column_{i}" for i, said in enumerate(header, 1)]
-    written = {name.lower() for name in wanted}
-    taken, names = set(OURS), []
-    for name in wanted:
+    names_wanted = [text.strip() or f"column_{i}" for i, text in enumerate(header, 1)]
+    written = {name.lower() for name in names_wanted}
+    used, names = set(OURS), []
+    for name in names_wanted:
         unique, count = name, 1
-        while unique.lower() in taken or (count > 1 and unique.lower() in written):
+        while unique.lower() in used or (count > 1 and unique.lower() in written):
             count += 1
             unique = f"{name}_{count}"
-        taken.add(unique.lower())
+        used.add(unique.lower())
         names.append(unique)
     return tuple(names)
 
 
 def repeated(header: Sequence[str], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Each text that stands more than once in a header, or is a name of ours, and the names `stable_names` made of it.
+    """Each text that a header repeats or that is a reserved name, with the names that `stable_names` gave it.
 
-    An element is the text as it stands there first, followed by those names.
+    An element is the first form of the text, followed by those names.
     """
-    found: dict[str, list[str]] = {}
+    names_by_text: dict[str, list[str]] = {}
     first: dict[str, str] = {}
-    for said, name in zip(header, names, strict=True):
-        text = first.setdefault(said.strip().lower(), said.strip())
-        found.setdefault(text, []).append(name)
-    return tuple((said, *here) for said, here in found.items() if said and here != [said])
+    for title, name in zip(header, names, strict=True):
+        text = first.setdefault(title.strip().lower(), title.strip())
+        names_by_text.setdefault(text, []).append(name)
+    return tuple((title, *unique) for title, unique in names_by_text.items() if title and unique != [title])
 
 
 def confusable(repeats: Sequence[Sequence[str]], columns: Collection[str] | None) -> str | None:
-    """What people should know of `repeated` who name these columns, without its end; None where there is nothing.
+    """A warning about `repeated`, without its end, for a reader of these columns, or of all; None if not needed.
 
-    Who names one of the others too, or only them, knows of it. Without columns everything is told.
+    A reader who uses one of the renamed columns already knows.
     """
-    told = [
-        f"`{said}` {'is a name of ours' if said.lower() in OURS else 'stands more than once in the header'} "
-        f"and is read as {', '.join(f'`{one}`' for one in here)}"
-        for said, *here in repeats
-        if columns is None or (said in columns and not {*here} - {said} & {*columns})
+    sentences = [
+        f"`{text}` {'is a reserved name' if text.lower() in OURS else 'appears more than once in the header'} "
+        f"and is read as {', '.join(f'`{name}`' for name in unique)}"
+        for text, *unique in repeats
+        if columns is None or (text in columns and not {*unique} - {text} & {*columns})
     ]
-    return "; ".join(told) or None
+    return "; ".join(sentences) or None

@@ -1,8 +1,8 @@
-"""The port of a target: a source whose records can be changed, once and so that it can be undone.
+"""The port of a target: a source whose records can be changed, each change once and with an undo.
 
-A value of a row is a *cell*: a tag and a text that say exactly what the database holds, so that a row can be compared
-byte for byte, stored as JSON and written back. Only the connector that made a cell knows what its text means; everybody
-else may compare cells and hand them on. What rules compute with are the row's `values`, typed as a scan gives them.
+A value of a row is a *cell*: a tag and a text that hold the database's value exactly, so that a row can be compared
+byte for byte, stored as JSON and written back. Only the connector that made a cell understands its text; other code
+compares cells and passes them on. Rules use the row's `values`, which have the types of a scan.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from connectors.errors import ConnectorError
 
 Cell = tuple[str, str] | None
-"""(tag, text), or None for NULL. The tag `t` with a text is taken for any column: the database casts it."""
+"""(tag, text), or None for NULL. The tag `t` with a text fits any column: the database casts it."""
 Cells = Mapping[str, Cell]
 Role = Literal["keeper", "surplus", "reference", "captured", "moved"]
 
@@ -41,12 +41,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of one row.
+    """The planned change of one row.
 
-    `before` are all cells it had when it was planned; None: there was no such row, and it is inserted. `after` are the
-    cells that are set (all that are given, when it is inserted); None: the row is deleted; empty: it stays as it is,
-    and the rest is done only while it does. `unsure` are columns of `after` that the database may write by itself, as a
-    trigger does: they need not hold the value afterwards.
+    `before` are all its cells at the time of the plan; None: the row is new and is inserted. `after` are the cells to
+    set (all cells of a new row); None: the row is deleted; empty: it must stay unchanged, or none of the plan is done.
+    `unsure` are columns of `after` that the database may also write, for example by a trigger: they need not hold the
+    value afterwards.
     """
 
     row: RowName
@@ -61,13 +61,13 @@ class Change:
 
     @property
     def is_arrival(self) -> bool:
-        """Whether it is the copy of a row that moves here from another table."""
+        """Return True for the copy of a row that moves here from another table."""
         return self.role == "moved" and self.before is None
 
 
 @dataclass(frozen=True)
 class Image:
-    """One change as it was done: all cells of the row before and after it; None where there was no row."""
+    """A completed change: all cells of the row before and after it; None if there was no row."""
 
     change: Change
     before: Cells | None
@@ -76,11 +76,10 @@ class Image:
 
 @dataclass(frozen=True)
 class Unplanned:
-    """Rows that a transaction changed beside those of the plan, as the database itself counts them.
+    """Rows that a transaction changed beyond the plan, as the database itself counts them.
 
-    `table` is empty where the database does not say which, `rows` None where it does not say how many. `related`: they
-    are in a table of the plan, or in one that refers to it, perhaps through others. `hints` are the tables they may be
-    in where `table` is empty.
+    `table` is empty if the database does not name it, `rows` None if it does not count them. `related`: they are in a
+    table of the plan, or in one that refers to it, directly or not. `hints`: their possible tables if `table` is empty.
     """
 
     table: str
@@ -91,7 +90,7 @@ class Unplanned:
 
 @dataclass(frozen=True)
 class Reference:
-    """Columns of a table that name rows of another: a foreign key, or a declared soft link (`soft`)."""
+    """Columns of a table that refer to rows of another: a foreign key, or a declared soft link (`soft`)."""
 
     name: str
     table: str
@@ -118,13 +117,13 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A table as the database's own catalogue describes it. `refused` is why nothing may be cleaned in it, if so.
+    """A table as the database's own catalogue describes it. `refused` is the reason to clean nothing in it, if any.
 
-    `primary_key` names a row: the primary key or, where there is none, a unique key without nulls. `uniques` are the
-    other keys whose columns say by themselves whether a row would be one too many; `unclear` names the unique indexes
-    of which only the database can tell (partial, over an expression, ...). `triggers` are those that fire, and rules.
-    `hides_rows` is why this user may not see all of its rows, so that nobody can say who refers to what. `unchecked`
-    names constraints that rows which are there need not fulfil, but rows that are written must.
+    `primary_key` identifies a row: the primary key or, without one, a unique key without nulls. `uniques` are the other
+    keys whose columns alone decide if two rows collide; `unclear` names the unique indexes that only the database can
+    check (partial, over an expression, ...). `triggers` are the triggers that fire, and rules. `hides_rows` is the
+    reason why this user may not see all rows, so that references stay unknown. `unchecked` names constraints that new
+    rows must fulfil but existing ones may violate.
     """
 
     table: str
@@ -140,11 +139,10 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """A table and everything that refers to it, cascades followed: all tables by name, all references to any of them.
+    """A table and all that refers to it, through cascades too: all tables by name, all references to any of them.
 
-    `digest` is another one after any of it changed. `told` are sentences that a person should know before cleaning.
-    `stamps` by table are what `Work.hold` compares with. `schema` is where `table` is, also where its name does not
-    say so.
+    `digest` changes with any of it. `told` are sentences that a person should know before cleaning. `stamps` by table
+    are for comparison with `Work.hold`. `schema` is the schema of `table`, even if its name omits it.
     """
 
     table: str
@@ -158,9 +156,9 @@ class Catalogue:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What stands in the target for an effect that was done: `fingerprint` of what, by which store under which fence.
+    """The target's record of a completed effect: `fingerprint` of the effect, its store and its fence.
 
-    `after` is a digest of what the rows looked like in the end.
+    `after` is a digest of the rows after the effect.
     """
 
     key: str
@@ -171,15 +169,15 @@ class Receipt:
     bundle: str
     after: str = ""
     table: str = field(default="", compare=False)
-    """The table of the record, as a RowName has it: the receipt stands in the same schema. Empty: the default one."""
+    """The table of the record, as in RowName: the receipt is in the same schema. Empty: the default one."""
 
 
 @dataclass(frozen=True)
 class Owned:
-    """Whose a table is: `owner` is (store id, epoch, ratchet) of the store that cleans it; None where none ever did.
+    """The owner of a table: `owner` is (store id, epoch, ratchet) of the store that cleans it; None if none ever did.
 
-    `place` is the schema, database or file that this is said of, by the same name whatever address or default schema
-    it is reached by. `before` is what an older version called it, where the target was last cleaned by one.
+    `place` names the schema, database or file of that owner, the same by any address or default schema. `before` is its
+    name in an older version, if that was the last to clean the target.
     """
 
     place: str
@@ -188,17 +186,17 @@ class Owned:
 
 
 class Outcome(enum.Enum):
-    """What an error says about the transaction it ended, and so what may be done next."""
+    """The outcome of a transaction that ended with an error; it decides the next step."""
 
-    NOT_DONE = "not_done"  # for certain; the whole transaction may be tried again
-    AMBIGUOUS = "ambiguous"  # the connection broke in COMMIT: the target has to be asked
-    PAUSE = "pause"  # not done, and it will not work before a person changes something: rights, room, read-only
-    CONFLICT = "conflict"  # not done: the data is not as planned (a constraint); plan anew once, then a person
-    TERMINAL = "terminal"  # not done, and it would never be: the plan itself is wrong
+    NOT_DONE = "not_done"  # for certain; the whole transaction may be retried
+    AMBIGUOUS = "ambiguous"  # the connection broke in COMMIT: check the target
+    PAUSE = "pause"  # not done, and a person has to change something first: rights, space, read-only
+    CONFLICT = "conflict"  # not done: the data differs from the plan (a constraint); plan again once, then a person
+    TERMINAL = "terminal"  # not done, and it never will be: the plan itself is wrong
 
 
 class TargetError(ConnectorError):
-    """The target did not do it, or may have. The message is one sentence without values; `outcome` is what it means."""
+    """The target did not make the change, or its outcome is unknown: see `outcome`. The message holds no values."""
 
     def __init__(self, sentence: str, outcome: Outcome, code: str = "") -> None:
         super().__init__(sentence)
@@ -207,18 +205,18 @@ class TargetError(ConnectorError):
 
 
 class TargetRefused(ConnectorError):
-    """Nothing may be changed there, and never could: a view, an engine without transactions, the store itself."""
+    """The rows can never be changed: a view, an engine without transactions, the store itself."""
 
 
 class NotATable(TargetRefused):
-    """Its name is that of a view or the like: no rows are kept there."""
+    """The name is that of a view or similar, which stores no rows."""
 
 
 class ReceiptStands(Exception):
-    """Receipts of this bundle are there already; nothing of this transaction is kept."""
+    """Receipts of this bundle already exist; nothing of this transaction is kept."""
 
     def __init__(self, found: Mapping[str, Receipt]) -> None:
-        super().__init__(f"{len(found)} receipts stand in the target already")
+        super().__init__(f"{len(found)} receipts already exist in the target")
         self.found = found
 
 
@@ -232,75 +230,75 @@ class RowsDiffer(Exception):
 
 
 class Witness(Protocol):
-    """The database's own count of what a transaction changes, from when it was asked for."""
+    """The database's own count of a transaction's changes, from a given moment."""
 
     def unplanned(self, images: Sequence[Image]) -> list[Unplanned]:
-        """What changed beside these planned changes; empty where that is nothing. Raises a TargetError."""
+        """The changes beyond these planned ones, if any. Raises a TargetError."""
 
 
 class Work(Protocol):
-    """One transaction of the target, READ COMMITTED, with time limits of its own. Not kept unless `commit` returned.
+    """One transaction of the target, READ COMMITTED, with its own time limits. Not kept unless `commit` returned.
 
-    Every method raises a TargetError. One that is CONFLICT or TERMINAL ends the savepoint it happened in; after any
-    other, and after any error outside of a savepoint, the transaction is over and every method raises.
+    Every method raises a TargetError. A CONFLICT or TERMINAL one ends its savepoint; after any other error, and after
+    any error outside a savepoint, the transaction is over and every method raises.
     """
 
     @property
     def transaction(self) -> str | None:
-        """What the target calls this transaction, known before COMMIT, for where nothing can be written beside the
-        rows; `Target.happened` takes it. None where the target has no such name."""
+        """The target's name for this transaction, known before COMMIT, for targets without receipts; see
+        `Target.happened`. None if the target has no such name."""
 
     def hold(self, tables: Sequence[str]) -> dict[str, str]:
-        """Nobody comes to refer to these tables, nor gives them a trigger, before the transaction ends; their stamps.
+        """Block new references to these tables and new triggers until the transaction ends; return their stamps.
 
-        A stamp that is another one than the Catalogue's says that this happened since. Call it after `lock`.
+        A stamp that differs from the Catalogue's means that one was added since. Call it after `lock`.
         """
 
     def lock(self, rows: Sequence[RowName]) -> dict[RowName, Row]:
-        """These rows as they are, locked in the order of (table, key); those that are not there are left out."""
+        """The current rows among these, locked in the order of (table, key)."""
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]], *, lock: bool) -> list[Row]:
-        """The rows that refer to any of these cells of `to_columns`, named by their primary key, in one order always.
+        """The rows that refer to any of these cells of `to_columns`, named by their primary key, in a fixed order.
 
-        Raises TargetRefused where the referring table has none.
+        Raises TargetRefused if the referring table has no primary key.
         """
 
     def receive(self, receipts: Sequence[Receipt]) -> None:
-        """Insert these receipts, before anything else of their bundle; raises ReceiptStands. Waits, bounded, for a
-        transaction that is inserting the same ones."""
+        """Insert these receipts, before anything else of their bundle; raises ReceiptStands. Waits, for a limited time,
+        for a transaction that is inserting the same ones."""
 
     def apply(self, change: Change) -> None:
-        """Do it; raises RowsDiffer unless it met one row, by its key. A guard does nothing."""
+        """Make the change; raises RowsDiffer unless it met one row, by its key. A guard does nothing."""
 
     def apply_all(self, changes: Sequence[Change]) -> None:
-        """The same as `apply` for each, in this order, in few statements: neighbours of one table and kind are one.
+        """The same as `apply` for each, in this order; one statement for neighbours of the same table and kind.
 
-        Raises RowsDiffer, of the first of such neighbours and how many rows they met, unless each met one.
+        Raises RowsDiffer, for the first of such neighbours and with the number of rows met, unless each met one.
         """
 
     def witness(self, changes: Sequence[Change], *, related: Sequence[str] = (), triggers: bool = False) -> Witness:
         """Begin to count, after `lock` and before the first of these changes. `triggers`: some are known to fire.
 
-        `related` are more tables in which nothing but these changes may happen: the dataset's own, and those that refer
-        to it by declared links, which the database does not know.
+        `related` are more tables in which only these changes may happen: the dataset's own, and those that refer to it
+        by declared links, which the database does not know.
 
-        Raises a TargetError that is PAUSE where the database does not count.
+        Raises a TargetError that is PAUSE if the database does not count.
         """
 
     def unheld(self, images: Sequence[Image]) -> list[tuple[Image, tuple[str, ...]]]:
-        """The changes whose row does not hold what they wrote, and in which columns: something else wrote there too.
+        """The changes whose row does not hold the written values, and the columns: something else wrote there, too.
 
-        A value counts as held when it is what the database makes of the planned one for that column's type.
+        A value counts as held if it is the planned one after the database's conversion to the column's type.
         """
 
     def seal(self, receipts: Sequence[Receipt]) -> None:
         """Write the `after` of receipts that this transaction inserted."""
 
     def savepoint(self) -> AbstractContextManager[None]:
-        """What is done inside is undone when the block raises; the transaction goes on."""
+        """Undo the changes of the block if it raises; the transaction goes on."""
 
     def commit(self) -> None:
-        """Raises a TargetError: NOT_DONE only where the target said so."""
+        """Commit. Raises a TargetError, which is NOT_DONE only if the target said so."""
 
 
 @dataclass(frozen=True)
@@ -318,15 +316,15 @@ class Promises:
 
 
 class Cleanable(Protocol):
-    """What the class of a source has whose records can be changed: told before anything is connected to."""
+    """The class of a source whose records can be changed: facts that need no connection."""
 
     @staticmethod
     def obstacle(settings: Any, dataset: Any) -> str | None:
-        """Why no record of the dataset could ever be changed, as a clause; None where it may be."""
+        """The reason why no record of the dataset can ever be changed, as a clause; None if it can."""
 
     @staticmethod
     def file(settings: Any, root: Path) -> Path | None:
-        """The file that holds the records, where it is one; relative ones begin at `root`."""
+        """The file with the records, if any; a relative path begins at `root`."""
 
 
 @runtime_checkable
@@ -337,7 +335,7 @@ class Target(Protocol):
     promises: Promises
 
     def identity(self) -> str:
-        """What it is, whatever address it is reached by; another text for another database. Holds no secret."""
+        """A name of the database that is the same by any address and differs from all others. Holds no secret."""
 
     def catalogue(self, dataset: Any, soft: Sequence[Reference] = (), *, table: str | None = None) -> Catalogue:
         """The dataset's table, or another one of that name beside it, and what refers to it; `soft`: declared links.
@@ -346,33 +344,33 @@ class Target(Protocol):
         """
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
-        """The records with these ids (values of the columns `key`) as they are now, without locks; None where gone."""
+        """The current records with these ids (values of the columns `key`), without locks; None for a missing one."""
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]]) -> list[Row]:
-        """As `Work.referring`, as it is now, without locks."""
+        """As `Work.referring`, without locks."""
 
     def table(self, dataset: Any) -> str:
         """The dataset's table, as its rows are named. Raises TargetRefused, DatasetMissing."""
 
     def remembers(self, table: str = "") -> bool:
-        """Whether receipts of this table's records can be kept: ours is there or may be made. Makes it.
+        """Return True if receipts of this table's records can be kept; creates our tables if necessary.
 
-        Raises TargetRefused where a table has the name of ours and is not as we make it.
+        Raises TargetRefused if a table has the name of ours but is not as we create it.
         """
 
     def receipts(self, keys: Sequence[str], table: str = "") -> dict[str, Receipt]:
-        """Those of these receipts of this table's records that stand."""
+        """The existing ones among these receipts of this table's records."""
 
     def happened(self, transaction: str) -> bool | None:
-        """Whether a transaction of that name was committed; None where the target cannot tell (any more)."""
+        """Return True if the transaction of that name was committed; None if the target does not know (any more)."""
 
     def work(self, seconds: float) -> AbstractContextManager[Work]:
-        """A transaction that the target itself ends after so many seconds, whatever becomes of us."""
+        """Open a transaction that the target itself ends after so many seconds, even if this process dies."""
 
     def owned(self, table: str) -> Owned:
-        """Whose the table is, found by the table and never by a session's default schema. Changes nothing."""
+        """The owner of the table, found by the table and never by a session's default schema. Changes nothing."""
 
     def adopt(
         self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None, table: str = ""
     ) -> bool:
-        """Make that store the table's owner if `instead_of` still is; False when somebody was first."""
+        """Make that store the table's owner if `instead_of` still is; False if another store was first."""

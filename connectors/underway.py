@@ -1,4 +1,4 @@
-"""The reads of a source that are under way, and how another thread ends them: asked first, then cut off."""
+"""The current reads of a source, and a way to end them from another thread: cancel first, then cut off."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def _nothing() -> None:
 
 
 class Line:
-    """A second handle on the socket of a connection, by which it can be cut whatever its driver is at."""
+    """A second handle on a connection's socket, which can cut it whatever its driver does."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = os.dup(descriptor)
         self._close = weakref.finalize(self, os.close, self._descriptor)
 
     def cut(self) -> None:
-        """Whoever reads or writes there finds the connection closed, at once."""
+        """Shut the connection down: its readers and writers fail at once."""
         if not self._close.alive:
             return
         handle = socket.socket(fileno=self._descriptor)
@@ -35,12 +35,12 @@ class Line:
         handle.detach()
 
     def close(self) -> None:
-        """Give the handle back, which alone would keep the connection open. Safe to call twice."""
+        """Close the handle, which alone would keep the connection open. Safe to call twice."""
         self._close()
 
 
 class Read:
-    """One connection in use. `cancel` asks the database to stop and may block; `line` is None where there is none."""
+    """One connection in use. `cancel` asks the database to stop and may block; `line` is None without a socket."""
 
     def __init__(self, cancel: Callable[[], object], line: Line | None) -> None:
         self._cancel, self._line = cancel, line
@@ -52,7 +52,7 @@ class Read:
         """Set before anything else: a driver that calls us back can look at it."""
 
     def end(self) -> None:
-        """Cancel, and where that is not enough within about a second, cut. Only the first call does anything."""
+        """Cancel; if that does not help within about a second, cut. Only the first call has an effect."""
         with self._lock:
             if self._over.is_set() or self.ended:
                 return
@@ -67,47 +67,47 @@ class Read:
                 self._line.cut()
 
     def over(self) -> None:
-        """The connection is about to be closed; from now on nobody touches it from here. Safe to call twice."""
+        """Forget the connection, which is about to be closed. Safe to call twice."""
         with self._lock:
             self._over.set()
         if self._asking is not None:
             self._asking.join(CANCEL_SECONDS)  # it must not meet a driver that frees its connection
-        self._cancel = _nothing  # which lets go of the connection
+        self._cancel = _nothing  # which releases the connection
         if self._line is not None:
             self._line.close()
 
     def _ask(self) -> None:
-        with suppress(Exception):  # a database that does not even take this is cut off
+        with suppress(Exception):  # a database that refuses this is cut off
             self._cancel()
             self._asked = True
-            # Drivers forget an interrupt that comes between two statements, and here is no socket to cut.
+            # Drivers forget an interrupt that comes between two statements; without a socket, repeat it.
             while self._line is None and not self._over.wait(AGAIN_SECONDS):
                 self._cancel()
 
 
 class Underway:
-    """The reads of one source. A read is under way until it is over or nobody holds it any more."""
+    """The current reads of one source. A read ends when it is over or no longer referenced."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._reads: weakref.WeakSet[Read] = weakref.WeakSet()
         self.stops = 0
-        """How often they were ended: a read that began at another number than this has to end."""
+        """The number of stops: a read that began at another number has to end."""
 
     def begin(self, cancel: Callable[[], object], line: Line | None = None) -> Read:
-        """Keep what comes back as long as the connection is open, and tell it when that is over."""
-        read = Read(cancel, line)
+        """Register a read. Keep the result while the connection is open, then call its `over`."""
+        new_read = Read(cancel, line)
         with self._lock:
-            self._reads.add(read)
-        return read
+            self._reads.add(new_read)
+        return new_read
 
     def stop(self) -> None:
         """End them all, side by side; returns within a few seconds."""
         with self._lock:
             self.stops += 1
             reads = list(self._reads)
-        ending = [threading.Thread(target=read.end, name="end a read", daemon=True) for read in reads]
-        for one in ending:
-            one.start()
-        for one in ending:
-            one.join(CANCEL_SECONDS + 2 * LET_GO_SECONDS)
+        ending = [threading.Thread(target=each_read.end, name="end a read", daemon=True) for each_read in reads]
+        for thread in ending:
+            thread.start()
+        for thread in ending:
+            thread.join(CANCEL_SECONDS + 2 * LET_GO_SECONDS)

@@ -31,14 +31,14 @@ def by_duckdb(directory: Path, path: str, wanted: list[str], **settings):
     """(Arrow schema, rows, problem rows) that the SELECT of `duck_scan` gives, or None."""
     opened = source(directory)
     try:
-        found = opened.duck_scan(FilesDataset(path=path, **settings), wanted)
-        if found is None:
+        scan = opened.duck_scan(FilesDataset(path=path, **settings), wanted)
+        if scan is None:
             return None
         with duckdb.connect(config={"threads": "2"}) as con:
             con.execute("set TimeZone = 'UTC'; set preserve_insertion_order = false")
-            table = con.sql(found.sql).to_arrow_table()
-            found.confirm(table.num_rows)
-            problems = [(one.column, one.reason, one.records, one.first) for one in found.problems()]
+            table = con.sql(scan.sql).to_arrow_table()
+            scan.confirm(table.num_rows)
+            problems = [(problem.column, problem.reason, problem.records, problem.first) for problem in scan.problems()]
         return table.schema, list(zip(*(table.column(n).to_pylist() for n in wanted), strict=True)), problems
     finally:
         opened.close()

@@ -35,8 +35,10 @@ class Shop:
         """The rows of the last one."""
         rows: list[Sequence[Any]] = []
         with self.engine.connect() as connection:
-            for one in statements:
-                answer = connection.exec_driver_sql(one.replace("%", "%%") if self.name != "sqlite" else one)
+            for statement in statements:
+                answer = connection.exec_driver_sql(
+                    statement.replace("%", "%%") if self.name != "sqlite" else statement
+                )
                 rows = [tuple(row) for row in answer] if answer.returns_rows else []
         return rows
 
@@ -55,18 +57,18 @@ class Shop:
             names = sa.inspect(connection).get_table_names()
             if self.name == "mysql":
                 connection.exec_driver_sql("set foreign_key_checks = 0")
-            for one in names:
+            for name in names:
                 cascade = " cascade" if self.name == "postgresql" else ""
-                connection.exec_driver_sql(f"drop table {self.quoted(one)}{cascade}".replace("%", "%%"))
+                connection.exec_driver_sql(f"drop table {self.quoted(name)}{cascade}".replace("%", "%%"))
 
     def source(self, url: str | None = None, root: Path | None = None, **settings: Any) -> SqlSource:
-        made: SqlSource = SqlSource(
+        source: SqlSource = SqlSource(
             "shop",
             SqlSource.Settings.model_validate({"type": "sql", "url": url or self.url, **settings}),
             root or self.root,
         )
-        self.opened.append(made)
-        return made
+        self.opened.append(source)
+        return source
 
     def close(self) -> None:
         while self.opened:
@@ -101,8 +103,8 @@ class ShopKit:
         )
         with shop.engine.connect() as connection:
             for name, rows in (("customers", CUSTOMERS), ("notes", NOTES)):
-                table = sa.table(name, *(sa.column(one) for one in rows[0]))
-                connection.execute(table.insert(), [dict(one) for one in rows])
+                table = sa.table(name, *(sa.column(name) for name in rows[0]))
+                connection.execute(table.insert(), [dict(row) for row in rows])
         secret = sa.make_url(shop.url)
         if self.secret:
             secret = secret.set(password=self.secret)
@@ -127,10 +129,10 @@ class ShopKit:
 def shop_of(name: str, server: Callable[[], Iterator[str]], root: Path) -> Iterator[Shop]:
     """A shop in a database of its own, which is gone afterwards."""
     if name == "sqlite":
-        other = root / "other.db"
-        sqlite3.connect(other).close()
+        other_file = root / "other.db"
+        sqlite3.connect(other_file).close()
         sqlite3.connect(root / "shop.db").close()
-        shop = Shop(name, f"sqlite:///{root}/shop.db", root, f"sqlite:///{other}")
+        shop = Shop(name, f"sqlite:///{root}/shop.db", root, f"sqlite:///{other_file}")
         yield shop
         shop.close()
         return
@@ -144,9 +146,9 @@ def shop_of(name: str, server: Callable[[], Iterator[str]], root: Path) -> Itera
 
 def record(source: SqlSource, table: str, ident: Any = 1, key: str = "id") -> Row:
     """The row of that id."""
-    found = source.rows(SqlSource.Dataset(table=table), [key], [(ident,)])[0]
-    assert found is not None
-    return found
+    row = source.rows(SqlSource.Dataset(table=table), [key], [(ident,)])[0]
+    assert row is not None
+    return row
 
 
 def receipt(key: str, **given: Any) -> Receipt:

@@ -133,7 +133,7 @@ def test_a_table_that_vanished_is_named_with_the_nearest(base: Project) -> None:
 def test_a_database_file_that_vanished_is_not_made_anew(base: Project) -> None:
     (base.folder / "shop.db").unlink()
 
-    told(base("run", "-q"), "Source 'shop' is not at shop.db", "there is no such file", "Nothing was created")
+    told(base("run", "-q"), "Source 'shop' cannot be opened at shop.db", "file not found", "Nothing was created")
     assert not (base.folder / "shop.db").exists()
 
     _fill(base.folder / "shop.db")
@@ -154,7 +154,7 @@ def test_a_locked_source_is_waited_for_a_while_and_then_told(base: Project) -> N
     holder = sqlite3.connect(base.folder / "shop.db", isolation_level=None)
     holder.execute("begin exclusive")
 
-    told(base("run", "-q"), "Source 'shop' is busy: another program holds", "shop.db", seconds=15)
+    told(base("run", "-q"), "Source 'shop' is busy: another program has locked", "shop.db", seconds=15)
 
     holder.execute("rollback")
     holder.close()
@@ -244,7 +244,7 @@ def test_a_wrong_password_is_told_and_not_repeated(base: Project, mariadb_user: 
     wrong = mariadb_user.set(password=SECRET_CELL)
     base.write(database(wrong.render_as_string(hide_password=False)))
 
-    told(base("run", "-q"), "Source 'shop' refused access at", "Access denied for user", "check the user, the password")
+    told(base("run", "-q"), "Source 'shop' refused access at", "Access denied for user", "check the user, its password")
 
     base.write(database("sqlite:///shop.db"))
     healthy(base)
@@ -290,7 +290,7 @@ CUT = {
     "ragged": (ORDERS + f"P-3,{SECRET_CELL}\n", "orders.csv:4: this record has 2 fields, the header has 4"),
     "without a column": (ORDERS.replace("order_id", "order_no"), "did you mean `order_no`?"),
     "without a declared column": (ORDERS.replace("amount", "total"), "orders.csv has no column 'amount'"),
-    "empty": ("", "orders.csv: the file is empty, it has not even a header"),
+    "empty": ("", "orders.csv: the file is empty and has no header"),
     "only a header": (ORDERS.splitlines()[0] + "\n", "is empty, and held 2 records in the run before"),
 }
 
@@ -407,7 +407,7 @@ def test_a_hostile_workbook_is_refused_in_a_sentence(tmp_path: Path) -> None:
     for raw, part in (
         (good[: len(good) // 2], "book.xlsx: the workbook is cut or damaged"),
         (good[:400] + bytes(200) + good[600:], "book.xlsx: the workbook is cut or damaged"),
-        (SECRET_CELL.encode() * 99, "book.xlsx: it is no workbook"),
+        (SECRET_CELL.encode() * 99, "book.xlsx: it is not a workbook"),
         (b"", "book.xlsx: it is empty"),
         (encrypted, "book.xlsx: the workbook is locked with a password; save it without one"),
         (_bomb(), "book.xlsx is not read: it unpacks to 100,000,001 bytes"),

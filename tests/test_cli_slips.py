@@ -79,7 +79,11 @@ def test_a_pattern_that_means_nothing_is_told_with_how_it_is_written(shop: Proje
 
     answer = shop("check", "-q")
 
-    assert (answer.code, "`**` stands for folders" in answer.out, "like **/*.csv" in answer.out) == (2, True, True)
+    assert (answer.code, "`**` must be alone between slashes" in answer.out, "like **/*.csv" in answer.out) == (
+        2,
+        True,
+        True,
+    )
 
 
 def test_a_file_in_another_encoding_is_told_in_a_sentence(shop: Project) -> None:
@@ -88,7 +92,7 @@ def test_a_file_in_another_encoding_is_told_in_a_sentence(shop: Project) -> None
 
     remarks = shop("run").err.splitlines()
 
-    said = "the file is not UTF-8 and was read as Windows-1252; set `encoding` to what it is, first at orders.csv:2"
+    said = "the file is not UTF-8 and was read as Windows-1252; set `encoding` to the right one, first at orders.csv:2"
     assert f"twice: {said}" in remarks
 
 
@@ -98,7 +102,7 @@ def test_a_name_that_stands_twice_in_a_header_is_told_by_check_and_by_the_runs_o
     (shop.folder / "orders.csv").write_text(
         ORDERS.replace("id,order_id", "id,order_id,order_id").replace("A-1", "A-1,B")
     )
-    said = "`order_id` stands more than once in the header and is read as `order_id`, `order_id_2`; rename them"
+    said = "`order_id` appears more than once in the header and is read as `order_id`, `order_id_2`; rename them"
 
     looked, ran = shop("check"), shop("run")
     shop.write(FILES.replace("[order_id]", "[amount]"))
@@ -269,7 +273,7 @@ def test_a_file_with_lines_above_its_heading_is_told_how_to_skip_them(shop: Proj
     said = shop("check", "-q")
 
     assert said.code == 2
-    assert "Most columns have no heading: where it stands further down, say `skip`" in said.out
+    assert "Most columns have no heading: if it is further down, set `skip`" in said.out
 
 
 def test_the_log_is_listed_without_what_an_entry_does_not_say(shop: Project) -> None:

@@ -65,9 +65,9 @@ class Shop:
     def as_elsewhere(self, *tables: str) -> dict[str, tuple[str, ...]]:
         """The triggers as servers tell them that name none to users without the right TRIGGER."""
         with self.engine.connect() as connection:
-            asked = MySql(connection, names_triggers=False)
-            idents = [Ident(str(asked.default), table) for table in tables]
-            return {ident.name: one.triggers for ident, one in asked.described(idents).items()}
+            inspector = MySql(connection, names_triggers=False)
+            idents = [Ident(str(inspector.default), table) for table in tables]
+            return {ident.name: entry.triggers for ident, entry in inspector.described(idents).items()}
 
 
 @pytest.fixture
@@ -93,13 +93,13 @@ def sqlite(tmp_path: Path) -> Shop:
     ]
 )
 def shop(request: pytest.FixtureRequest) -> Shop:
-    found: Shop = request.getfixturevalue(request.param)
-    return found
+    shop: Shop = request.getfixturevalue(request.param)
+    return shop
 
 
-def the(found: Catalogue, table: str) -> Reference:
-    [one] = [one for one in found.references if one.table == table]
-    return one
+def the(described: Catalogue, table: str) -> Reference:
+    [reference] = [reference for reference in described.references if reference.table == table]
+    return reference
 
 
 # --- references ------------------------------------------------------------------------------------------------------
@@ -116,15 +116,15 @@ def test_a_cascade_is_followed_from_child_to_grandchild(shop: Shop) -> None:
         "create table strangers (id integer primary key)",
     )
 
-    found = shop.catalogue()
+    described = shop.catalogue()
 
-    assert set(found.tables) == {"customers", "orders", "bits", "parts"}
-    assert {(one.table, one.to_table, one.on_delete) for one in found.references} in (
+    assert set(described.tables) == {"customers", "orders", "bits", "parts"}
+    assert {(reference.table, reference.to_table, reference.on_delete) for reference in described.references} in (
         {("orders", "customers", "CASCADE"), ("bits", "orders", "CASCADE"), ("parts", "bits", "NO ACTION")},
         {("orders", "customers", "CASCADE"), ("bits", "orders", "CASCADE"), ("parts", "bits", "RESTRICT")},
     )
-    assert the(found, "orders").columns == ("customer",)
-    assert the(found, "orders").to_columns == ("id",)
+    assert the(described, "orders").columns == ("customer",)
+    assert the(described, "orders").to_columns == ("id",)
 
 
 def test_references_in_a_circle_end(shop: Shop) -> None:
@@ -145,9 +145,9 @@ def test_references_in_a_circle_end(shop: Shop) -> None:
             "alter table customers add foreign key (company) references customers (id)",
         )
 
-    found = shop.catalogue()
+    described = shop.catalogue()
 
-    assert [(one.table, one.columns, one.to_table) for one in found.references] == [
+    assert [(reference.table, reference.columns, reference.to_table) for reference in described.references] == [
         ("customers", ("company",), "customers"),
         ("orders", ("customer",), "customers"),
         ("customers", ("favourite",), "orders"),
@@ -167,14 +167,14 @@ def test_references_of_several_columns_and_to_other_unique_keys_keep_their_order
         "foreign key (mail) references customers (email) on update cascade on delete set null)",
     )
 
-    found = shop.catalogue()
+    described = shop.catalogue()
 
-    pairs = [dict(zip(one.columns, one.to_columns, strict=True)) for one in found.references]
+    pairs = [dict(zip(reference.columns, reference.to_columns, strict=True)) for reference in described.references]
     assert sorted(pairs, key=len) == [{"mail": "email"}, {"c": "country", "n": "number"}]
-    by_mail = next(one for one in found.references if one.columns == ("mail",))
+    by_mail = next(reference for reference in described.references if reference.columns == ("mail",))
     assert (by_mail.on_delete, by_mail.on_update) == ("SET NULL", "CASCADE")
-    assert found.tables["customers"].primary_key == ("country", "number")
-    assert found.tables["customers"].uniques == (("email",),)
+    assert described.tables["customers"].primary_key == ("country", "number")
+    assert described.tables["customers"].uniques == (("email",),)
 
 
 def test_a_declared_soft_link_is_a_reference_and_is_followed(shop: Shop) -> None:
@@ -184,11 +184,11 @@ def test_a_declared_soft_link_is_a_reference_and_is_followed(shop: Shop) -> None
         "create table stars (id integer primary key, note integer, foreign key (note) references notes (id))",
     )
 
-    found = shop.catalogue("customers", Reference("notes", "notes", ("customer_id",), "", ("id",), soft=True))
+    described = shop.catalogue("customers", Reference("notes", "notes", ("customer_id",), "", ("id",), soft=True))
 
-    assert the(found, "notes").soft
-    assert the(found, "notes").to_table == "customers"
-    assert not the(found, "stars").soft
+    assert the(described, "notes").soft
+    assert the(described, "notes").to_table == "customers"
+    assert not the(described, "stars").soft
 
 
 def test_a_link_that_is_declared_twice_or_is_a_foreign_key_already_is_one_reference(shop: Shop) -> None:
@@ -199,9 +199,14 @@ def test_a_link_that_is_declared_twice_or_is_a_foreign_key_already_is_one_refere
     )
     notes = Reference("notes", "notes", ("about",), "", ("id",), soft=True)
 
-    found = shop.catalogue("customers", notes, notes, Reference("o", "orders", ("c",), "customers", ("id",), soft=True))
+    described = shop.catalogue(
+        "customers", notes, notes, Reference("o", "orders", ("c",), "customers", ("id",), soft=True)
+    )
 
-    assert [(one.table, one.soft) for one in found.references] == [("notes", True), ("orders", False)]
+    assert [(reference.table, reference.soft) for reference in described.references] == [
+        ("notes", True),
+        ("orders", False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -228,25 +233,27 @@ def test_references_from_other_schemas_are_found(postgres: Shop) -> None:
         'create table "crm x".customers (id int primary key, who int references public.customers deferrable)',
     )
 
-    found = postgres.catalogue()
+    described = postgres.catalogue()
 
-    assert [(one.table, one.deferrable) for one in found.references] == [("crm x.customers", True)]
+    assert [(reference.table, reference.deferrable) for reference in described.references] == [
+        ("crm x.customers", True)
+    ]
     assert postgres.catalogue("crm x.customers").table == "crm x.customers"
 
 
 @pytest.mark.server
 def test_references_from_other_databases_of_the_server_are_found(mariadb: Shop) -> None:
-    other = f"{sa.make_url(mariadb.url).database}_other"
+    other_database = f"{sa.make_url(mariadb.url).database}_other"
     mariadb.execute(
         PARENT,
-        f"create database {other}",
-        f"create table {other}.notes (id int primary key, c int, "
+        f"create database {other_database}",
+        f"create table {other_database}.notes (id int primary key, c int, "
         f"foreign key (c) references {sa.make_url(mariadb.url).database}.customers (id) on delete cascade)",
     )
     try:
-        assert [one.table for one in mariadb.catalogue().references] == [f"{other}.notes"]
+        assert [reference.table for reference in mariadb.catalogue().references] == [f"{other_database}.notes"]
     finally:
-        mariadb.execute(f"drop database {other}")
+        mariadb.execute(f"drop database {other_database}")
 
 
 @pytest.mark.server
@@ -271,7 +278,7 @@ def test_on_mariadb_a_user_is_told_what_cannot_be_seen(mariadb: Shop) -> None:
         sentence, process, blind = few.catalogue().told
         assert process.startswith("This user lacks the right PROCESS")
         assert blind.endswith("nothing can be cleaned where triggers fire: customers.")
-        assert sentence.startswith("This user may not see every database of the server: a foreign key")
+        assert sentence.startswith("This user may not see every database of the server, so foreign keys")
         assert few.catalogue().tables["customers"].triggers == ("t",)
         assert mariadb.catalogue().told == ()
         mariadb.execute("drop trigger t")
@@ -292,12 +299,12 @@ def test_the_rows_that_refer_come_in_the_order_of_their_key(shop: Shop) -> None:
         "insert into customers values (1, 'a', ''), (2, 'b', ''), (3, 'c', '')",
         "insert into orders values ('de', 2, 1), ('at', 9, 2), ('de', 1, 1), ('ch', 1, 3), ('fr', 1, null)",
     )
-    found = shop.catalogue()
+    described = shop.catalogue()
 
-    rows = shop.referring(the(found, "orders"), (1,), (2,))
+    rows = shop.referring(the(described, "orders"), (1,), (2,))
 
     assert rows == [("at", "9", "2"), ("de", "1", "1"), ("de", "2", "1")]
-    assert shop.referring(the(found, "orders")) == []
+    assert shop.referring(the(described, "orders")) == []
 
 
 def test_rows_that_refer_to_their_own_table_are_found(shop: Shop) -> None:
@@ -305,9 +312,9 @@ def test_rows_that_refer_to_their_own_table_are_found(shop: Shop) -> None:
         "create table customers (id integer primary key, boss integer, foreign key (boss) references customers (id))",
         "insert into customers values (1, null), (2, 1), (3, 1), (4, 2)",
     )
-    found = shop.catalogue()
+    described = shop.catalogue()
 
-    assert shop.referring(the(found, "customers"), (1,)) == [("2", "1"), ("3", "1")]
+    assert shop.referring(the(described, "customers"), (1,)) == [("2", "1"), ("3", "1")]
 
 
 def test_a_row_refers_as_the_database_compares_keys_and_not_as_bytes_do(sqlite: Shop) -> None:
@@ -319,8 +326,10 @@ def test_a_row_refers_as_the_database_compares_keys_and_not_as_bytes_do(sqlite: 
         "insert into customers values ('A@x', 7)",
         "insert into notes values (1, 'a@X', null), (2, null, '07'), (3, 'b@x', '8')",
     )
-    found = sqlite.catalogue()
-    by_mail, by_number = (next(one for one in found.references if one.columns == (name,)) for name in ("mail", "n"))
+    described = sqlite.catalogue()
+    by_mail, by_number = (
+        next(reference for reference in described.references if reference.columns == (name,)) for name in ("mail", "n")
+    )
 
     assert sqlite.referring(by_mail, ("A@x",)) == [("1", "a@X", None)]
     assert sqlite.referring(by_number, (7,)) == [("2", None, "07")]
@@ -334,9 +343,9 @@ def test_on_mariadb_a_row_refers_by_the_collation_of_the_key(mariadb: Shop) -> N
         "insert into customers values ('A@x')",
         "insert into notes values (1, 'a@X')",
     )
-    found = mariadb.catalogue()
+    described = mariadb.catalogue()
 
-    assert mariadb.referring(the(found, "notes"), ("A@x",)) == [("1", "a@X")]
+    assert mariadb.referring(the(described, "notes"), ("A@x",)) == [("1", "a@X")]
 
 
 def test_soft_links_of_another_type_are_compared_as_text(shop: Shop) -> None:
@@ -347,9 +356,9 @@ def test_soft_links_of_another_type_are_compared_as_text(shop: Shop) -> None:
         "insert into customers values (0, 'a', ''), (7, 'b', '')",
         "insert into notes values (1, '7'), (2, '7b'), (3, 'none'), (4, null)",
     )
-    found = shop.catalogue("customers", Reference("notes", "notes", ("about",), "customers", ("id",), soft=True))
+    described = shop.catalogue("customers", Reference("notes", "notes", ("about",), "customers", ("id",), soft=True))
 
-    assert shop.referring(the(found, "notes"), (0,), (7,)) == [("1", "7")]
+    assert shop.referring(the(described, "notes"), (0,), (7,)) == [("1", "7")]
 
 
 def test_referring_rows_without_a_key_cannot_be_named(shop: Shop) -> None:
@@ -357,12 +366,12 @@ def test_referring_rows_without_a_key_cannot_be_named(shop: Shop) -> None:
         PARENT,
         "create table clicks (customer integer, foreign key (customer) references customers (id))",
     )
-    found = shop.catalogue()
+    described = shop.catalogue()
 
     with pytest.raises(TargetRefused, match="Rows of clicks refer to customers and cannot be told apart"):
-        shop.referring(the(found, "clicks"), (1,))
-    assert "neither a primary key nor a unique key" in str(found.tables["clicks"].refused)
-    assert found.tables["customers"].refused is None
+        shop.referring(the(described, "clicks"), (1,))
+    assert "neither a primary key nor a unique key" in str(described.tables["clicks"].refused)
+    assert described.tables["customers"].refused is None
 
 
 # --- columns and keys ------------------------------------------------------------------------------------------------
@@ -381,12 +390,12 @@ def test_columns_are_told_as_the_database_declares_them(shop: Shop) -> None:
         f"price decimal(8,2) default 1, word varchar(7))"
     )
 
-    columns = {one.name: one for one in shop.catalogue().tables["customers"].columns}
+    columns = {column.name: column for column in shop.catalogue().tables["customers"].columns}
 
     assert list(columns) == ["n", "a", "b", "price", "word"]
-    assert [name for name, one in columns.items() if one.identity] == ["n"]
-    assert [name for name, one in columns.items() if one.generated] == ["b"]
-    assert [name for name, one in columns.items() if not one.nullable] == ["n", "a"]
+    assert [name for name, column in columns.items() if column.identity] == ["n"]
+    assert [name for name, column in columns.items() if column.generated] == ["b"]
+    assert [name for name, column in columns.items() if not column.nullable] == ["n", "a"]
     assert columns["price"].default
     assert not columns["word"].default
     assert columns["price"].type in ("decimal(8,2)", "numeric(8,2)")
@@ -398,7 +407,7 @@ def test_a_serial_numbers_rows_itself(postgres: Shop) -> None:
 
     columns = postgres.catalogue().tables["customers"].columns
 
-    assert [(one.name, one.type, one.identity) for one in columns] == [
+    assert [(column.name, column.type, column.identity) for column in columns] == [
         ("id", "bigint", True),
         ("code", "integer", False),
     ]
@@ -475,7 +484,7 @@ def test_sqlite_tables_without_a_rowid_are_fine(sqlite: Shop) -> None:
     facts = sqlite.catalogue().tables["customers"]
 
     assert (facts.primary_key, facts.refused) == (("id",), None)
-    assert [one.nullable for one in facts.columns] == [False, True]
+    assert [column.nullable for column in facts.columns] == [False, True]
     assert not facts.columns[0].identity
 
 
@@ -496,10 +505,10 @@ def test_triggers_are_named_and_those_of_foreign_keys_are_none(shop: Shop) -> No
         body,
     )
 
-    found = shop.catalogue()
+    described = shop.catalogue()
 
-    assert found.tables["customers"].triggers == ("audit_it",)
-    assert found.tables["orders"].triggers == ()
+    assert described.tables["customers"].triggers == ("audit_it",)
+    assert described.tables["orders"].triggers == ()
 
 
 @pytest.mark.server
@@ -551,9 +560,9 @@ def test_of_sqlite_is_refused(sqlite: Shop, make: str, name: str, why: str) -> N
 def test_temporary_tables_of_sqlite_are_refused(sqlite: Shop) -> None:
     with sqlite.engine.connect() as connection:
         connection.exec_driver_sql("create temp table t (id integer primary key)")
-        found = catalogue(connection, sa.table("t"))
+        described = catalogue(connection, sa.table("t"))
 
-    assert "it is a temporary table" in str(found.tables[found.table].refused)
+    assert "it is a temporary table" in str(described.tables[described.table].refused)
 
 
 _FOREIGN = (
@@ -589,7 +598,7 @@ _PARTITIONED = (
     ],
 )
 def test_of_postgresql_is_refused(postgres: Shop, make: str, name: str, why: str) -> None:
-    postgres.execute(*[one for one in make.split("; ") if one])
+    postgres.execute(*[statement for statement in make.split("; ") if statement])
 
     assert why in str(postgres.catalogue(name).tables[name].refused)
 
@@ -598,7 +607,7 @@ def test_of_postgresql_is_refused(postgres: Shop, make: str, name: str, why: str
 def test_a_partitioned_table_is_cleaned_as_a_whole(postgres: Shop) -> None:
     """Triggers of a partition fire for the whole; keys of a partition alone say nothing of the others."""
     postgres.execute(
-        *[one for one in _PARTITIONED.split("; ") if one],
+        *[statement for statement in _PARTITIONED.split("; ") if statement],
         "create table orders (id int primary key, w int references whole) partition by range (id)",
         "create table few partition of orders for values from (0) to (10)",
         "create unique index only_low on low (a)",
@@ -607,21 +616,21 @@ def test_a_partitioned_table_is_cleaned_as_a_whole(postgres: Shop) -> None:
         "create trigger low_only before update on low for each row execute function f()",
     )
 
-    found = postgres.catalogue("whole")
+    described = postgres.catalogue("whole")
 
-    assert found.tables["whole"].refused is None
-    assert found.tables["whole"].triggers == ("all_of_it", "low_only")
-    assert found.tables["whole"].unclear == ("only_low",)
-    assert [(one.table, one.to_table) for one in found.references] == [("orders", "whole")]
+    assert described.tables["whole"].refused is None
+    assert described.tables["whole"].triggers == ("all_of_it", "low_only")
+    assert described.tables["whole"].unclear == ("only_low",)
+    assert [(reference.table, reference.to_table) for reference in described.references] == [("orders", "whole")]
 
 
 @pytest.mark.server
 def test_temporary_tables_of_postgresql_are_refused(postgres: Shop) -> None:
     with postgres.engine.connect() as connection:
         connection.exec_driver_sql("create temp table t (id int primary key)")
-        found = catalogue(connection, "t")
+        described = catalogue(connection, "t")
 
-    assert "it is a temporary table" in str(found.tables[found.table].refused)
+    assert "it is a temporary table" in str(described.tables[described.table].refused)
 
 
 @pytest.mark.server
@@ -641,10 +650,10 @@ def test_rows_and_columns_that_the_user_may_not_see_forbid_cleaning(postgres: Sh
     try:
         with postgres.engine.connect() as connection:
             connection.exec_driver_sql("set role reconcile_clerk")
-            found = catalogue(connection, "customers")
-        assert "row level security hides rows" in str(found.tables["customers"].refused)
-        assert "may not read all of its columns" in str(found.tables["orders"].refused)
-        assert "may not read all of its columns" in str(found.tables["hidden.notes"].refused)
+            described = catalogue(connection, "customers")
+        assert "row level security hides rows" in str(described.tables["customers"].refused)
+        assert "may not read all of its columns" in str(described.tables["orders"].refused)
+        assert "may not read all of its columns" in str(described.tables["hidden.notes"].refused)
         assert postgres.catalogue().tables["customers"].refused is None
     finally:
         postgres.execute("drop owned by reconcile_clerk", "drop role reconcile_clerk")
@@ -654,10 +663,10 @@ def test_rows_and_columns_that_the_user_may_not_see_forbid_cleaning(postgres: Sh
 @pytest.mark.parametrize(
     ("make", "name", "why"),
     [
-        ("create table t (id int primary key) engine=myisam", "t", "its storage engine MyISAM keeps no transactions"),
-        ("create table t (id int primary key) engine=aria", "t", "its storage engine Aria keeps no transactions"),
-        ("create table t (id int primary key) engine=memory", "t", "its storage engine MEMORY keeps no transactions"),
-        ("create table t (id int not null) engine=csv", "t", "its storage engine CSV keeps no transactions"),
+        ("create table t (id int primary key) engine=myisam", "t", "its storage engine MyISAM has no transactions"),
+        ("create table t (id int primary key) engine=aria", "t", "its storage engine Aria has no transactions"),
+        ("create table t (id int primary key) engine=memory", "t", "its storage engine MEMORY has no transactions"),
+        ("create table t (id int not null) engine=csv", "t", "its storage engine CSV has no transactions"),
         ("create sequence s", "s", "it is a sequence"),
         ("select 1", "mysql.proc", "it belongs to the database itself"),
     ],
@@ -686,7 +695,7 @@ def test_a_name_that_means_two_tables_is_refused(postgres: Shop) -> None:
 
     assert postgres.catalogue("a.b").tables["a.b"].refused is None
     assert postgres.catalogue("c.d").tables["c.d"].refused is None
-    assert "another table that the same name means" in str(inside.tables["a.b"].refused)
+    assert "another table goes by the same name" in str(inside.tables["a.b"].refused)
 
 
 # --- digest and sentences --------------------------------------------------------------------------------------------
@@ -728,14 +737,14 @@ def test_the_digest_changes_with_the_schema_and_only_then(shop: Shop, change: st
 @pytest.mark.slow
 def test_the_digest_is_the_same_in_another_process(shop: Shop) -> None:
     shop.execute(PARENT, "create table orders (id integer primary key, c integer references customers (id))")
-    asked = (
+    code = (
         "import sys, sqlalchemy as sa; from connectors.sql.catalogue.tables import catalogue; "
         "print(catalogue(sa.create_engine(sys.argv[1]).connect(), 'customers').digest)"
     )
 
-    told = subprocess.run([sys.executable, "-c", asked, shop.url], capture_output=True, text=True, check=True)
+    output = subprocess.run([sys.executable, "-c", code, shop.url], capture_output=True, text=True, check=True)
 
-    assert told.stdout.strip() == shop.catalogue().digest
+    assert output.stdout.strip() == shop.catalogue().digest
 
 
 @pytest.mark.server
@@ -757,7 +766,7 @@ def test_rows_that_may_refer_to_nobody_are_told(sqlite: Shop) -> None:
     sqlite.execute(PARENT, "create table orders (id integer primary key, c integer references customers)")
 
     [sentence] = sqlite.catalogue().told
-    assert sentence.endswith("there may be rows that refer to nobody in orders.")
+    assert sentence.endswith("there may be rows that refer to nothing in orders.")
     sqlite.execute("drop table orders")
     assert sqlite.catalogue().told == ()
 
@@ -785,10 +794,10 @@ def test_names_are_taken_as_they_are_written(shop: Shop) -> None:
         "insert into notes values (5, 1)",
     )
 
-    found = shop.catalogue("Ku%nden x:y")
+    described = shop.catalogue("Ku%nden x:y")
 
-    assert the(found, "notes").to_columns == ("i'd; --",)
-    assert shop.referring(the(found, "notes"), (1,)) == [("5", "1")]
+    assert the(described, "notes").to_columns == ("i'd; --",)
+    assert shop.referring(the(described, "notes"), (1,)) == [("5", "1")]
 
 
 # --- what changes while rows are changed -----------------------------------------------------------------------------
@@ -799,7 +808,9 @@ _BORN = {
         if dialect != "sqlite"
         else "create table late (id integer primary key, c integer references customers (id) on delete cascade)"
     ],
-    "a trigger": lambda dialect: [one.replace("on orders", "on customers") for one in _CHANGES["a trigger"](dialect)],
+    "a trigger": lambda dialect: [
+        statement.replace("on orders", "on customers") for statement in _CHANGES["a trigger"](dialect)
+    ],
 }
 
 
@@ -844,7 +855,7 @@ def test_nothing_is_born_while_the_transaction_lasts(shop: Shop, born: str) -> N
 
 @pytest.mark.server
 def test_a_foreign_key_to_a_partition_alone_shows_in_the_stamp_of_the_whole(postgres: Shop) -> None:
-    postgres.execute(*[one for one in _PARTITIONED.split("; ") if one])
+    postgres.execute(*[statement for statement in _PARTITIONED.split("; ") if statement])
     stamps = postgres.catalogue("whole").stamps
 
     postgres.execute("create table x (id int primary key, l int references low on delete cascade)")
@@ -893,7 +904,7 @@ def test_every_change_of_what_acts_on_a_table_shows_in_its_stamp(postgres: Shop,
 @pytest.mark.server
 @pytest.mark.parametrize("table", ["low", "higher"])
 def test_a_trigger_of_a_partition_alone_shows_in_the_stamp_of_the_whole(postgres: Shop, table: str) -> None:
-    postgres.execute(*[one for one in _PARTITIONED.split("; ") if one])
+    postgres.execute(*[statement for statement in _PARTITIONED.split("; ") if statement])
     postgres.execute(
         "create table high partition of whole for values from (1000) to (1020) partition by range (id)",
         "create table higher partition of high for values from (1010) to (1015)",
@@ -925,10 +936,10 @@ def test_what_the_lock_of_a_table_had_to_wait_for_shows_in_its_stamp(postgres: S
         connection.exec_driver_sql("create trigger late after delete on customers for each row execute function f()")
         maker = threading.Thread(target=make_a_trigger, args=(connection,))
         maker.start()
-        held = work.hold(["customers"])
+        locked = work.hold(["customers"])
         maker.join()
 
-    assert held != {"customers": stamps["customers"]}
+    assert locked != {"customers": stamps["customers"]}
 
 
 @pytest.mark.parametrize("name", ["Ku%nden x:y", "it's", "back\\slash", 'a "b" {0}', "%s"])
@@ -943,7 +954,7 @@ def test_a_table_of_any_name_is_held(shop: Shop, name: str) -> None:
 
 def test_a_table_that_went_is_planned_anew(shop: Shop) -> None:
     _open_to_changes(shop)
-    with shop.source.work(30) as work, pytest.raises(TargetError) as told:
+    with shop.source.work(30) as work, pytest.raises(TargetError) as raised:
         work.hold(["gone"])
 
-    assert told.value.outcome is Outcome.CONFLICT
+    assert raised.value.outcome is Outcome.CONFLICT

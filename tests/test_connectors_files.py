@@ -166,7 +166,7 @@ def test_bytes_that_are_not_utf_8_are_windows_1252_with_a_warning(put):
     rows, problems = records(root, "a.csv")
 
     assert rows[-1] == ("José", "€")
-    assert [(one.column, one.first, one.records) for one in warned] == [("*", "a.csv:400002", 0)]
+    assert [(problem.column, problem.first, problem.records) for problem in warned] == [("*", "a.csv:400002", 0)]
     assert problems == ()
     assert by_duckdb(root, "a.csv", ["a", "b"])[1:] == (rows, [])
 
@@ -185,14 +185,14 @@ def test_a_name_that_stands_twice_in_a_header_is_told_to_whoever_names_it_and_no
     dataset = FilesDataset(path="?.csv", skip=1)
 
     def said(*columns: str) -> list[str]:
-        return [f"{one.first}: {one.reason}" for one in source(root).warnings(dataset, columns)]
+        return [f"{problem.first}: {problem.reason}" for problem in source(root).warnings(dataset, columns)]
 
     [one] = said("id", "amount")
     assert one == (
-        "a.csv:2: `amount` stands more than once in the header and is read as `amount`, `amount_2`; "
+        "a.csv:2: `amount` appears more than once in the header and is read as `amount`, `amount_2`; "
         "rename them in the file, or leave its header out with `skip` and name all in `header`"
     )
-    assert said("_row")[0].startswith("a.csv:2: `_row` is a name of ours and is read as `_row_2`; rename them")
+    assert said("_row")[0].startswith("a.csv:2: `_row` is a reserved name and is read as `_row_2`; rename them")
     assert said("id") == said("amount_2") == said("amount", "amount_2") == []
     assert len(source(root).warnings(dataset, None)) == 1
 
@@ -209,9 +209,9 @@ def test_a_file_without_header_and_one_with_a_preamble(put):
 def test_the_dialect_can_be_told(put):
     root = put("a.csv", "a;b\n1;2\n")
 
-    told = source(root).dialect(FilesDataset(path="a.csv"))
+    dialects = source(root).dialect(FilesDataset(path="a.csv"))
 
-    assert str(told["a.csv"]) == "utf-8, fields separated by ';', quoted by \", a header after 0 lines, 2 columns"
+    assert str(dialects["a.csv"]) == "utf-8, fields separated by ';', quoted by \", a header after 0 lines, 2 columns"
 
 
 @pytest.mark.parametrize(
@@ -238,10 +238,10 @@ def test_the_failure_of_a_select_is_told_in_our_words(put):
 
     with pytest.raises(Exception, match="Number of Columns") as raw:
         by_duckdb(opened.root, "a.csv", ["a"])
-    told = opened.failure(dataset, raw.value)
+    sentence = opened.failure(dataset, raw.value)
 
-    assert str(told).startswith("a.csv:3: this record has 3 fields")
-    assert "secret" not in str(told)
+    assert str(sentence).startswith("a.csv:3: this record has 3 fields")
+    assert "secret" not in str(sentence)
 
 
 def test_compressed_files_are_read_and_a_cut_one_is_refused(put):
@@ -375,8 +375,10 @@ def test_copies_have_no_name_and_closing_twice_gives_their_room_back(put, tmp_pa
     (tmp_path / "copies").mkdir()
 
     def copies():
-        links = (Path("/proc/self/fd") / one for one in os.listdir("/proc/self/fd"))  # noqa: PTH208 - they come and go
-        return [one for one in links if one.is_symlink() and str(one.readlink()).startswith(str(tmp_path / "copies"))]
+        links = (Path("/proc/self/fd") / link for link in os.listdir("/proc/self/fd"))  # noqa: PTH208 - they come and go
+        return [
+            link for link in links if link.is_symlink() and str(link.readlink()).startswith(str(tmp_path / "copies"))
+        ]
 
     opened = source(put("a.csv", "a,b\n1,é\n".encode("utf-16")))
     opened.describe(FilesDataset(path="a.csv"))

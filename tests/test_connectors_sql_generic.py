@@ -44,7 +44,7 @@ from connectors.errors import (
     ValueDoesNotFit,
 )
 from connectors.sql.errors import Place
-from connectors.sql.generic.errors import secrets_of, told
+from connectors.sql.generic.errors import connector_error, secrets_of
 from connectors.sql.generic.source import GenericSource, no_records, untyped
 from connectors.sql.generic.values import GenericColumn, described, inspected
 from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
@@ -61,9 +61,9 @@ CANARY = "s3cr3t-canary"
 
 def alias(url: str) -> str:
     """The same database, under a name that the connector does not know."""
-    found = sa.make_url(url)
-    family = {"postgresql": "otherdb", "sqlite": "otherfile"}[found.get_backend_name()]
-    return found.set(drivername=family).render_as_string(hide_password=False)
+    address = sa.make_url(url)
+    family = {"postgresql": "otherdb", "sqlite": "otherfile"}[address.get_backend_name()]
+    return address.set(drivername=family).render_as_string(hide_password=False)
 
 
 def source(url: str, root: Path = Path(), **settings: Any) -> Any:
@@ -152,11 +152,11 @@ def test_any_other_database_is_read_and_never_asked_to_compare(url: str) -> None
 
 def test_an_unknown_scheme_is_told_by_its_name_and_nothing_else_of_the_url() -> None:
     with pytest.raises(
-        ValidationError, match=r"'nosuch://' is no database .* install the package of its driver"
-    ) as told:
+        ValidationError, match=r"'nosuch://' is not a supported database.* install its driver"
+    ) as raised:
         SqlSettings.model_validate({"type": "sql", "url": f"nosuch://u:{CANARY}@h/d"})
 
-    assert CANARY not in str(told.value)
+    assert CANARY not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_missing_driver_is_told_with_the_scheme_and_the_package(
     monkeypatch.setitem(sys.modules, module, None)
     scheme = url.partition(":")[0].replace("+", r"\+")
 
-    with pytest.raises(DriverMissing, match=rf"{module}, the driver that {scheme}:// asks for.*pip install '{module}'"):
+    with pytest.raises(DriverMissing, match=rf"{module}, the driver for {scheme}://.*pip install '{module}'"):
         source(url).datasets()
 
 
@@ -213,9 +213,9 @@ def test_the_values_of_a_table_arrive_by_the_types_the_inspector_tells(postgres_
 def test_the_values_of_a_query_arrive_by_what_the_driver_tells(postgres_url: str) -> None:
     """A number is a decimal and a day an instant there, because the driver says no more; the rest is text."""
     execute(postgres_url, TABLE, ROW)
-    asked = 'select *, \'a%:b\' as "a %:b" from "T% x:y" -- the one;'
+    query = 'select *, \'a%:b\' as "a %:b" from "T% x:y" -- the one;'
 
-    [row] = read(source(alias(postgres_url)), dataset(query=asked, timezone="Europe/Berlin"))
+    [row] = read(source(alias(postgres_url)), dataset(query=query, timezone="Europe/Berlin"))
 
     midnight = dt.datetime(2025, 12, 31, 23, tzinfo=dt.UTC)
     numbers = {"n": Decimal(9007199254740993), "part": Decimal("0.1"), "select": Decimal(7)}
@@ -249,8 +249,8 @@ def test_a_number_that_does_not_fit_is_an_error_and_never_cut(postgres_url: str)
 
 
 def test_cells_that_are_not_of_their_type_are_null_and_counted(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "a.db")) as made:
-        made.executescript(
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        connection.executescript(
             """create table t (n integer, at datetime, day date, price decimal(9,2));
                insert into t values (1, '2026-03-01 10:00:00.5', '2026-03-01', '1.10'), ('x', 'soon', 5, 'dear');"""
         )
@@ -342,15 +342,15 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("dialect", [mssql.dialect(), oracle.dialect()], ids=lambda one: one.name)
+@pytest.mark.parametrize("dialect", [mssql.dialect(), oracle.dialect()], ids=lambda dialect: dialect.name)
 def test_statements_are_in_the_words_of_the_dialect(dialect: sa.Dialect) -> None:
     charges, names = sa.table("Charges", schema="books"), ["id", "Order No", "select"]
     relation = untyped(charges, [GenericColumn(name, sa.Text()) for name in names])
 
-    asked = " ".join(str(sa.select(*(relation.c[name] for name in names)).compile(dialect=dialect)).split())
+    statement = " ".join(str(sa.select(*(relation.c[name] for name in names)).compile(dialect=dialect)).split())
     probe = " ".join(str(no_records(sa.text("select 1 as n from dual")).compile(dialect=dialect)).split())
 
-    assert asked == NAMES[dialect.name]
+    assert statement == NAMES[dialect.name]
     assert probe.replace(" AS records", " records") == "SELECT * FROM (select 1 as n from dual) records WHERE 1 = 0"
 
 
@@ -370,11 +370,11 @@ def test_the_session_cannot_write_where_the_dialect_can_forbid_it(url: str) -> N
 def test_a_query_that_the_database_refuses_is_told_in_its_words_on_one_line(url: str) -> None:
     execute(url, "create table charges (n integer)")
 
-    with pytest.raises(QueryRefused, match="nonsense") as told:
+    with pytest.raises(QueryRefused, match="nonsense") as raised:
         source(alias(url)).describe(dataset(query="select nonsense from charges"))
 
-    assert "\n" not in str(told.value)
-    assert "sqlalche.me" not in str(told.value)
+    assert "\n" not in str(raised.value)
+    assert "sqlalche.me" not in str(raised.value)
 
 
 @pytest.mark.server
@@ -391,11 +391,11 @@ def test_a_query_that_the_database_refuses_is_told_in_its_words_on_one_line(url:
 def test_values_of_records_are_not_in_errors(postgres_url: str, query: str) -> None:
     execute(postgres_url, "create table t (a text, n bigint)", "insert into t values ('private@example.com', 8372615)")
 
-    with pytest.raises(ConnectorError) as told:
+    with pytest.raises(ConnectorError) as raised:
         read(source(alias(postgres_url)), dataset(query=query, columns={"a": "text"}))
 
-    assert "private" not in str(told.value)
-    assert "8372615" not in str(told.value)
+    assert "private" not in str(raised.value)
+    assert "8372615" not in str(raised.value)
 
 
 ODBC = "[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]"
@@ -437,7 +437,7 @@ def test_drivers_say_the_same_in_different_ways(
     secrets = secrets_of(sa.make_url("mssql+pyodbc://reader:hunter2@h/d?odbc_connect=Server=x;PWD={s3cr%2Bt}"))
     place = Place("erp", "erp.example.com/books", "mssql+pyodbc", "5m")
 
-    answer = told(error, place, secrets, connecting=connecting, late=False)
+    answer = connector_error(error, place, secrets, connecting=connecting, late=False)
 
     assert type(answer) is expected
     assert words in str(answer)
@@ -447,11 +447,11 @@ def test_drivers_say_the_same_in_different_ways(
 def test_a_server_that_is_not_there_is_unreachable_and_its_password_not_shown() -> None:
     shop = source(f"otherdb://reader:{CANARY}@127.0.0.1:1/shop?application_name={CANARY}2")
 
-    with pytest.raises(SourceUnreachable, match=r"'shop' did not answer at 127\.0\.0\.1:1/shop: ") as told:
+    with pytest.raises(SourceUnreachable, match=r"'shop' did not answer at 127\.0\.0\.1:1/shop: ") as raised:
         shop.describe(dataset(table="charges"))
 
-    assert CANARY not in str(told.value) + repr(shop)
-    assert told.value.reaction is Reaction.RETRY
+    assert CANARY not in str(raised.value) + repr(shop)
+    assert raised.value.reaction is Reaction.RETRY
 
 
 @pytest.mark.server
@@ -567,7 +567,7 @@ def test_a_whole_run_finds_what_the_databases_own_reader_finds(url: str, tmp_pat
     expected, answer = found(own("run", "--json")), other("run", "--json")
 
     assert found(answer) == expected
-    assert sorted(one["keeper"] for one in expected.values()) == [["c1"], ["c4"]]
+    assert sorted(finding["keeper"] for finding in expected.values()) == [["c1"], ["c4"]]
     [rule] = answer.json["rules"]
     assert (rule["engine"], rule["read"], rule["skipped"][0]["records"]) == ("embedded", 7, 1)
 

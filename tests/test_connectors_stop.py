@@ -300,7 +300,7 @@ def _children() -> set[int]:
     """The processes of ours that read workbooks."""
     tasks = Path("/proc/self/task").iterdir()
     pids = {pid for task in tasks for pid in (task / "children").read_text().split()}
-    return {int(pid) for pid in pids if b"workbook_child" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+    return {int(pid) for pid in pids if b"workbook.child" in Path(f"/proc/{pid}/cmdline").read_bytes()}
 
 
 def _handles() -> int:

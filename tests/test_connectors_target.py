@@ -75,9 +75,11 @@ class Forgiving(Wrapped):
     """Finds records whatever the case of their ids."""
 
     def rows(self, dataset: Any, key: Sequence[str], ids: Sequence[tuple[Any, ...]]) -> list[Row | None]:
-        found = self._inner.rows(dataset, key, ids)
-        folded = [tuple(one.lower().strip() if isinstance(one, str) else one for one in each) for each in ids]
-        return [one or other for one, other in zip(found, self._inner.rows(dataset, key, folded), strict=True)]
+        rows = self._inner.rows(dataset, key, ids)
+        folded = [
+            tuple(value.lower().strip() if isinstance(value, str) else value for value in values) for values in ids
+        ]
+        return [one or other for one, other in zip(rows, self._inner.rows(dataset, key, folded), strict=True)]
 
 
 class CarelessWork(Wrapped):
@@ -182,17 +184,17 @@ def test_any_name_of_a_table_or_a_column_is_only_a_name(name: str, shop: Shop) -
         f"insert into {quote(name + ' of')} values (7, 2)",
     )
     source = shop.source()
-    one, two = source.rows(SqlSource.Dataset(table=name), [f"{name} x"], [(1,), (2,)])
-    assert one is not None
+    first, two = source.rows(SqlSource.Dataset(table=name), [f"{name} x"], [(1,), (2,)])
+    assert first is not None
     assert two is not None
     link = Reference("soft", f"{name} of", (name,), name, (f"{name} x",), soft=True)
 
     with source.work(8) as work:
-        assert work.lock([one.name, two.name]) == {one.name: one, two.name: two}
+        assert work.lock([first.name, two.name]) == {first.name: first, two.name: two}
         (child,) = work.referring(link, [(two.cells[f"{name} x"],)], lock=True)
-        work.apply(Change(child.name, child.cells, {name: one.cells[f"{name} x"]}, "reference"))
+        work.apply(Change(child.name, child.cells, {name: first.cells[f"{name} x"]}, "reference"))
         work.apply(Change(two.name, two.cells, None, "surplus"))
-        work.apply_all([Change(one.name, one.cells, {name: ("t", name[:20])}, "keeper")])
+        work.apply_all([Change(first.name, first.cells, {name: ("t", name[:20])}, "keeper")])
         work.commit()
 
     assert shop.run(f"select * from {plain}") == [(1, name[:20])]
@@ -307,14 +309,14 @@ def test_a_record_is_found_by_the_id_a_scan_gives_it(kind: str, shop: Shop) -> N
     source = shop.source()
     dataset = SqlSource.Dataset.model_validate({"table": "t", **settings})
     scanned = source.scan(dataset, ["ident"]).reader.read_all().column("ident").to_pylist()
-    ident = next(one for one in scanned if one is not None)
+    ident = next(row for row in scanned if row is not None)
 
-    found = source.rows(dataset, ["ident"], [(ident,), (None,)])
+    rows = source.rows(dataset, ["ident"], [(ident,), (None,)])
     pairs = source.rows(dataset, ["ident", "other"], [(ident, 1), (ident, 2)])
 
-    assert [one and one.values["other"] for one in (*found, *pairs)] == [1, None, 1, None]
-    assert found[0] is not None
-    assert found[0].values["ident"] == ident
+    assert [row and row.values["other"] for row in (*rows, *pairs)] == [1, None, 1, None]
+    assert rows[0] is not None
+    assert rows[0].values["ident"] == ident
 
 
 def test_a_soft_link_between_columns_of_other_types_is_found(shop: Shop) -> None:
@@ -330,12 +332,12 @@ def test_a_soft_link_between_columns_of_other_types_is_found(shop: Shop) -> None
     link = Reference("logs", "logs", ("who",), "people", ("id",), soft=True)
     back = Reference("back", "people", ("id",), "logs", ("who",), soft=True)
 
-    found = source.referring(link, [(person.cells["id"],), (None,)])
-    other = source.referring(back, [(("t", "x"),), (("t", "2"),)])
+    referring = source.referring(link, [(person.cells["id"],), (None,)])
+    by_text = source.referring(back, [(("t", "x"),), (("t", "2"),)])
 
-    assert [one.name.table for one in found] == ["logs"]
-    assert [dict(one.name.key)["id"] for one in found] == [one.cells["id"] for one in found]
-    assert [one.name.table for one in other] == ["people"]
+    assert [row.name.table for row in referring] == ["logs"]
+    assert [dict(row.name.key)["id"] for row in referring] == [row.cells["id"] for row in referring]
+    assert [row.name.table for row in by_text] == ["people"]
 
 
 @pytest.mark.server
@@ -401,8 +403,8 @@ def test_what_another_process_opened_is_left_to_it(shop: Shop) -> None:
     _, status = os.waitpid(child, 0)
 
     with source.work(8) as work:
-        seen = work.lock([row.name])[row.name].cells["name"]
-    assert (os.waitstatus_to_exitcode(status), seen) == (0, ("t", "c"))
+        cell = work.lock([row.name])[row.name].cells["name"]
+    assert (os.waitstatus_to_exitcode(status), cell) == (0, ("t", "c"))
 
 
 @pytest.mark.parametrize(
@@ -428,8 +430,8 @@ def test_a_table_that_changed_between_two_transactions_is_seen_as_it_is(altered:
     shop.run("delete from people", "insert into people (id) values (1)")
 
     with source.work(8) as work:
-        found = work.lock([row.name])[row.name].cells
-    assert found == {
+        cells = work.lock([row.name])[row.name].cells
+    assert cells == {
         name: None if name != "id" else row.cells["id"]
         for name in source.describe(SqlSource.Dataset(table="people")).names
     }

@@ -135,15 +135,15 @@ def rows_of(columns: Mapping[str, tuple[str, Texts]]) -> st.SearchStrategy[list[
 def written_again(shop: Shop, source: SqlSource, rows: int) -> None:
     """Delete every row and insert it from its cells; the cells have to be equal."""
     dataset = SqlSource.Dataset(table="wild")
-    ids = [(one,) for one in range(rows)]
-    before = [one for one in source.rows(dataset, ["id"], ids) if one]
+    ids = [(number,) for number in range(rows)]
+    before = [row for row in source.rows(dataset, ["id"], ids) if row]
     assert len(before) == rows
     with source.work(30) as work:
-        locked = work.lock([one.name for one in before])
-        assert [locked[one.name] for one in before] == before
-        for one in before:
-            work.apply(Change(one.name, one.cells, None, "surplus"))
-        work.apply_all([Change(one.name, None, one.cells, "surplus") for one in before])
+        locked = work.lock([row.name for row in before])
+        assert [locked[row.name] for row in before] == before
+        for row in before:
+            work.apply(Change(row.name, row.cells, None, "surplus"))
+        work.apply_all([Change(row.name, None, row.cells, "surplus") for row in before])
         work.commit()
 
     assert source.rows(dataset, ["id"], ids) == before
@@ -196,7 +196,7 @@ def test_postgresql_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]
         for ident, row in enumerate(rows):
             values = ", ".join(f"cast(%s as {kind})" for kind, _ in POSTGRESQL.values())
             connection.exec_driver_sql(
-                f"insert into wild values ({ident}, {values})", tuple(row[one] for one in POSTGRESQL)
+                f"insert into wild values ({ident}, {values})", tuple(row[column] for column in POSTGRESQL)
             )
     postgresql.run("create table twin as table wild")
 
@@ -228,7 +228,9 @@ def test_mariadb_rows_come_back_whatever_is_in_them(rows: list[dict[str, Any]], 
         for ident, row in enumerate(rows):
             odd = [choices[ident % len(choices)] for _, choices in MYSQL_EXPRESSIONS.values()]
             values = ", ".join(["%s"] * len(MYSQL) + odd)
-            connection.exec_driver_sql(f"insert into wild values ({ident}, {values})", tuple(row[one] for one in MYSQL))
+            connection.exec_driver_sql(
+                f"insert into wild values ({ident}, {values})", tuple(row[column] for column in MYSQL)
+            )
     mysql.run("create table twin as select * from wild")
 
     written_again(mysql, mysql.source(), len(rows))
@@ -273,7 +275,7 @@ def test_sqlite_rows_come_back_with_the_storage_class_of_every_cell(
             connection.exec_driver_sql(sql, (*row, bad))
     sqlite.run("create table twin as select * from wild")
     names = [*(f"c{place}" for place in range(len(AFFINITIES))), "broken"]
-    raw = ", ".join(f"typeof({one}), cast({one} as blob)" for one in names)
+    raw = ", ".join(f"typeof({column}), cast({column} as blob)" for column in names)
     stored = sqlite.run(f"select {raw} from wild order by id")
 
     written_again(sqlite, sqlite.source(), len(rows))
@@ -287,9 +289,9 @@ def test_sqlite_keeps_infinity_and_makes_null_of_a_number_that_is_none(sqlite: S
     with sqlite.engine.connect() as connection:
         connection.exec_driver_sql("insert into wild values (0, ?, ?)", (math.inf, math.nan))
 
-    found = record(sqlite.source(), "wild", 0)
+    row = record(sqlite.source(), "wild", 0)
 
-    assert (found.cells["a"], found.cells["b"]) == (("r", "inf"), None)
+    assert (row.cells["a"], row.cells["b"]) == (("r", "inf"), None)
 
 
 def test_sqlite_in_utf_16_is_refused(sqlite: Shop) -> None:
@@ -346,13 +348,13 @@ def test_many_rows_at_once_are_those_whose_keys_were_named(kind: str, postgresql
     postgresql.run("drop table if exists named", f"create table named (k {kind} primary key)")
     with postgresql.engine.connect() as connection:
         insert = sa.text(f"insert into named values (cast(:key as {kind}))")
-        connection.execute(insert, [{"key": one} for one in KEYS[kind]])
-    names = [RowName("named", (("k", ("t", one)),)) for one in KEYS[kind]]
+        connection.execute(insert, [{"key": key} for key in KEYS[kind]])
+    names = [RowName("named", (("k", ("t", key)),)) for key in KEYS[kind]]
     going, staying = names[::2], names[1::2]
 
     with postgresql.source().work(8) as work:
         before = work.lock(names)
-        work.apply_all([Change(one, before[one].cells, None, "surplus") for one in going])
+        work.apply_all([Change(name, before[name].cells, None, "surplus") for name in going])
         after = work.lock(names)
         work.commit()
     postgresql.close()
@@ -369,12 +371,12 @@ def test_a_key_that_only_compares_equal_is_another_row_also_among_many(postgresq
         "create table named (k varchar(9) collate caseless primary key)",
         "insert into named values ('a'), ('b')",
     )
-    names = [RowName("named", (("k", ("t", one)),)) for one in ("A", "b")]
+    names = [RowName("named", (("k", ("t", key)),)) for key in ("A", "b")]
 
     with postgresql.source().work(8) as work:
-        found = work.lock(names)
+        rows = work.lock(names)
         with pytest.raises(RowsDiffer):
-            work.apply_all([Change(one, {}, None, "surplus") for one in names])
+            work.apply_all([Change(name, {}, None, "surplus") for name in names])
     postgresql.close()
 
-    assert list(found) == names[1:]
+    assert list(rows) == names[1:]

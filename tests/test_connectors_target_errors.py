@@ -55,16 +55,16 @@ def stocked(shop: Shop) -> Shop:
 
 @pytest.fixture(params=["sqlite", *ON_SERVERS])
 def shop(request: pytest.FixtureRequest) -> Iterator[Shop]:
-    found = stocked(request.getfixturevalue(request.param))
-    yield found
-    found.close()
+    shop = stocked(request.getfixturevalue(request.param))
+    yield shop
+    shop.close()
 
 
 @pytest.fixture(params=ON_SERVERS)
 def server(request: pytest.FixtureRequest) -> Iterator[Shop]:
-    found = stocked(request.getfixturevalue(request.param))
-    yield found
-    found.close()
+    shop = stocked(request.getfixturevalue(request.param))
+    yield shop
+    shop.close()
 
 
 def sets(row: Row, **cells: Any) -> Change:
@@ -80,8 +80,8 @@ def in_a_savepoint(work: Work, *changes: Change, received: str = "") -> None:
     with work.savepoint():
         if received:
             work.receive([receipt(received)])
-        for one in changes:
-            work.apply(one)
+        for change in changes:
+            work.apply(change)
 
 
 def said(error: Any) -> tuple[Outcome, str]:
@@ -140,9 +140,9 @@ def test_an_error_that_is_ignored_inside_a_savepoint_undoes_it_all_the_same(shop
 
 def ignoring(work: Work, *changes: Change) -> None:
     with work.savepoint():
-        for one in changes:
+        for change in changes:
             with suppress(TargetError):
-                work.apply(one)
+                work.apply(change)
 
 
 @pytest.mark.parametrize("cells", [{"age": "forty"}, {"age": "99999999999"}, {"name": "x" * 11}], ids=str)
@@ -223,7 +223,7 @@ def test_what_a_trigger_refuses_is_a_conflict(postgresql: Shop) -> None:
 
 def test_two_that_lock_crosswise_end_in_one_deadlock_that_is_not_done(server: Shop) -> None:
     """The victim is told so, and the other goes on."""
-    source, other = server.source(), server.source()
+    source, second = server.source(), server.source()
     ann, bob = record(source, "customers", 1), record(source, "customers", 2)
     outcomes: list[str] = []
 
@@ -241,12 +241,12 @@ def test_two_that_lock_crosswise_end_in_one_deadlock_that_is_not_done(server: Sh
     both = threading.Barrier(2)
     threads = [
         threading.Thread(target=crossing, args=(one, *rows, both))
-        for one, rows in ((source, (ann, bob)), (other, (bob, ann)))
+        for one, rows in ((source, (ann, bob)), (second, (bob, ann)))
     ]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join(30)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
 
     assert sorted(outcomes) == ["committed", "not_done 40P01" if server.name == "postgresql" else "not_done 1213"]
 
@@ -413,10 +413,10 @@ def test_a_commit_whose_answer_is_lost_is_ambiguous_and_the_receipt_tells(server
 
         assert error.value.outcome is Outcome.AMBIGUOUS
         assert wait_for(lambda: listed(server)[0][1] == "done")
-        with source.work(20) as work, pytest.raises(ReceiptStands) as stands:
+        with source.work(20) as work, pytest.raises(ReceiptStands) as raised:
             work.receive([receipt("answer-lost", fence=2)])
 
-    assert stands.value.found["answer-lost"].after == "x"
+    assert raised.value.found["answer-lost"].after == "x"
 
 
 def test_a_commit_that_never_arrives_is_ambiguous_and_the_receipt_tells(server: Shop) -> None:
@@ -545,8 +545,8 @@ def kill(shop: Shop) -> None:
         )
         return
     name = sa.make_url(shop.url).database
-    found = shop.run(f"select id from information_schema.processlist where db = '{name}' and id <> connection_id()")
-    shop.run(*(f"kill {one[0]}" for one in found))
+    processes = shop.run(f"select id from information_schema.processlist where db = '{name}' and id <> connection_id()")
+    shop.run(*(f"kill {process[0]}" for process in processes))
 
 
 def wait_for(true: Callable[[], bool], seconds: float = 10) -> bool:
@@ -588,9 +588,9 @@ def test_a_disk_that_is_full_pauses_the_target(sqlite: Shop) -> None:
     source = stocked(sqlite).source()
     source.remembers()
     pages = sqlite.run("pragma page_count")[0][0]
-    made = source._target._engine(8)  # a limit is of one connection: the writing one
+    engine = source._target._engine(8)  # a limit is of one connection: the writing one
 
-    @sa.event.listens_for(made, "connect")
+    @sa.event.listens_for(engine, "connect")
     def small(connection: sqlite3.Connection, _: object) -> None:
         connection.execute(f"pragma max_page_count = {pages}")
 

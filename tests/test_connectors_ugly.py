@@ -54,7 +54,7 @@ def test_each_file_of_the_csv_spectrum_is_read_as_its_json_says(path):
 
     rows, problems = records(path.parent, path.name, columns)
 
-    assert rows == [tuple(row[one] or None for one in columns) for row in expected]
+    assert rows == [tuple(row[column] or None for column in columns) for row in expected]
     assert problems == ()
     assert sorted(by_duckdb(path.parent, path.name, columns)[1], key=repr) == sorted(rows, key=repr)
     described = source(path.parent).describe(FilesDataset(path=path.name)).names
@@ -130,8 +130,8 @@ def test_naughty_names_of_columns_and_files_are_only_names(tmp_path, naughty):
 
 
 def test_a_file_cut_inside_a_quote_is_never_read(tmp_path):
-    whole = "id,note\n" + "".join(f'{i},"some, ""text"" {i}"\n' for i in range(20_000))
-    cut = whole[: whole.rindex('"')]
+    text = "id,note\n" + "".join(f'{i},"some, ""text"" {i}"\n' for i in range(20_000))
+    cut = text[: text.rindex('"')]
     (tmp_path / "a.csv").write_text(cut)
 
     quickly(lambda: records(tmp_path, "a.csv"), FileUnreadable, r"a\.csv:20001: a quote opened on this line")
@@ -154,12 +154,12 @@ def test_a_line_of_two_gigabytes_is_refused_in_little_memory(tmp_path, name):
         "except Exception as error: print(type(error).__name__, error)\n"
         "print(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])"
     )
-    here = Path(__file__).parent
+    folder = Path(__file__).parent
     start = time.monotonic()
 
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path), name],
-        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": f"{here}:{here.parent}"},
+        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": f"{folder}:{folder.parent}"},
     ).stdout.splitlines()  # fmt: skip
 
     assert time.monotonic() - start < 5
@@ -196,7 +196,7 @@ def test_a_directory_a_fifo_and_a_link_out_of_the_root_are_refused(tmp_path):
     quickly(lambda: records(root, str(tmp_path / "secret.csv")), FileRefused, "not below the root")
     quickly(lambda: records(root, "a\0.csv"), FileRefused, "NUL")
     quickly(lambda: records(root, "/dev/zero"), FileRefused, "not below the root")
-    quickly(lambda: records(root / "none", "a.csv"), SourceMissing, "there is no such folder")
+    quickly(lambda: records(root / "none", "a.csv"), SourceMissing, "folder not found")
 
 
 def test_a_link_inside_the_root_is_followed(tmp_path):

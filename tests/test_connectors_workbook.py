@@ -158,14 +158,16 @@ def test_a_name_that_stands_twice_in_a_header_is_told_with_its_row(book):
     root = book([], ["id", "amount", "amount"], [1, 2, 3])
     opened = source(root)
 
-    told = opened.warnings(WorkbookDataset(), ["id", "amount"])
+    warnings = opened.warnings(WorkbookDataset(), ["id", "amount"])
     quiet = opened.warnings(WorkbookDataset(), ["id", "amount_2"])
     opened.close()
 
     reason = (
-        "`amount` stands more than once in the header and is read as `amount`, `amount_2`; rename them in the sheet"
+        "`amount` appears more than once in the header and is read as `amount`, `amount_2`; rename them in the sheet"
     )
-    assert [(one.column, one.first, one.reason) for one in told] == [("*", "crm.xlsx, row 2", reason)]
+    assert [(problem.column, problem.first, problem.reason) for problem in warnings] == [
+        ("*", "crm.xlsx, row 2", reason)
+    ]
     assert quiet == ()
 
 
@@ -273,8 +275,8 @@ def refused(root, name, error, sentence, **settings):
 
 def test_what_is_no_workbook_is_refused_with_the_reason(book):
     root = book(["id"], *([i] for i in range(2_000)))
-    whole = (root / "crm.xlsx").read_bytes()
-    (root / "cut.xlsx").write_bytes(whole[: len(whole) // 2])
+    content = (root / "crm.xlsx").read_bytes()
+    (root / "cut.xlsx").write_bytes(content[: len(content) // 2])
     (root / "text.xlsx").write_bytes(b"id,name\n1,2\n")
     (root / "empty.xlsx").write_bytes(b"")
     ole = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
@@ -286,12 +288,12 @@ def test_what_is_no_workbook_is_refused_with_the_reason(book):
     (root / "dir.xlsx").mkdir()
 
     refused(root, "cut.xlsx", FileUnreadable, "cut or damaged")
-    refused(root, "text.xlsx", FileUnreadable, "it is no workbook")
+    refused(root, "text.xlsx", FileUnreadable, "it is not a workbook")
     refused(root, "empty.xlsx", FileUnreadable, "it is empty")
     refused(root, "locked.xlsx", FileUnreadable, "locked with a password")
     refused(root, "old.xlsx", FileUnreadable, "under another name")
     refused(root, "bad.xls", FileUnreadable, "cut or damaged")
-    refused(root, "zip.xlsx", FileUnreadable, "a zip file but no workbook")
+    refused(root, "zip.xlsx", FileUnreadable, "a zip file but not a workbook")
     refused(root, "dir.xlsx", FileRefused, "it is a directory")
 
 

@@ -74,8 +74,8 @@ def table(
 ) -> tuple[list[dict[str, Any]], pa.Schema, tuple[Problem, ...]]:
     source = WorkbookSource("crm", WorkbookSettings(type="workbook", path=path.name), path.parent)
     try:
-        names = [one for one in source.describe(WorkbookDataset()).names if one in {f"c{n}" for n in range(wanted)}]
-        dataset = WorkbookDataset(columns={one: word for one, word in declared.items() if one in names})
+        names = [name for name in source.describe(WorkbookDataset()).names if name in {f"c{n}" for n in range(wanted)}]
+        dataset = WorkbookDataset(columns={name: word for name, word in declared.items() if name in names})
         scan = source.scan(dataset, ["_row", *names])
         return scan.reader.read_all().to_pylist(), source.describe(dataset), scan.problems()
     finally:
@@ -108,13 +108,13 @@ def test_it_is_read_as_cell_by_cell(sheet: tuple[list[list[Any]], dict[str, str]
         others, other_schema, other_problems = table(mixed, declared, len(columns))
 
         kept = {one["_row"] for one in rows}
-        assert rows == [one for one in others if one["_row"] in kept]
+        assert rows == [row for row in others if row["_row"] in kept]
         assert all(set(one.values()) == {None, one["_row"]} for one in others if one["_row"] not in kept)
         assert [schema.field(f"c{n}").type for n in range(len(columns)) if f"c{n}" in schema.names] == [
             other_schema.field(f"c{n}").type for n in range(len(columns)) if f"c{n}" in schema.names
         ]
-        assert {(one.column, one.reason, one.records) for one in problems} == {
-            (one.column, one.reason, one.records) for one in other_problems
+        assert {(problem.column, problem.reason, problem.records) for problem in problems} == {
+            (problem.column, problem.reason, problem.records) for problem in other_problems
         }
 
 

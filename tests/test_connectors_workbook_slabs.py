@@ -24,16 +24,16 @@ COMMENT = "<!-- what stands here could look like a row -->"
 
 def row(number: int, *cells: str, first: int = 1) -> str:
     """A row of the sheet's XML; a cell is text, or what stands in a cell of a number."""
-    inside = "".join(_cell(f"{chr(64 + place)}{number}", one) for place, one in enumerate(cells, first))
+    inside = "".join(_cell(f"{chr(64 + place)}{number}", value) for place, value in enumerate(cells, first))
     return f'<row r="{number}" spans="1:4">{inside}</row>'
 
 
-def _cell(place: str, said: str) -> str:
-    if said.startswith("#"):
-        return f'<c r="{place}" t="e"><v>{said}</v></c>'
-    if said.replace(".", "").isdigit() and not said.startswith("0"):
-        return f'<c r="{place}"><v>{said}</v></c>'
-    return f'<c r="{place}" t="inlineStr"><is><t>{said}</t></is></c>' if said else ""
+def _cell(place: str, value: str) -> str:
+    if value.startswith("#"):
+        return f'<c r="{place}" t="e"><v>{value}</v></c>'
+    if value.replace(".", "").isdigit() and not value.startswith("0"):
+        return f'<c r="{place}"><v>{value}</v></c>'
+    return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>' if value else ""
 
 
 def rows(count: int = 6_000) -> list[str]:
@@ -81,14 +81,16 @@ def agree(folder: Path, inside: list[str], header_row: int | None = None) -> pa.
     cut = write(folder, sheet_of(inside))
     piece = write(folder, sheet_of([*inside, COMMENT]), name="piece.xlsx")
     table, problems = read(cut, header_row)
-    other, also = read(piece, header_row)
+    by_piece, also = read(piece, header_row)
 
     assert slabs(cut) > 2
     with pytest.raises(xlsx.Indivisible):
         slabs(piece)
-    assert table.schema == other.schema
-    assert table.equals(other)
-    assert [str(one).replace("piece.xlsx", "crm.xlsx") for one in also] == [str(one) for one in problems]
+    assert table.schema == by_piece.schema
+    assert table.equals(by_piece)
+    assert [str(problem).replace("piece.xlsx", "crm.xlsx") for problem in also] == [
+        str(problem) for problem in problems
+    ]
     return table
 
 
@@ -121,7 +123,7 @@ def test_a_slab_may_be_narrower_begin_further_right_or_be_empty(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_rows_and_cells_after_the_first_of_a_slab_need_not_say_their_place(tmp_path: Path) -> None:
-    bare = [one.replace(' r="', ' was="') if n % 5 else one for n, one in enumerate(rows(1_000))]
+    bare = [text.replace(' r="', ' was="') if n % 5 else text for n, text in enumerate(rows(1_000))]
 
     agree(tmp_path, [row(1, "id", "amount", "note", PADDING), *bare, *rows(12_000)[1_000:]])
 
@@ -132,8 +134,8 @@ def test_rows_and_cells_after_the_first_of_a_slab_need_not_say_their_place(tmp_p
         ([*rows(), COMMENT], HEAD),
         ([*rows(), "<?print now?>"], HEAD),
         ([*rows(), "<row><c t='str'><v><![CDATA[<row r=\"1\">]]></v></c></row>"], HEAD),
-        ([one.replace(' r="', ' was="') for one in rows()], HEAD),
-        ([one.replace('"', "'") for one in rows()], HEAD),
+        ([text.replace(' r="', ' was="') for text in rows()], HEAD),
+        ([text.replace('"', "'") for text in rows()], HEAD),
         (rows(), HEAD.replace("?>", "?><!-- <sheetData> -->", 1)),
         (rows(), HEAD.replace("?>", "?><?print <sheetData>?>", 1)),
         ([row(n, "b", PADDING, first=2) for n in range(1, 5_000)] + [row(5_000, "a")], HEAD),
@@ -165,8 +167,8 @@ def test_many_texts_that_all_sheets_share_make_slabs_larger_or_none(tmp_path: Pa
 
 
 def test_a_large_sheet_that_ends_in_the_middle_is_refused(tmp_path: Path) -> None:
-    whole = sheet_of(rows())
+    xml = sheet_of(rows())
 
-    for name, sheet in (("early.xlsx", whole[: len(whole) // 2]), ("late.xlsx", whole[:-30])):
+    for name, sheet in (("early.xlsx", xml[: len(xml) // 2]), ("late.xlsx", xml[:-30])):
         with pytest.raises(FileUnreadable, match="cut or damaged"):
             read(write(tmp_path, sheet, name=name))

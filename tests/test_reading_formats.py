@@ -258,7 +258,7 @@ def test_columns_that_differ_only_in_case_are_told_apart_and_told(tmp_path: Path
         assert [str(cell) for cell in records(tmp_path, name)[0][0]] == ["1", "2", "3", "4"]
     assert cells(tmp_path, "a.xlsx", "Id", "ID_2", "id_3", "ID_1") == [(1, 2, 3, 4)]
     [problem] = source(tmp_path).warnings(FilesDataset(path="a.parquet"), None)
-    assert "`Id` stands more than once in the header and is read as `Id`, `ID_2`, `id_3`" in problem.reason
+    assert "`Id` appears more than once in the header and is read as `Id`, `ID_2`, `id_3`" in problem.reason
 
 
 def test_names_of_ours_in_a_file_do_not_take_the_place_of_ours(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_a_key_that_only_the_last_json_line_has_is_a_column(tmp_path: Path) -> N
 
     assert described.names[:3] == ["id", "Id_2", "late"]
     assert records(tmp_path, "a.jsonl")[0][-1][2] == "x"
-    assert "`id` stands more than once" in opened.warnings(FilesDataset(path="a.jsonl"), None)[0].reason
+    assert "`id` appears more than once" in opened.warnings(FilesDataset(path="a.jsonl"), None)[0].reason
     opened.close()
 
 

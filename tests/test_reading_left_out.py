@@ -145,7 +145,7 @@ def test_a_footer_that_is_longer_than_the_file_is_refused(tmp_path):
 
     with pytest.raises(FileUnreadable, match="fewer than the 3 lines"):
         records(tmp_path, "a.csv", skip_footer=3)
-    with pytest.raises(FileUnreadable, match="not even a header"):
+    with pytest.raises(FileUnreadable, match="has no header"):
         records(tmp_path, "a.csv", skip_footer=2)
     (tmp_path / "a.jsonl").write_text('{"a":1}\n# 1 record\n')
     assert records(tmp_path, "a.jsonl", skip_footer=1)[0] == [("1",)]
@@ -163,9 +163,9 @@ def test_a_value_that_cannot_be_read_is_named_by_its_line_behind_line_ends_and_s
     (tmp_path / "a.csv").write_bytes(f'id,"b\r\nb"\n"x\ny",1\n\n{GOOD.replace("x", "1")}bad\n7,wrong\n'.encode())
 
     for answer in (records(tmp_path, "a.csv", columns={"b\r\nb": "integer"}, malformed="skip")[1],):
-        assert [(one.records, one.first) for one in answer] == [(1, "a.csv:307")]
+        assert [(problem.records, problem.first) for problem in answer] == [(1, "a.csv:307")]
     problems = by_duckdb(tmp_path, "a.csv", ["b\r\nb"], columns={"b\r\nb": "integer"}, malformed="skip")[2]
-    assert [one[2:] for one in problems] == [(1, "a.csv:307")]
+    assert [problem[2:] for problem in problems] == [(1, "a.csv:307")]
 
 
 @pytest.mark.parametrize("rows", [3, 25_000])

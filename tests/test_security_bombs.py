@@ -228,4 +228,4 @@ def test_a_workbook_with_two_parts_of_one_name_is_refused(tmp_path: Path) -> Non
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr("content.xml", CONTENT.format(""))
 
-    refused(lambda: workbook(tmp_path, "a.ods"), "two parts of one name")
+    refused(lambda: workbook(tmp_path, "a.ods"), "two of its parts have the same name")

@@ -5,7 +5,7 @@ import sys
 import duckdb
 
 path = sys.argv[1]
-read = f"read_parquet('{path}')" if path.endswith(".parquet") else f"read_csv('{path}', all_varchar=true, header=true)"
+table = f"read_parquet('{path}')" if path.endswith(".parquet") else f"read_csv('{path}', all_varchar=true, header=true)"
 con = duckdb.connect()
 con.execute("set preserve_insertion_order = false; set threads = 2")
 rows = con.execute(f"""
@@ -14,7 +14,7 @@ with keyed as (
            lower(case when contains(email, '+')
                       then split_part(trim(email), '+', 1) || '@' || split_part(trim(email), '@', 2)
                       else trim(email) end) as mail
-    from {read}),
+    from {table}),
 candidates as (select hash(mail, order_id, amount) as h from keyed
                where mail is not null and order_id is not null and amount is not null
                group by h having count(*) > 1)

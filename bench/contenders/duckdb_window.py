@@ -5,7 +5,7 @@ import sys
 import duckdb
 
 path = sys.argv[1]
-read = f"read_parquet('{path}')" if path.endswith(".parquet") else f"read_csv('{path}', all_varchar=true, header=true)"
+table = f"read_parquet('{path}')" if path.endswith(".parquet") else f"read_csv('{path}', all_varchar=true, header=true)"
 con = duckdb.connect()
 con.execute("set preserve_insertion_order = false; set threads = 2")
 rows = con.execute(f"""
@@ -13,7 +13,7 @@ select id, order_id, amount, email,
        lower(case when contains(email, '+')
                   then split_part(trim(email), '+', 1) || '@' || split_part(trim(email), '@', 2)
                   else trim(email) end) as mail
-from {read} where email is not null and order_id is not null and amount is not null
+from {table} where email is not null and order_id is not null and amount is not null
 qualify count(*) over (partition by mail, order_id, amount) > 1
 """).fetchall()
 print(len(rows))

@@ -1,4 +1,4 @@
-"""The statement on its own, a commit a row: `effects_bare.py URL TABLE FIRST COUNT`, no key, no receipt, no guard."""
+"""The bare statement, a commit per row: `effects_bare.py URL TABLE FIRST COUNT`, no key, no receipt, no guard."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """DBOS Transact deletes rows, each in a durable step whose receipt is written in the same transaction.
 
 `effects_dbos.py URL TABLE FIRST COUNT steps|workflows`: `steps` are steps of one workflow; with `workflows` each effect
-is a workflow of its own, known by its key, which is what makes it idempotent by key.
+is a workflow of its own, whose id is its key, which makes it idempotent.
 """
 
 from __future__ import annotations

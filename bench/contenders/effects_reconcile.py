@@ -1,8 +1,8 @@
-"""Deletes through the journal: planned, approved, and carried out here, so many at a time.
+"""Deletes through the journal: planned and approved before, carried out here, so many at a time.
 
 `effects_reconcile.py URL TABLE FIRST COUNT FOLDER BATCH together|apart`: the folder has the configuration and the
-approved plans; all workers take from them until none is left. BATCH plans are claimed at once; `apart`: each has a
-transaction of the target of its own.
+approved plans; all workers claim them until none is left. BATCH plans are claimed at once; `apart`: each in its own
+transaction of the target.
 """
 
 from __future__ import annotations

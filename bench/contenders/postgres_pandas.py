@@ -1,4 +1,4 @@
-"""What a script does: pull the columns into pandas, normalise, duplicated."""
+"""A typical script: pull the columns into pandas, normalise, duplicated."""
 
 import sys
 

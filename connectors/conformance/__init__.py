@@ -1,1 +1,1 @@
-"""The suites that every connector passes, ours and other people's: one for sources, one for targets."""
+"""The suites that every connector passes, ours and others: one for sources, one for targets."""

@@ -1,4 +1,4 @@
-"""The suite every connector passes, ours and other people's: the same promises, checked the same way.
+"""The suite that every connector passes, ours and others: the same promises, checked the same way.
 
 The author of a connector writes a kit, which stores a table where the connector can read it, and runs the checks:
 
@@ -10,8 +10,8 @@ The author of a connector writes a kit, which stores a table where the connector
     def test_csv_files_conform(check, tmp_path):
         check(CsvKit(tmp_path))
 
-Each check stores its own table, opens its own source and closes it. A broken promise is a ConformanceFailure whose
-sentence says which one. Needs no test framework.
+Each check stores its own table, opens its own source and closes it. A broken promise raises a ConformanceFailure that
+names it. No test framework is needed.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ LARGEST_BATCH = 65_536
 
 
 class ConformanceFailure(AssertionError):
-    """A connector broke a promise of its port; the message says which."""
+    """A connector broke a promise of its port; the text says which."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A table as a source holds it.
+    """A table in a source.
 
-    `dataset` and `missing` are settings of the connector's `Dataset`: one that is there, and one whose name is that
-    of `dataset` with a letter off; `near` is the name its error should offer. `digest` gives something that differs
-    once what is stored has changed.
+    `dataset` and `missing` are settings of the connector's `Dataset`: an existing one, and one whose name differs from
+    it by a letter; `near` is the name its error should suggest. `digest` returns a value that changes with the stored
+    data.
     """
 
     source: Source
@@ -56,10 +56,10 @@ class Stored:
 
 
 class Kit(Protocol):
-    """How the suite makes a source of the connector under test.
+    """Creates sources of the connector under test for the suite.
 
     `settings` are valid settings of a source, `secret` a text in them that must never be shown (None: it has none).
-    `empty_is_null` says that the source cannot tell an empty text from none.
+    `empty_is_null`: the source stores an empty text as null.
     """
 
     settings: Mapping[str, Any]
@@ -69,13 +69,13 @@ class Kit(Protocol):
     def store(self, table: pa.Table) -> Stored:
         """Store the table, replacing an earlier one, and open a new source over it; the suite closes the source.
 
-        Column types are utf8, int64, decimal128(20, 4), bool, date32 and timestamp[us, UTC]; where the source has no
+        Column types are utf8, int64, decimal128(20, 4), bool, date32 and timestamp[us, UTC]; if the source has no
         types, `dataset` declares them by `columns:`.
         """
 
 
 def sample() -> pa.Table:
-    """Records that a careless connector reads wrong."""
+    """Records that a careless connector misreads."""
     instant = pa.timestamp("us", "UTC")
     return pa.table(
         {
@@ -102,7 +102,7 @@ def sample() -> pa.Table:
 
 
 def describing_tells_what_scanning_gives(kit: Kit) -> None:
-    """`describe` names the columns in order, and `scan` gives them with exactly these types."""
+    """`describe` names the columns in order, and `scan` returns them with exactly these types."""
     with _stored(kit, sample()) as stored:
         described = stored.source.describe(stored.dataset)
         names = [name for name in described.names if not name.startswith("_")]
@@ -113,28 +113,28 @@ def describing_tells_what_scanning_gives(kit: Kit) -> None:
 
 
 def values_arrive_exactly(kit: Kit) -> None:
-    """Leading zeros, 17-digit integers, decimals, Unicode, empty and missing, instants: as they were stored."""
+    """Leading zeros, 17-digit integers, decimals, Unicode, empty and missing, instants arrive as stored."""
     with _stored(kit, sample()) as stored:
-        read = _read(stored, sample().column_names)
+        table = _read(stored, sample().column_names)
         for name in sample().column_names:
             expected = sample().column(name).to_pylist()
             if kit.empty_is_null:
-                expected = [None if one == "" else one for one in expected]
-            _same(f"values of {name!r} arrive as stored", read.column(name).to_pylist(), expected)
-        _same("times are instants in UTC", read.schema.field("charged_at").type, pa.timestamp("us", "UTC"))
-        _same("text is utf8", read.schema.field("id").type, pa.string())
+                expected = [None if text == "" else text for text in expected]
+            _same(f"values of {name!r} arrive as stored", table.column(name).to_pylist(), expected)
+        _same("times are instants in UTC", table.schema.field("charged_at").type, pa.timestamp("us", "UTC"))
+        _same("text is utf8", table.schema.field("id").type, pa.string())
 
 
 def only_the_columns_asked_for_in_that_order(kit: Kit) -> None:
     """A projection is neither wider nor sorted."""
     with _stored(kit, sample()) as stored:
-        read = _read(stored, ["number", "amount", "id"])
-        _same("scan gives the columns asked for, in that order", read.column_names, ["number", "amount", "id"])
-        _same("a projected column keeps its values", read.column("id").to_pylist(), sample().column("id").to_pylist())
+        table = _read(stored, ["number", "amount", "id"])
+        _same("scan gives the columns asked for, in that order", table.column_names, ["number", "amount", "id"])
+        _same("a projected column keeps its values", table.column("id").to_pylist(), sample().column("id").to_pylist())
 
 
 def reading_twice_gives_the_same(kit: Kit) -> None:
-    """Two scans of an unchanged dataset agree, also while the other is open."""
+    """Two scans of an unchanged dataset agree, even if both are open."""
     with _stored(kit, sample()) as stored:
         first = stored.source.scan(stored.dataset, ["id", "number"])
         second = _read(stored, ["id", "number"])
@@ -144,7 +144,7 @@ def reading_twice_gives_the_same(kit: Kit) -> None:
 
 
 def batches_are_bounded(kit: Kit) -> None:
-    """A long dataset arrives in pieces, complete."""
+    """A long dataset arrives in pieces and complete."""
     ids = pa.array([f"{i:07d}" for i in range(MANY)], pa.string())
     with _stored(kit, pa.table({"id": ids, "number": pa.array(range(MANY), pa.int64())})) as stored:
         scan = stored.source.scan(stored.dataset, ["id", "number"])
@@ -158,13 +158,13 @@ def batches_are_bounded(kit: Kit) -> None:
 
 
 def an_empty_dataset_is_no_error(kit: Kit) -> None:
-    """No records: the columns are there, the rows are none."""
+    """A dataset without records has columns but no rows."""
     with _stored(kit, sample().slice(0, 0)) as stored:
         _same("an empty dataset has no records", _read(stored, ["id", "note"]).num_rows, 0)
 
 
 def clean_cells_are_no_problem(kit: Kit) -> None:
-    """Problems are only told where there are some."""
+    """A clean dataset has no problems."""
     with _stored(kit, sample()) as stored:
         scan = stored.source.scan(stored.dataset, sample().column_names)
         scan.reader.read_all()
@@ -173,7 +173,7 @@ def clean_cells_are_no_problem(kit: Kit) -> None:
 
 
 def closing_early_and_twice_is_fine(kit: Kit) -> None:
-    """A scan given up half-way releases its source, which can be read again; closing again does nothing."""
+    """A scan closed early releases its source, which can be read again; a second close has no effect."""
     ids = pa.array([f"{i:07d}" for i in range(MANY)], pa.string())
     with _stored(kit, pa.table({"id": ids, "number": pa.array(range(MANY), pa.int64())})) as stored:
         scan = stored.source.scan(stored.dataset, ["id"])
@@ -186,7 +186,7 @@ def closing_early_and_twice_is_fine(kit: Kit) -> None:
 
 
 def reading_changes_nothing(kit: Kit) -> None:
-    """What is stored is the same after describe, scan and close."""
+    """The stored data are the same after describe, scan and close."""
     with _stored(kit, sample()) as stored:
         before = stored.digest()
         stored.source.datasets()
@@ -197,18 +197,21 @@ def reading_changes_nothing(kit: Kit) -> None:
 
 
 def a_missing_dataset_is_told_with_the_nearest_name(kit: Kit) -> None:
-    """The error knows what the user meant."""
+    """The error suggests the right name."""
     with _stored(kit, sample()) as stored:
-        told = _error("describe of a missing dataset", DatasetMissing, lambda: stored.source.describe(stored.missing))
-        _true(f"a missing dataset is told with {stored.near!r}, but: {told}", stored.near in told)
-        _true(f"datasets() lists {stored.near!r}", any(stored.near in one for one in stored.source.datasets()))
+        text = _error("describe of a missing dataset", DatasetMissing, lambda: stored.source.describe(stored.missing))
+        _true(f"a missing dataset is told with {stored.near!r}, but: {text}", stored.near in text)
+        _true(f"datasets() lists {stored.near!r}", any(stored.near in name for name in stored.source.datasets()))
 
 
 def a_missing_column_is_told_with_the_nearest_name(kit: Kit) -> None:
-    """Asking for `amuont` names `amount`, before anything is read."""
+    """A request for `amuont` fails with `amount` in its error, before anything is read."""
     with _stored(kit, sample()) as stored:
-        told = _error("scan of a missing column", ColumnMissing, lambda: _read(stored, ["id", "amuont"]))
-        _true(f"a missing column is told with the nearest one, but: {told}", "amuont" in told and "amount" in told)
+        text = _error("scan of a missing column", ColumnMissing, lambda: _read(stored, ["id", "amuont"]))
+        _true(
+            f"a missing column is told with the nearest one, but: {text}",
+            "amuont" in text and "amount" in text,
+        )
 
 
 def unknown_settings_are_refused(kit: Kit) -> None:
@@ -216,43 +219,43 @@ def unknown_settings_are_refused(kit: Kit) -> None:
     with _stored(kit, sample()) as stored:
         source = type(stored.source)
         source.Settings.model_validate(dict(kit.settings))
-        for model, given in ((source.Settings, dict(kit.settings)), (source.Dataset, {})):
-            _refused(model, {**given, "tresholds": 1})
+        for model, settings in ((source.Settings, dict(kit.settings)), (source.Dataset, {})):
+            _refused(model, {**settings, "tresholds": 1})
 
 
 def no_secret_is_shown(kit: Kit) -> None:
-    """Neither the source nor its settings nor its errors hold the secret, nor does a refusal of its settings."""
+    """The secret appears in no text of the source, its settings or its errors, nor in a refusal of settings."""
     if kit.secret is None:
         return
     with _stored(kit, sample()) as stored:
         model = type(stored.source).Settings
         settings = model.model_validate(dict(kit.settings))
-        shown = [repr(settings), str(settings), repr(stored.source), str(stored.source), settings.model_dump_json()]
-        shown.append(
+        texts = [repr(settings), str(settings), repr(stored.source), str(stored.source), settings.model_dump_json()]
+        texts.append(
             _error("describe of a missing dataset", ConnectorError, lambda: stored.source.describe(stored.missing))
         )
         for name in kit.settings:
             try:
                 model.model_validate({**kit.settings, name: [kit.settings[name]]})
             except ValidationError as error:
-                shown.append(str(error))
-        _true("no text for people holds the secret", not any(kit.secret in one for one in shown))
+                texts.append(str(error))
+        _true("no text for people holds the secret", not any(kit.secret in text for text in texts))
 
 
 def duckdb_reads_the_same(kit: Kit) -> None:
-    """Where DuckDB may read by itself, it gives the columns, types and records of `scan`."""
+    """If DuckDB may read by itself, it returns the columns, types and records of `scan`."""
     with _stored(kit, sample()) as stored:
         if not isinstance(stored.source, DuckReadable):
             return
         for columns in (sample().column_names, ["number", "amount", "id"]):
-            read = stored.source.duck_scan(stored.dataset, columns)
-            if read is None:
+            scan = stored.source.duck_scan(stored.dataset, columns)
+            if scan is None:
                 continue
             scanned = _read(stored, columns)
             with duckdb.connect() as con:
                 con.execute("set TimeZone = 'UTC'")
                 for _ in range(2):
-                    table = con.sql(read.sql).to_arrow_table()
+                    table = con.sql(scan.sql).to_arrow_table()
                     _same("duck_scan gives the columns of scan", table.column_names, list(columns))
                     _same("duck_scan gives the types of scan", table.schema.types, scanned.schema.types)
                     _same("duck_scan gives the records of scan", _unordered(table), _unordered(scanned))
@@ -277,9 +280,9 @@ CHECKS: tuple[Callable[[Kit], None], ...] = (
 
 
 def check(kit: Kit) -> None:
-    """Every check in turn; raises ConformanceFailure at the first broken promise."""
-    for one in CHECKS:
-        one(kit)
+    """Run every check; raises ConformanceFailure at the first broken promise."""
+    for run_check in CHECKS:
+        run_check(kit)
 
 
 @contextmanager
@@ -303,8 +306,8 @@ def _unordered(table: pa.Table) -> list[str]:
     return sorted(str(record) for record in table.to_pylist())
 
 
-def _true(promise: str, kept: bool) -> None:  # noqa: FBT001 - it reads as an assertion
-    if not kept:
+def _true(promise: str, is_kept: bool) -> None:  # noqa: FBT001 - it reads as an assertion
+    if not is_kept:
         raise ConformanceFailure(promise)
 
 
@@ -313,20 +316,20 @@ def _same(promise: str, got: object, expected: object) -> None:
         raise ConformanceFailure(f"{promise}: expected {expected!r}, got {got!r}")
 
 
-def _error(what: str, kind: type[ConnectorError], act: Callable[[], object]) -> str:
+def _error(action: str, kind: type[ConnectorError], act: Callable[[], object]) -> str:
     try:
         act()
     except kind as error:
         return str(error)
     except Exception as error:
-        raise ConformanceFailure(f"{what} raises {kind.__name__}, not {type(error).__name__}: {error}") from error
-    raise ConformanceFailure(f"{what} raises {kind.__name__}, but it went through")
+        raise ConformanceFailure(f"{action} raises {kind.__name__}, not {type(error).__name__}: {error}") from error
+    raise ConformanceFailure(f"{action} raises {kind.__name__}, but it went through")
 
 
-def _refused(model: Any, given: dict[str, Any]) -> None:
+def _refused(model: Any, settings: dict[str, Any]) -> None:
     try:
-        model.model_validate(given)
+        model.model_validate(settings)
     except ValidationError as error:
-        if any(one["type"] == "extra_forbidden" for one in error.errors()):
+        if any(detail["type"] == "extra_forbidden" for detail in error.errors()):
             return
     raise ConformanceFailure(f"{model.__name__} refuses a setting it does not know")

@@ -1,4 +1,4 @@
-"""The suite every target passes, ours and other people's: what a run relies on when it changes records.
+"""The suite that every target passes, ours and others: the promises on which cleaning relies.
 
 The author of a connector writes a kit, which stores two small tables where the target can change them, and runs the
 checks:
@@ -7,8 +7,8 @@ checks:
     def test_shop_conforms(check, tmp_path):
         check(ShopKit(tmp_path))
 
-Each check stores its own tables and opens its own targets. A broken promise is a ConformanceFailure whose sentence says
-which one. Needs no test framework. Targets without room for receipts are not for this suite.
+Each check stores its own tables and opens its own targets. A broken promise raises a ConformanceFailure that names it.
+No test framework is needed. Targets that cannot keep receipts do not pass.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from connectors.target import (
 )
 
 SECONDS = 8.0
-"""What each transaction of the suite is given; a target waits for somebody else's lock no longer than that."""
+"""The time limit of each transaction in the suite; a target waits no longer for another's lock."""
 CUSTOMERS: Sequence[Mapping[str, Any]] = (
     {"id": 1, "name": "Zoë 🦊", "email": "a@x.org"},
     {"id": 2, "name": "", "email": "A@X.ORG"},
@@ -52,11 +52,11 @@ NOTES: Sequence[Mapping[str, Any]] = (
 
 @dataclass(frozen=True)
 class StoredTarget:
-    """The tables as a target holds them.
+    """The tables in a target.
 
-    `customers` and `notes` are datasets with the columns of CUSTOMERS and NOTES, `id` being the primary key of each;
+    `customers` and `notes` are datasets with the columns of CUSTOMERS and NOTES and the primary key `id`;
     `notes.customer` is a foreign key to `customers.id`. `another` opens one more target on the same tables, as another
-    process would; `elsewhere` one on another database. `scan` gives the customers as the source reads them.
+    process would; `elsewhere` one on another database. `scan` returns the customers as the source reads them.
     """
 
     target: Target
@@ -69,7 +69,7 @@ class StoredTarget:
 
 
 class TargetKit(Protocol):
-    """How the suite makes a target; `secret` is a text in its settings that must never be shown (None: it has none)."""
+    """Creates targets for the suite; `secret` is a text in its settings that must never be shown (None: no secret)."""
 
     secret: str | None
 
@@ -78,32 +78,32 @@ class TargetKit(Protocol):
 
 
 def records_are_found_by_their_ids_and_no_others(kit: TargetKit) -> None:
-    """Rows come in the order asked for; an id that is not there is None; another case is another text."""
+    """Rows come in the requested order; a missing id is None; the case of a text matters."""
     with _stored(kit) as stored:
-        found = stored.target.rows(stored.customers, ["id"], [(3,), (99,), (1,)])
-        _same("rows in the order asked for", [one and one.values["id"] for one in found], [3, None, 1])
+        by_id = stored.target.rows(stored.customers, ["id"], [(3,), (99,), (1,)])
+        _same("rows in the order asked for", [row and row.values["id"] for row in by_id], [3, None, 1])
         by_mail = stored.target.rows(stored.customers, ["email"], [("A@X.ORG",), ("a@x.org",), ("a@x.org ",)])
-        _same("rows by exactly this text", [one and one.values["id"] for one in by_mail], [2, 1, None])
-        both = stored.target.rows(stored.customers, ["id", "email"], [(1, "a@x.org"), (1, "A@X.ORG")])
-        _same("rows by two columns", [one and one.values["id"] for one in both], [1, None])
+        _same("rows by exactly this text", [row and row.values["id"] for row in by_mail], [2, 1, None])
+        by_two_columns = stored.target.rows(stored.customers, ["id", "email"], [(1, "a@x.org"), (1, "A@X.ORG")])
+        _same("rows by two columns", [row and row.values["id"] for row in by_two_columns], [1, None])
 
 
 def values_are_those_of_a_scan(kit: TargetKit) -> None:
-    """What rules compute with is typed as a scan gives it."""
+    """The values for rules have the types of a scan."""
     with _stored(kit) as stored:
-        scanned = {one["id"]: one for one in stored.scan().to_pylist()}
+        scanned = {record["id"]: record for record in stored.scan().to_pylist()}
         for row in _customers(stored):
             _same("the values of a row", dict(row.values), scanned[row.values["id"]])
 
 
 def a_row_that_is_deleted_and_inserted_again_is_the_same(kit: TargetKit) -> None:
-    """Cells are lossless: they are equal after the row was written from them."""
+    """Cells are lossless: a row written from its cells has the same cells."""
     with _stored(kit) as stored:
         before = _customers(stored)[2:]
         with stored.target.work(SECONDS) as work:
             for row in before:
                 work.apply(Change(row.name, row.cells, None, "surplus"))
-            _same("rows after they were deleted", work.lock([one.name for one in before]), {})
+            _same("rows after they were deleted", work.lock([row.name for row in before]), {})
             for row in before:
                 work.apply(Change(row.name, None, row.cells, "surplus"))
             work.commit()
@@ -111,7 +111,7 @@ def a_row_that_is_deleted_and_inserted_again_is_the_same(kit: TargetKit) -> None
 
 
 def a_text_is_taken_for_any_column(kit: TargetKit) -> None:
-    """A planner that knows no type writes a text; the target makes the column's type of it."""
+    """A planner may write a text into any column; the target converts it to the column's type."""
     with _stored(kit) as stored:
         row = stored.target.rows(stored.notes, ["id"], [(10,)])[0]
         assert row is not None  # noqa: S101 - for the type checker
@@ -127,7 +127,7 @@ def a_text_is_taken_for_any_column(kit: TargetKit) -> None:
 
 
 def nothing_is_kept_without_a_commit(kit: TargetKit) -> None:
-    """Neither at the end of the block nor when it raises."""
+    """The end of a block without a commit undoes its changes."""
     with _stored(kit) as stored:
         before = _customers(stored)
         with stored.target.work(SECONDS) as work:
@@ -136,12 +136,12 @@ def nothing_is_kept_without_a_commit(kit: TargetKit) -> None:
 
 
 def a_savepoint_undoes_its_block_and_no_more(kit: TargetKit) -> None:
-    """What was done before it is kept, and the transaction goes on."""
+    """Changes before the savepoint stay, and the transaction goes on."""
     with _stored(kit) as stored:
         before = _customers(stored)
         with stored.target.work(SECONDS) as work:
             work.apply(Change(before[2].name, before[2].cells, None, "surplus"))
-            _raised("a block that raises", RowsDiffer, lambda: _inside(work, [_gone(before[3]), _gone(before[3])]))
+            _raised("a block that raises", RowsDiffer, lambda: _inside(work, [_drop(before[3]), _drop(before[3])]))
             work.apply(Change(before[0].name, before[0].cells, {"name": ("t", "kept")}, "keeper"))
             work.commit()
         names = [row and row.values["name"] for row in stored.target.rows(stored.customers, ["id"], [(1,), (3,), (4,)])]
@@ -149,7 +149,7 @@ def a_savepoint_undoes_its_block_and_no_more(kit: TargetKit) -> None:
 
 
 def a_change_meets_one_row_or_none_is_made(kit: TargetKit) -> None:
-    """One that meets no row raises RowsDiffer; one that sets what is there has met its row; a guard is nothing."""
+    """A change without a row raises RowsDiffer; one that changes nothing still meets its row; a guard does nothing."""
     with _stored(kit) as stored:
         row = _customers(stored)[0]
         missing = replace(row.name, key=(("id", ("t", "77")),))
@@ -164,15 +164,15 @@ def a_change_meets_one_row_or_none_is_made(kit: TargetKit) -> None:
 
 
 def many_changes_at_once_are_the_same_as_each(kit: TargetKit) -> None:
-    """`apply_all` in its order, with neighbours of every kind."""
+    """`apply_all` keeps the order, with neighbours of every kind."""
     with _stored(kit) as stored:
-        one, _, three, four = _customers(stored)
+        first, _, three, four = _customers(stored)
         renamed = {"name": ("t", "renamed")}
         changes = [
             *(Change(row.name, row.cells, None, "surplus") for row in (three, four)),
             *(Change(row.name, None, row.cells, "surplus") for row in (four, three)),
-            Change(one.name, one.cells, {}, "keeper"),
-            *(Change(row.name, row.cells, renamed, "surplus") for row in (one, three)),
+            Change(first.name, first.cells, {}, "keeper"),
+            *(Change(row.name, row.cells, renamed, "surplus") for row in (first, three)),
         ]
         with stored.target.work(SECONDS) as work:
             work.apply_all(changes)
@@ -182,33 +182,33 @@ def many_changes_at_once_are_the_same_as_each(kit: TargetKit) -> None:
 
 
 def the_witness_counts_what_was_not_planned(kit: TargetKit) -> None:
-    """What was applied and is in the images is no surprise, also after a savepoint was rolled back; more is told."""
+    """The witness accepts the planned changes, even after a rolled-back savepoint, and reports all others."""
     with _stored(kit) as stored:
-        row, other = _customers(stored)[2:4]
-        changes = [Change(row.name, row.cells, None, "surplus"), Change(other.name, other.cells, _NAMED, "keeper")]
+        row, second = _customers(stored)[2:4]
+        changes = [Change(row.name, row.cells, None, "surplus"), Change(second.name, second.cells, _NAMED, "keeper")]
         with stored.target.work(SECONDS) as work:
             _raised("a savepoint that fails", _Back, lambda: _inside_and_back(work, changes))
-            work.lock([row.name, other.name])
+            work.lock([row.name, second.name])
             witness = work.witness(changes)
             for change in changes:
                 work.apply(change)
-            after = work.lock([row.name, other.name])
+            after = work.lock([row.name, second.name])
             images = [
                 Image(change, change.before, after[change.row].cells if change.row in after else None)
                 for change in changes
             ]
             _same("what was changed beside the plan", witness.unplanned(images), [])
             _same("values that do not stand", work.unheld(images), [])
-            wrong = Change(other.name, other.cells, {"name": ("t", "somebody else")}, "keeper")
-            found = work.unheld([Image(wrong, other.cells, after[other.name].cells)])
-            _same("columns that hold another value", [columns for _, columns in found], [("name",)])
+            wrong = Change(second.name, second.cells, {"name": ("t", "somebody else")}, "keeper")
+            unheld = work.unheld([Image(wrong, second.cells, after[second.name].cells)])
+            _same("columns that hold another value", [columns for _, columns in unheld], [("name",)])
 
 
 _NAMED = {"name": ("t", "x")}
 
 
 class _Back(Exception):
-    """Raised so that a savepoint is rolled back."""
+    """Rolls a savepoint back."""
 
 
 def _inside_and_back(work: Any, changes: Sequence[Change]) -> None:
@@ -219,10 +219,10 @@ def _inside_and_back(work: Any, changes: Sequence[Change]) -> None:
 
 
 def what_refers_to_a_row_is_found_and_keeps_it(kit: TargetKit) -> None:
-    """The catalogue tells the foreign key; rows that refer are given; a row they need cannot be deleted: CONFLICT."""
+    """The catalogue has the foreign key; `referring` finds the rows; deleting a row they need is a CONFLICT."""
     with _stored(kit) as stored:
-        found = stored.target.catalogue(stored.customers)
-        links = [one for one in found.references if one.table == stored.target.catalogue(stored.notes).table]
+        catalogue = stored.target.catalogue(stored.customers)
+        links = [link for link in catalogue.references if link.table == stored.target.catalogue(stored.notes).table]
         _same("references to the customers", len(links), 1)
         second = _customers(stored)[1]
         cell = second.cells["id"]
@@ -231,18 +231,18 @@ def what_refers_to_a_row_is_found_and_keeps_it(kit: TargetKit) -> None:
             _same("rows that refer, locked or not", work.referring(links[0], [(cell,)], lock=True), plain)
             _same(
                 "ids of rows that refer",
-                [dict(one.name.key)["id"] for one in plain],
-                [one.cells["id"] for one in plain],
+                [dict(row.name.key)["id"] for row in plain],
+                [row.cells["id"] for row in plain],
             )
             error = _raised(
-                "deleting what is referred to", TargetError, lambda: _inside(work, [_gone(second)], commit=True)
+                "deleting what is referred to", TargetError, lambda: _inside(work, [_drop(second)], commit=True)
             )
             _same("its outcome", error.outcome, Outcome.CONFLICT)
         _same("how many refer", len(plain), 2)
 
 
 def a_receipt_is_written_once(kit: TargetKit) -> None:
-    """The first wins; the second is told what stands; one that was rolled back does not stand."""
+    """The first receipt wins; the second writer gets the existing one; a rolled-back receipt does not exist."""
     with _stored(kit) as stored:
         _is("room for receipts", stored.target.remembers(), "yes")
         _same("receipts that stand at first", stored.target.receipts(["a"]), {})
@@ -258,18 +258,18 @@ def a_receipt_is_written_once(kit: TargetKit) -> None:
         _same("receipts that stand", stored.target.receipts(["a", "b", "c"]), standing)
         again = [replace(_receipt("b"), fence=9), _receipt("c")]
         with stored.another().work(SECONDS) as work:
-            stands = _raised("a receipt that stands", ReceiptStands, lambda: _received(work, again))
-            _same("what it says of them", dict(stands.found), {"b": standing["b"]})
+            error = _raised("a receipt that stands", ReceiptStands, lambda: _received(work, again))
+            _same("what it says of them", dict(error.found), {"b": standing["b"]})
             work.commit()
         _same("receipts beside one that stood", stored.target.receipts(["c"]), {})
 
 
 def receipts_of_a_batch_are_told_apart(kit: TargetKit) -> None:
-    """Each of many gets its own `after`, texts come back as they are, and one that stands is the only one told."""
+    """Each of many gets its own `after`, texts stay unchanged, and only an existing receipt is reported."""
     with _stored(kit) as stored:
         _is("room for receipts", stored.target.remembers(), "yes")
         many = [replace(_receipt(f"key-{n:03}"), bundle=f'"{n}" {{%s}} \\ ü', fence=2**40 + n) for n in range(230)]
-        sealed = {one.key: replace(one, after=f"image of {one.key}") for one in many}
+        sealed = {receipt.key: replace(receipt, after=f"image of {receipt.key}") for receipt in many}
         with stored.target.work(SECONDS) as work:
             work.receive(many[::-1])
             work.seal(list(sealed.values()))
@@ -277,70 +277,70 @@ def receipts_of_a_batch_are_told_apart(kit: TargetKit) -> None:
         _same("receipts of a batch", stored.target.receipts(list(sealed)), sealed)
         again = [*(_receipt(f"other-{n:03}") for n in range(120)), many[200]]
         with stored.target.work(SECONDS) as work:
-            stands = _raised("a receipt that stands among many", ReceiptStands, lambda: _received(work, again))
-            _same("what it says of them", dict(stands.found), {many[200].key: sealed[many[200].key]})
+            stands_error = _raised("a receipt that stands among many", ReceiptStands, lambda: _received(work, again))
+            _same("what it says of them", dict(stands_error.found), {many[200].key: sealed[many[200].key]})
             error = _raised("sealing what is not there", TargetError, lambda: work.seal([*many, _receipt("none")]))
             _same("its outcome", error.outcome, Outcome.NOT_DONE)
-        _same("receipts beside one that stood", stored.target.receipts([one.key for one in again[:-1]]), {})
+        _same("receipts beside one that stood", stored.target.receipts([receipt.key for receipt in again[:-1]]), {})
 
 
 def two_at_once_make_one_effect(kit: TargetKit) -> None:
-    """The second waits for the first, and either finds its receipt or is told that nothing was done."""
+    """The second waits for the first, then finds its receipt or gets NOT_DONE."""
     with _stored(kit) as stored:
         stored.target.remembers()
-        other, said = stored.another(), []
+        second_target, outcomes = stored.another(), []
 
         def second() -> None:
             try:
-                with other.work(SECONDS) as work:
+                with second_target.work(SECONDS) as work:
                     work.receive([_receipt("same")])
                     work.commit()
             except ReceiptStands:
-                said.append("stands")
+                outcomes.append("stands")
             except TargetError as error:
-                said.append(error.outcome.value)
+                outcomes.append(error.outcome.value)
 
         racer = threading.Thread(target=second)
         with stored.target.work(SECONDS) as work:
             work.receive([_receipt("same")])
             racer.start()
             racer.join(0.3)
-            _same("what the second said while the first was open", said, [])
+            _same("what the second said while the first was open", outcomes, [])
             work.seal([replace(_receipt("same"), after="image")])
             work.commit()
         racer.join(SECONDS * 2)
-        if said not in (["stands"], ["not_done"]):
-            raise ConformanceFailure(f"the second of two at once finds the receipt of the first, but it said {said}")
+        if outcomes not in (["stands"], ["not_done"]):
+            raise ConformanceFailure(f"the second of two at once finds the receipt of the first, but: {outcomes}")
 
 
 def a_locked_row_is_waited_for_no_longer_than_it_was_given(kit: TargetKit) -> None:
-    """Somebody else's lock ends in NOT_DONE, and nothing was done."""
+    """Another transaction's lock leads to NOT_DONE, and nothing was done."""
     with _stored(kit) as stored:
         row = _customers(stored)[0]
         with stored.target.work(SECONDS * 4) as work:
             work.lock([row.name])
 
             def locks_it() -> None:
-                with stored.another().work(SECONDS / 4) as other:
-                    other.lock([row.name])
+                with stored.another().work(SECONDS / 4) as second_work:
+                    second_work.lock([row.name])
 
             error = _raised("locking a locked row", TargetError, locks_it)
         _same("its outcome", error.outcome, Outcome.NOT_DONE)
 
 
 def a_transaction_that_failed_is_over(kit: TargetKit) -> None:
-    """After an error outside of a savepoint nothing can be committed."""
+    """After an error outside a savepoint nothing can be committed."""
     with _stored(kit) as stored:
         before = _customers(stored)
         with stored.target.work(SECONDS) as work:
-            work.apply(_gone(before[3]))
-            _raised("a change of a row that is gone", RowsDiffer, lambda: work.apply(_gone(before[3])))
+            work.apply(_drop(before[3]))
+            _raised("a change of a row that is gone", RowsDiffer, lambda: work.apply(_drop(before[3])))
             _raised("a commit after it", TargetError, work.commit)
         _same("rows after a transaction that failed", _customers(stored), before)
 
 
 def one_store_owns_it(kit: TargetKit) -> None:
-    """`adopt` compares and sets, so of two that were told the same one is first."""
+    """`adopt` compares and sets, so only one of two stores can succeed."""
     with _stored(kit) as stored:
         _same("the owner at first", stored.target.owned("customers").owner, None)
         _is("the first to adopt it", stored.target.adopt("mine", 1, 0, None), "yes")
@@ -352,13 +352,13 @@ def one_store_owns_it(kit: TargetKit) -> None:
 
 
 def it_knows_which_it_is(kit: TargetKit) -> None:
-    """The identity is the same by every way to it, another one elsewhere, and shows no secret."""
+    """The identity is the same by every way to it, differs for another database, and shows no secret."""
     with _stored(kit) as stored:
-        own = stored.target.identity()
-        _same("the identity, asked again", stored.another().identity(), own)
-        if stored.elsewhere().identity() == own:
+        identity = stored.target.identity()
+        _same("the identity, asked again", stored.another().identity(), identity)
+        if stored.elsewhere().identity() == identity:
             raise ConformanceFailure("another database has another identity")
-        if kit.secret is not None and kit.secret in own:
+        if kit.secret is not None and kit.secret in identity:
             raise ConformanceFailure("the identity shows no secret")
 
 
@@ -393,13 +393,13 @@ def _stored(kit: TargetKit) -> Iterator[StoredTarget]:
 
 
 def _customers(stored: StoredTarget) -> list[Row]:
-    found = stored.target.rows(stored.customers, ["id"], [(one["id"],) for one in CUSTOMERS])
-    if None in found:
+    rows = stored.target.rows(stored.customers, ["id"], [(customer["id"],) for customer in CUSTOMERS])
+    if None in rows:
         raise ConformanceFailure("every record that is stored is found by its id")
-    return [one for one in found if one is not None]
+    return [row for row in rows if row is not None]
 
 
-def _gone(row: Row) -> Change:
+def _drop(row: Row) -> Change:
     return Change(row.name, row.cells, None, "surplus")
 
 
@@ -412,9 +412,9 @@ def _inside(work: Any, changes: Sequence[Change], *, at_once: bool = False, comm
         if at_once:
             work.apply_all(changes)
         else:
-            for one in changes:
-                work.apply(one)
-    if commit:  # a deferred constraint is looked at only now
+            for change in changes:
+                work.apply(change)
+    if commit:  # deferred constraints are checked only now
         work.commit()
 
 
@@ -423,20 +423,20 @@ def _received(work: Any, receipts: Sequence[Receipt]) -> None:
         work.receive(receipts)
 
 
-def _same(what: str, found: object, expected: object) -> None:
-    if found != expected:
-        raise ConformanceFailure(f"{what}: expected {expected!r}, found {found!r}")
+def _same(subject: str, actual: object, expected: object) -> None:
+    if actual != expected:
+        raise ConformanceFailure(f"{subject}: expected {expected!r}, found {actual!r}")
 
 
-def _is(what: str, found: bool, expected: str) -> None:  # noqa: FBT001 - the answer of the target
-    _same(what, "yes" if found else "no", expected)
+def _is(subject: str, answer: bool, expected: str) -> None:  # noqa: FBT001 - the answer of the target
+    _same(subject, "yes" if answer else "no", expected)
 
 
-def _raised(what: str, kind: type[Any], act: Callable[[], object]) -> Any:
+def _raised(action: str, kind: type[Any], act: Callable[[], object]) -> Any:
     try:
         act()
     except kind as error:
         return error
     except Exception as error:
-        raise ConformanceFailure(f"{what} raises {kind.__name__}, not {type(error).__name__}: {error}") from error
-    raise ConformanceFailure(f"{what} raises {kind.__name__}, but it went through")
+        raise ConformanceFailure(f"{action} raises {kind.__name__}, not {type(error).__name__}: {error}") from error
+    raise ConformanceFailure(f"{action} raises {kind.__name__}, but it went through")

@@ -1,6 +1,6 @@
 """A file below the root of a source, opened once: it is read by its descriptor, and its name is never used again.
 
-A name can be a pattern to whoever is given it, and what it leads to can be swapped between a check and a read.
+Some readers take a name for a pattern, and the file behind a name can be swapped between a check and a read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from connectors.errors import FileRefused
 DESCRIPTORS = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"
 BUFFER = 1 << 18
 TRIES = 20
-"""How often a name is resolved anew because a part of it became a link in between."""
+"""The number of attempts to resolve a name if a part of it becomes a link in between."""
 SPARE = 256
 """Descriptors for everything that is not a file of a source: connections, the state, DuckDB."""
 ALWAYS_UNPACKED, MOST_UNPACKED = 500_000_000, 20_000_000_000
@@ -32,9 +32,9 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class OpenedFile:
-    """A regular file that stays open as long as somebody holds this; `name` is its path below the root.
+    """A regular file that stays open as long as this object exists; `name` is its path below the root.
 
-    `limit` are the bytes that a compressed file may unpack to; None for any other file.
+    `limit` is the number of bytes that a compressed file may unpack to; None for any other file.
     """
 
     def __init__(self, descriptor: int, name: str) -> None:
@@ -49,7 +49,7 @@ class OpenedFile:
 
     @property
     def path(self) -> str:
-        """A path to this very file for whoever only takes one, in this process and one that inherits the descriptor."""
+        """A path to this very file, valid in this process and in one that inherits the descriptor."""
         return f"{DESCRIPTORS}/{self._descriptor}"
 
     @property
@@ -58,7 +58,7 @@ class OpenedFile:
 
     @property
     def stamp(self) -> tuple[int, int, int, int]:
-        """Device, inode, size and time of the last change: another one after the file was changed or replaced."""
+        """Device, inode, size and time of the last change: it differs after the file was changed or replaced."""
         status = os.fstat(self._descriptor)
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -81,7 +81,7 @@ class OpenedFile:
 
 
 class _Positioned(io.RawIOBase):
-    """Reads at a position of its own, for the descriptor has one for all who use it."""
+    """Reads at a position of its own, since all users of a descriptor share its position."""
 
     def __init__(self, file: OpenedFile) -> None:
         self._file, self._at = file, 0
@@ -123,7 +123,7 @@ class _Unpacked(io.RawIOBase):
 
 
 class _Copying(io.FileIO):
-    """A copy of a compressed file counts as that file unpacked."""
+    """Writes a copy of a file, with the same limit as the unpacked file."""
 
     def __init__(self, descriptor: int, source: OpenedFile) -> None:
         super().__init__(descriptor, "wb", closefd=False)
@@ -136,17 +136,17 @@ class _Copying(io.FileIO):
 
 
 def copy_of(file: OpenedFile) -> tuple[OpenedFile, BinaryIO]:
-    """An empty file without a name, which is gone when nobody holds it, and where its content is written to."""
-    with tempfile.TemporaryFile() as made:
-        copy = OpenedFile(os.dup(made.fileno()), file.name)
+    """Create an empty file without a name, which vanishes when unused, and a writer for its content."""
+    with tempfile.TemporaryFile() as file_object:
+        copy = OpenedFile(os.dup(file_object.fileno()), file.name)
     return copy, io.BufferedWriter(_Copying(copy.descriptor, file), BUFFER)
 
 
 def open_beneath(root: Path, name: str) -> OpenedFile:
     """Open the regular file of that name, links followed, below `root`. Raises FileRefused.
 
-    Links are resolved first, and then no part of the resolved name may be one: whatever is swapped in between, nothing
-    outside the root is opened.
+    Links are resolved first; then no part of the resolved name may be a link. So a swap in between cannot open a file
+    outside the root.
     """
     for _ in range(TRIES):
         try:
@@ -155,11 +155,11 @@ def open_beneath(root: Path, name: str) -> OpenedFile:
         except OSError as error:
             if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.EXDEV):
                 raise _refusal(name, error) from error
-    raise FileRefused(name, "it is being swapped for a link all the time", "stop whatever does that, and read it again")
+    raise FileRefused(name, "it keeps being replaced by a link", "stop the program that does that, and read it again")
 
 
 def _resolved(root: Path, name: str) -> Sequence[str]:
-    """The parts of the name below the root after all links; a hint only, for they may change at once."""
+    """The parts of the name below the root after all links; only a hint, since they may change at any time."""
     real = (root / name).resolve(strict=True)
     try:
         return PurePosixPath(real.relative_to(root.resolve(strict=True))).parts
@@ -170,7 +170,7 @@ def _resolved(root: Path, name: str) -> Sequence[str]:
 
 
 def _opened(root: Path, parts: Sequence[str], name: str) -> int:
-    """A descriptor of the regular file; no part is followed where it is a link."""
+    """Open the regular file without following links; return its descriptor."""
     folder = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
     try:
         for part in parts[:-1]:
@@ -202,13 +202,13 @@ def _refuse_irregular(name: str, status: os.stat_result) -> None:
 def _refusal(name: str, error: OSError) -> FileRefused:
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return FileRefused(
-            name, "this process may not hold more files open", "narrow `path`, or raise the limit (`ulimit -n`)"
+            name, "this process may not open more files", "narrow `path`, or raise the limit (`ulimit -n`)"
         )
     return FileRefused(name, f"it cannot be opened ({error.strerror})", "check the link and its permissions")
 
 
 def unpacks_to_too_much(file: OpenedFile, limit: int) -> FileRefused:
-    """The refusal of a file that says little and means much."""
+    """The error for a small file that unpacks to a large one."""
     return FileRefused(
         file.name,
         f"its {file.size:,} bytes unpack to more than {limit:,}",
@@ -217,14 +217,14 @@ def unpacks_to_too_much(file: OpenedFile, limit: int) -> FileRefused:
 
 
 def unpacked_limit(size: int) -> int:
-    """The bytes that a compressed file of that size may unpack to where nobody said: text shrinks to a tenth or so."""
+    """The default limit for unpacking a compressed file of that size: text shrinks to about a tenth."""
     return min(MOST_UNPACKED, max(ALWAYS_UNPACKED, RATIO * size))
 
 
 def make_room(files: int) -> None:
-    """Let this process hold so many files open, as far as it may raise its own limit."""
+    """Raise this process's limit of open files for so many files, as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * files + SPARE  # DuckDB opens each again while it reads
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    needed = 2 * files + SPARE  # DuckDB opens each again while it reads
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))

@@ -1,8 +1,8 @@
-"""A folder for files that are needed for a while, which the next process removes if this one is killed.
+"""A folder for temporary files, which the next process removes if this one is killed.
 
-Its process holds a lock on the folder as long as it lives; the kernel lets go of that at its death, so neither a pid
-nor a namespace has to be believed. A folder is removed when its lock is free. One that was made under another boot may
-be another host's, whose locks are not seen on every network file system, so it has to be a week old as well.
+A process locks its folder as long as it lives; the kernel releases the lock at its death, without any trust in pids or
+namespaces. A folder is removed when its lock is free. A folder of another boot may be another host's, whose locks are
+invisible on some network file systems, so it must also be a week old.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _NAME = re.compile(r"\.?reconcile-scratch-(?P<boot>[0-9a-f]{8})-\w+")
 
 
 class Scratch:
-    """A new folder of ours in `folder` (the temporary one unless said), closed to other users; remove it by `close`.
+    """A new folder in `folder` (default: the temporary one), closed to other users; `close` removes it.
 
-    Removes what killed processes of this user left there. `hidden` gives it a name that begins with a dot.
+    Also removes folders that killed processes of this user left there. `hidden`: its name begins with a dot.
     """
 
     def __init__(self, folder: Path | None = None, *, hidden: bool = False) -> None:
         place = Path(tempfile.gettempdir()) if folder is None else folder
         remove_left(place)
-        self.path, lock = _made(place, f"{'.' * hidden}reconcile-scratch-{_boot()}-")
+        self.path, lock = _new_folder(place, f"{'.' * hidden}reconcile-scratch-{_boot()}-")
         self._close = weakref.finalize(self, _remove, self.path, lock, os.getpid())
 
     def close(self) -> None:
@@ -49,7 +49,7 @@ class Scratch:
 
 
 def remove_left(folder: Path) -> None:
-    """Remove the scratch folders in this folder whose process is dead. What cannot be removed stays as it is."""
+    """Remove the scratch folders of dead processes in this folder. Ignores folders that cannot be removed."""
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(folder)):
             name = _NAME.fullmatch(entry.name)
@@ -59,7 +59,7 @@ def remove_left(folder: Path) -> None:
 
 
 def _remove_if_left(path: Path, *, is_local: bool) -> None:
-    """Raises OSError where the process of the folder lives, and where the file system has no locks."""
+    """Remove the folder. Raises OSError if its process lives or the file system has no locks."""
     lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,13 +70,13 @@ def _remove_if_left(path: Path, *, is_local: bool) -> None:
 
 
 def _last_change(path: Path) -> float:
-    return max(one.lstat().st_mtime for one in (path, *path.rglob("*")))
+    return max(entry.lstat().st_mtime for entry in (path, *path.rglob("*")))
 
 
-def _made(folder: Path, prefix: str) -> tuple[Path, int]:
-    """A new folder and the lock on it. Another process may take it for a dead one's in between: then the next is made.
+def _new_folder(folder: Path, prefix: str) -> tuple[Path, int]:
+    """Create a folder and lock it. If another process removes it before the lock, try again.
 
-    Where the file system has no locks, nobody else gets one either, and nobody removes the folder.
+    Without locks in the file system no process gets one, so none removes the folder.
     """
     while True:
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
@@ -98,7 +98,7 @@ def _lock(path: Path) -> int:
 
 
 def _remove(path: Path, lock: int, owner: int) -> None:
-    """A process forked from the owner has the folder too, and leaves it alone."""
+    """Remove the folder, but not in a process forked from its owner."""
     if os.getpid() == owner:
         shutil.rmtree(path, ignore_errors=True)
         os.close(lock)

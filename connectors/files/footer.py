@@ -1,4 +1,4 @@
-"""Leaving out the lines at the end of a text file that `skip_footer` names."""
+"""Leave out the last lines of a text file for `skip_footer`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LINE = re.compile(rb"[^\r\n]+")
 
 
 def without_footer(file: OpenedFile, lines: int) -> OpenedFile:
-    """A copy without its last lines; lines of blanks do not count. Raises FileUnreadable where it has fewer."""
+    """A copy without the last lines; blank lines do not count. Raises FileUnreadable if it has fewer."""
     copy, target = copy_of(file)
     with target:
         with file.bytes() as content:
@@ -24,7 +24,7 @@ def without_footer(file: OpenedFile, lines: int) -> OpenedFile:
 
 
 def _end(file: OpenedFile, lines: int) -> int:
-    """Where the first of the last lines begins, found from the end."""
+    """The offset of the first of the last lines, found from the end."""
     size, window = file.size, WINDOW
     with file.bytes() as content:
         while True:

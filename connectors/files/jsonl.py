@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line. Numbers keep the digits they are written with, nested values are JSON text."""
+"""JSON Lines: one object per line. Numbers keep their written digits, nested values are JSON text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Digits(str):
 
 @dataclass(frozen=True)
 class JsonLines:
-    """One file. `left_out` are the lines that are skipped as malformed; empty lines are no lines here."""
+    """One file. `left_out` are the malformed lines that are skipped; empty lines do not count."""
 
     file: OpenedFile
     max_line: int
@@ -42,26 +42,26 @@ class JsonLines:
 
     @cached_property
     def _keys(self) -> Mapping[str, str]:
-        """The columns by their names, and the key of each: every key of any record, in the order they first appear."""
+        """The key of each column by its name: every key of any record, in the order of their first use."""
         keys = list(dict.fromkeys(key for _, record in self._records() for key in record))
-        named = dict(zip(stable_names(keys), keys, strict=True))
-        return {**named, **{name: name for name in self.declared if name not in named}}
+        by_name = dict(zip(stable_names(keys), keys, strict=True))
+        return {**by_name, **{name: name for name in self.declared if name not in by_name}}
 
     def warnings(self, columns: Sequence[str] | None) -> Iterator[Problem]:
-        """What was decided for the file and concerns a reader of these columns, or of any."""
-        if told := confusable(repeated(list(self._keys.values()), list(self._keys)), columns):
-            yield Problem("*", f"{told}; rename them where the file is written", 0, self.name)
+        """Warnings for readers of these columns, or of any."""
+        if warning := confusable(repeated(list(self._keys.values()), list(self._keys)), columns):
+            yield Problem("*", f"{warning}; rename them in the program that writes the file", 0, self.name)
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Text of the columns, in the order of the file. Raises FileUnreadable with the line."""
-        schema = pa.schema([pa.field(one, pa.string()) for one in columns])
+        schema = pa.schema([pa.field(name, pa.string()) for name in columns])
         empty = frozenset(("", *nulls))
         waiting: list[dict[str, str | None]] = []
         for line, record in self._records():
             try:
                 waiting.append({name: _cell(record.get(self._keys[name]), empty) for name in columns})
             except UnicodeEncodeError as error:
-                raise FileUnreadable(f"{self.name}:{line}", "it holds half a character", "repair the line") from error
+                raise FileUnreadable(f"{self.name}:{line}", "a character is incomplete", "repair the line") from error
             if len(waiting) >= rows:
                 yield pa.RecordBatch.from_pylist(waiting, schema)
                 waiting = []
@@ -78,16 +78,16 @@ class JsonLines:
         return FileUnreadable(self.name, f"it cannot be read ({type(error).__name__})", "fetch it again")
 
     def count(self) -> int:
-        """How many records it has: its lines that are not blank."""
+        """The number of records: lines that are not blank."""
         with self.file.bytes() as content:
             return sum(1 for line in content if line.strip()) - len(self.left_out.numbers)
 
     def confirm(self, returned: int) -> None:
-        """Raise RecordsLost unless so many records stand in it."""
+        """Raise RecordsLost if it holds another number of records."""
         confirm_count(self.name, self.count(), returned)
 
     def without_malformed(self) -> JsonLines:
-        """The same file without the lines that are no JSON objects."""
+        """The same file without the lines that are not JSON objects."""
         wrong: dict[int, FileUnreadable] = {}
         count = 0
         for number, (line, text) in enumerate(self._lines()):
@@ -107,7 +107,7 @@ class JsonLines:
                 yield line, self._parsed(text, line)
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """The lines that are not blank, with their numbers counted from 1."""
+        """The lines that are not blank, with their numbers from 1."""
         number = 0
         try:
             with self.file.bytes() as content:
@@ -126,19 +126,19 @@ class JsonLines:
 
     def _parsed(self, line: bytes, number: int) -> Mapping[str, Any]:
         try:
-            found = _DECODER.decode(line.decode("utf-8-sig" if number == 1 else "utf-8").strip())
+            record = _DECODER.decode(line.decode("utf-8-sig" if number == 1 else "utf-8").strip())
         except UnicodeDecodeError as error:
             raise FileUnreadable(f"{self.name}:{number}", "it is not UTF-8", "write it in UTF-8") from error
         except (ValueError, RecursionError) as error:
             column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             raise FileUnreadable(f"{self.name}:{number}{column}", "this is not JSON", "repair the line") from None
-        if not isinstance(found, dict):
-            raise FileUnreadable(f"{self.name}:{number}", "this is no JSON object", "write one object a line")
-        return found
+        if not isinstance(record, dict):
+            raise FileUnreadable(f"{self.name}:{number}", "this is not a JSON object", "write one object per line")
+        return record
 
 
 def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_float=_Digits, parse_int=_Digits, parse_constant=_refuse)

@@ -1,4 +1,4 @@
-"""Records that a reader returned compared with those that are there, and what is said of records that were skipped."""
+"""Compare the number of records from a reader with that of the file, and report skipped records."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from connectors.base import Positions
 
 MOST = 100
-"""One malformed record in so many is the most that `malformed: skip` leaves out."""
+"""`malformed: skip` leaves out at most one record in so many."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Malformed records of one file: their ascending numbers, counted from 0, of so many; the first one's mistake."""
+    """Malformed records of one file: their ascending numbers from 0, the number of all records, the first mistake."""
 
     numbers: tuple[int, ...] = ()
     of: int = 0
@@ -32,15 +32,15 @@ NONE = LeftOut()
 
 
 def confirm_count(place: str, counted: int, returned: int) -> None:
-    """Compare what a reader returned of a file with a count made without that reader. Raises RecordsLost."""
+    """Compare the number of records from a reader with a count made without it. Raises RecordsLost."""
     if counted != returned:
         raise RecordsLost(place, counted, returned)
 
 
-def told(files: Sequence[LeftOut]) -> tuple[Problem, ...]:
-    """What people hear of the records that are skipped in a dataset. Raises FileRefused where they are too many."""
-    left_out, count = sum(len(one.numbers) for one in files), sum(one.of for one in files)
-    first = next((one for one in files if one.numbers), None)
+def skipped(files: Sequence[LeftOut]) -> tuple[Problem, ...]:
+    """The warning about a dataset's skipped records. Raises FileRefused if they are too many."""
+    left_out, count = sum(len(file.numbers) for file in files), sum(file.of for file in files)
+    first = next((file for file in files if file.numbers), None)
     if first is None:
         return ()
     of = f"{left_out:,} of {count:,} records {'is' if left_out == 1 else 'are'} malformed"
@@ -55,7 +55,7 @@ def told(files: Sequence[LeftOut]) -> tuple[Problem, ...]:
 
 
 def numbered(left_out: Sequence[int], first: int, end: int) -> Positions:
-    """The numbers in the file of the records returned as `first` to `end`, where those ascending ones are left out."""
+    """The numbers in the file of the returned records `first` to `end`, without those left out."""
     numbers = np.arange(first, end, dtype=np.int64)
     returned_before = np.asarray(left_out, np.int64) - np.arange(len(left_out), dtype=np.int64)
     return numbers + np.searchsorted(returned_before, numbers, side="right")

@@ -1,5 +1,5 @@
-"""Parquet, typed as it is stored. What DuckDB has no plain type for, nested columns too, is text that tells any two
-values apart.
+"""Parquet, typed as it is stored. Types without a plain type in DuckDB, also nested columns, become text that differs
+for any two values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from connectors.base import DuckScan, Problem
 from connectors.disk.opened_file import OpenedFile, unpacks_to_too_much
-from connectors.duck import identifier, literal, literals, named
+from connectors.duck import file_name, identifier, literal, literals
 from connectors.errors import ColumnMissing, ConnectorError, FileUnreadable
 from connectors.files.left_out import confirm_count
 from connectors.headers import confusable, repeated, stable_names
@@ -29,15 +29,15 @@ PLACED = frozenset(("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMPTZ_NS")
 DIGITS = 38
 """Digits of a decimal that DuckDB keeps exactly; it reads longer ones as floating point."""
 VECTOR = 2_048
-"""Rows that DuckDB gives at least; wide ones are gathered to no more than BATCH bytes."""
+"""The minimum number of rows DuckDB returns; wide rows are gathered to at most BATCH bytes."""
 BATCH = 16_000_000
 OURS = frozenset(("filename", "file_row_number"))
-"""Columns that DuckDB's reader adds, or gives way with to one of the file."""
+"""Columns that DuckDB's reader adds, unless the file has one of the same name."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column by its name here and by the one DuckDB gave it, which is another where names differ only in case."""
+    """A column by our name and by DuckDB's, which differs if names differ only in case."""
 
     name: str
     duck: str
@@ -62,9 +62,9 @@ class ParquetFile:
         return _reader(literal(self.file.path))
 
     def weigh(self, limit: int) -> None:
-        """Raise FileRefused for a file whose pages say they unpack to more bytes than that, a cell being at least one.
+        """Raise FileRefused for a file whose pages unpack to more bytes than that, at least one byte per cell.
 
-        Repeated values take no room in a file, so that its size says nothing about its records.
+        Repeated values take no room in a file, so its size says nothing about its records.
         """
         path = literal(self.file.path)
         pages = f"select sum(total_uncompressed_size)::double from parquet_metadata({path})"
@@ -78,7 +78,7 @@ class ParquetFile:
 
     @property
     def columns(self) -> pa.Schema:
-        names = [column.name for column in self.found]
+        names = [column.name for column in self.all_columns]
         if not names:
             raise FileUnreadable(self.name, "it has no columns", "write it with the columns that rules compare")
         self._refuse_long_decimals()
@@ -97,34 +97,33 @@ class ParquetFile:
 
     @property
     def local(self) -> tuple[str, ...]:
-        """Columns of naive times, still to be placed in the dataset's zone."""
-        return tuple(column.name for column in self.found if column.kind in NAIVE)
+        """Columns of naive times, which belong to the dataset's zone."""
+        return tuple(column.name for column in self.all_columns if column.kind in NAIVE)
 
     @cached_property
-    def found(self) -> list[Column]:
-        """All columns, in the order of the file."""
+    def all_columns(self) -> list[Column]:
         described = self._ask(f"describe select * from {self.reader}")
         names = stable_names(self._header)
         return [Column(name, duck, kind) for name, (duck, kind, *_) in zip(names, described, strict=True)]
 
     @property
     def records(self) -> int:
-        """How many the file says it has."""
+        """The number of records in the file's metadata."""
         [(count,)] = self._ask(f"select num_rows from parquet_file_metadata({literal(self.file.path)})")
         return int(count)
 
     def warnings(self, columns: Sequence[str] | None) -> Iterator[Problem]:
-        """What was decided for the file and concerns a reader of these columns, or of any."""
-        if told := confusable(repeated(self._header, [column.name for column in self.found]), columns):
-            yield Problem("*", f"{told}; rename them where the file is written", 0, self.name)
+        """Warnings for readers of these columns, or of any."""
+        if warning := confusable(repeated(self._header, [column.name for column in self.all_columns]), columns):
+            yield Problem("*", f"{warning}; rename them in the program that writes the file", 0, self.name)
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """The columns in the order of the file; `nulls` are applied to text by the caller. Raises FileUnreadable."""
+        """The columns in the order of the file; the caller applies `nulls` to text. Raises FileUnreadable."""
         del nulls
         yield from _gathered(self._vectors(columns), rows)
 
     def _vectors(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The columns as DuckDB gives them, under their own names."""
+        """The columns as DuckDB returns them, under our names."""
         with _connection() as con:
             try:
                 for batch in con.sql(self._select(columns)).to_arrow_reader(VECTOR):
@@ -136,14 +135,14 @@ class ParquetFile:
         return f"{self.name}, record {record + 1}"
 
     def confirm(self, returned: int) -> None:
-        """Raise RecordsLost unless its metadata counts so many records."""
+        """Raise RecordsLost if its metadata counts another number of records."""
         confirm_count(self.name, self.records, returned)
 
     def failure(self, error: Exception) -> ConnectorError:
-        """The sentence for an error while records were read."""
+        """Our error for one while records were read."""
         if "utf8" in str(error).lower() and (column := self._not_utf8()):
             reason = f"column {column!r} holds text that is not UTF-8"
-            return FileUnreadable(self.name, reason, "write it as UTF-8, or declare it binary where it is written")
+            return FileUnreadable(self.name, reason, "write it as UTF-8, or as a binary column")
         return self._unreadable(error)
 
     def _unreadable(self, error: Exception) -> ConnectorError:
@@ -157,11 +156,11 @@ class ParquetFile:
         return FileUnreadable(self.name, "the Parquet file is cut or damaged", "fetch it again")
 
     def _not_utf8(self) -> str | None:
-        texts = (column for column in self.found if column.kind == "VARCHAR")
+        texts = (column for column in self.all_columns if column.kind == "VARCHAR")
         return next((column.name for column in texts if self._complaint(f"max({identifier(column.duck)})")), None)
 
     def _complaint(self, expression: str) -> str:
-        """What DuckDB says against reading that; nothing if it can."""
+        """DuckDB's error about reading that; empty if there is none."""
         with _connection() as con:
             try:
                 con.execute(f"select {expression} from {self.reader}").fetchone()
@@ -178,7 +177,7 @@ class ParquetFile:
 
     @cached_property
     def _header(self) -> list[str]:
-        """The names of the columns as the file has them, without what is nested in them."""
+        """The file's names of the top-level columns."""
         inside, names = 0, []
         schema = self._ask(f"select name, num_children from parquet_schema({literal(self.file.path)})")
         for name, children in schema[1:]:
@@ -188,71 +187,73 @@ class ParquetFile:
         return names
 
     def _select(self, columns: Sequence[str]) -> str:
-        known = {column.name: column.sql for column in self.found}
+        expressions = {column.name: column.sql for column in self.all_columns}
         for name in columns:
-            if name not in known:
-                raise ColumnMissing(self.name, name, list(known))
-        parts = [f"{known[name]} as c{place}" for place, name in enumerate(columns)]
+            if name not in expressions:
+                raise ColumnMissing(self.name, name, list(expressions))
+        parts = [f"{expressions[name]} as c{place}" for place, name in enumerate(columns)]
         return f"select {', '.join(parts)} from {self.reader}"
 
 
 def select(files: Sequence[ParquetFile], columns: Sequence[str], timezone: str) -> DuckScan | None:
-    """One SELECT over all files; None where naive times need a zone that SQL does not place as we do, and where names
-    that DuckDB changed or takes for its own could mean another column.
+    """One SELECT over all files; None if SQL would place naive times differently from us, or if a name that DuckDB
+    changed or reserves could mean another column.
     """
-    found = {column.name: column for column in files[0].found}
-    if any(column.duck.lower() in OURS or (len(files) > 1 and column.duck != column.name) for column in found.values()):
+    by_name = {column.name: column for column in files[0].all_columns}
+    if any(
+        column.duck.lower() in OURS or (len(files) > 1 and column.duck != column.name) for column in by_name.values()
+    ):
         return None
-    parts, names = [], named({file.file.path: file.name for file in files})
+    parts, names = [], file_name({file.file.path: file.name for file in files})
     for name in columns:
-        sql = names if name == "_file" else found[name].sql
-        if name in found and found[name].kind in NAIVE:
+        sql = names if name == "_file" else by_name[name].sql
+        if name in by_name and by_name[name].kind in NAIVE:
             if timezone != "UTC":
                 return None
             sql = f"timezone('UTC', {sql})"
         parts.append(f"{sql} as {identifier(name)}")
     chosen = f"select {', '.join(parts)} from "
     reader = _reader(literals(file.file.path for file in files))
-    return DuckScan(f"{chosen}{reader}", confirm=partial(_confirm, files), at=partial(_some, files, chosen))
+    return DuckScan(f"{chosen}{reader}", confirm=partial(_confirm, files), at=partial(_select_at, files, chosen))
 
 
-def _confirm(files: Sequence[ParquetFile], read: int) -> None:
-    confirm_count(files[0].name, sum(file.records for file in files), read)
+def _confirm(files: Sequence[ParquetFile], returned: int) -> None:
+    confirm_count(files[0].name, sum(file.records for file in files), returned)
 
 
-def _some(files: Sequence[ParquetFile], chosen: str, _positions: Positions, of: int, table: str) -> str | None:
-    """The reader skips what it does not look for; None where the files have changed since."""
-    found, begin = [], 0
+def _select_at(files: Sequence[ParquetFile], chosen: str, _positions: Positions, of: int, table: str) -> str | None:
+    """The SELECT of these records; the reader skips others. None if the files have changed."""
+    parts, begin = [], 0
     for file in files:
-        here = f"select position - {begin} from {table}"
+        own_positions = f"select position - {begin} from {table}"
         reader = _reader(literal(file.file.path), "file_row_number=true")
-        found.append(f"{chosen}{reader} where file_row_number in ({here})")
+        parts.append(f"{chosen}{reader} where file_row_number in ({own_positions})")
         begin += file.records
-    return " union all ".join(found) if begin == of else None
+    return " union all ".join(parts) if begin == of else None
 
 
 def _gathered(vectors: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """Batches of so many rows, or of fewer where they come to BATCH bytes."""
+    """Batches of so many rows, or of fewer rows if they exceed BATCH bytes."""
     waiting, count, size = list[pa.RecordBatch](), 0, 0
     for vector in vectors:
         if count + vector.num_rows > rows or size + vector.nbytes > BATCH:
-            yield from _whole(waiting)
+            yield from _merged(waiting)
             count = size = 0
         waiting.append(vector)
         count, size = count + vector.num_rows, size + vector.nbytes
-    yield from _whole(waiting)
+    yield from _merged(waiting)
 
 
-def _whole(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """One batch of those that wait; they are let go before it is used."""
+def _merged(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Merge the waiting batches into one and release them before it is used."""
     if waiting:
-        whole = waiting[0] if len(waiting) == 1 else pa.concat_batches(waiting)
+        batch = waiting[0] if len(waiting) == 1 else pa.concat_batches(waiting)
         waiting.clear()
-        yield whole
+        yield batch
 
 
 def _reader(paths: str, *options: str) -> str:
-    """The files as a table. Names of folders like a=5 are no columns, whatever DuckDB makes of them."""
+    """The files as a table, without the columns that DuckDB reads from folders like a=5."""
     return f"read_parquet({', '.join((paths, 'hive_partitioning=false', *options))})"
 
 
@@ -273,7 +274,7 @@ def _converted(column: str, kind: str) -> str:
 
 
 def _microseconds(column: str) -> str:
-    """Nanoseconds are cut, as in text: to round them could make another day."""
+    """Cut nanoseconds, as in text: rounding could change the day."""
     return f"((epoch_ns({column}) - ((epoch_ns({column}) % 1000) + 1000) % 1000) // 1000)"
 
 

@@ -1,6 +1,6 @@
 """Source `files`: CSV, TSV, JSON Lines and Parquet below one directory, `.gz` too.
 
-All files a dataset's `path` matches are one dataset. Columns are text unless `columns:` declares them (Parquet: as
+All files that match a dataset's `path` are one dataset. Columns are text unless `columns:` declares them (Parquet: as
 stored). `_file` is the file's path below the root, `_row` the number of the data record in its file, from 1.
 """
 
@@ -27,7 +27,7 @@ from connectors.files.csv.dialect import CsvDialect, CsvWish
 from connectors.files.csv.reader import CsvFile
 from connectors.files.footer import without_footer
 from connectors.files.jsonl import JsonLines
-from connectors.files.left_out import numbered, told
+from connectors.files.left_out import numbered, skipped
 from connectors.files.parquet import ParquetFile
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ OneFile = CsvFile | JsonLines | ParquetFile
 class FilesSettings(SourceSettings):
     """`root` is relative to the configuration file; nothing outside it is read, links followed.
 
-    `max_unpacked` is for each compressed file, in bytes; without it see `opened_file.unpacked_limit`.
+    `max_unpacked` limits each compressed file, in bytes; default: `opened_file.unpacked_limit`.
     """
 
     type: Literal["files"]
@@ -53,11 +53,11 @@ class FilesSettings(SourceSettings):
 
 
 class FilesDataset(DatasetSettings):
-    """`path` is a file or a pattern (`bank-*.csv`) below the root; the rest is decided by the file unless said here.
+    """`path` is a file or a pattern (`bank-*.csv`) below the root; the file decides all settings not given here.
 
-    `header` is true, false (columns are column_1, column_2, …) or a list of names for a file without header. `skip`
-    are physical lines before the header, `skip_footer` lines that are not blank at the end; `max_line` is in bytes.
-    With `partitions`, folders like year=2026 are columns.
+    `header` is true, false (columns are column_1, column_2, …) or a list of names for a file without header. `skip` is
+    the number of physical lines before the header, `skip_footer` that of lines at the end, blank ones not counted;
+    `max_line` is in bytes. With `partitions`, folders like year=2026 are columns.
     """
 
     path: str
@@ -74,7 +74,7 @@ class FilesDataset(DatasetSettings):
 
 
 class FilesSource:
-    """Files below one directory. Reads never change them; copies it needs are temporary and its own."""
+    """Files below one directory. Reads never change them; copies are temporary."""
 
     Settings: ClassVar[type[SourceSettings]] = FilesSettings
     Dataset: ClassVar[type[DatasetSettings]] = FilesDataset
@@ -92,39 +92,42 @@ class FilesSource:
         return self._opened(dataset).schema
 
     def dialect(self, dataset: FilesDataset) -> dict[str, CsvDialect]:
-        """How each CSV file is read, by its name, for `check`, `explain` and the run record."""
-        return {one.name: one.dialect for one in self._files(dataset) if isinstance(one, CsvFile)}
+        """The dialect of each CSV file by its name, for `check`, `explain` and the run record."""
+        return {file.name: file.dialect for file in self._files(dataset) if isinstance(file, CsvFile)}
 
     def scan(self, dataset: FilesDataset, columns: Sequence[str]) -> Scan:
         opened = self._opened(dataset)
         opened.check(columns)
-        raw = pa.schema([opened.raw.field(one) for one in columns])
+        raw = pa.schema([opened.raw.field(name) for name in columns])
         coercion = Coercion(raw, opened.declared, opened.notation)
         reader = pa.RecordBatchReader.from_batches(coercion.schema, _stream(opened, columns, coercion))
         return Scan(reader, coercion.problems)
 
     def warnings(self, dataset: FilesDataset, columns: Sequence[str] | None) -> tuple[Problem, ...]:
-        """Of several files that are alike the first is named. Raises FileRefused where too many records are skipped."""
+        """One warning per reason, with the first file. Raises FileRefused if too many records are skipped."""
         files = self._files(dataset)
-        found: dict[str, Problem] = {}
+        by_reason: dict[str, Problem] = {}
         for problem in (problem for file in files for problem in file.warnings(columns)):
-            found.setdefault(problem.reason, problem)
-        return (*found.values(), *told([file.left_out for file in files if not isinstance(file, ParquetFile)]))
+            by_reason.setdefault(problem.reason, problem)
+        return (
+            *by_reason.values(),
+            *skipped([file.left_out for file in files if not isinstance(file, ParquetFile)]),
+        )
 
     def duck_scan(self, dataset: FilesDataset, columns: Sequence[str]) -> DuckScan | None:
         """None for JSON Lines, `_row`, columns of folders, naive instants outside UTC, and declared columns of Parquet.
 
-        An error DuckDB raises while it reads is turned into a sentence by `failure`.
+        `failure` turns an error that DuckDB raises while reading into one of ours.
         """
         opened = self._opened(dataset)
         opened.check(columns)
         if "_row" in columns or not columns or not opened.in_folders.isdisjoint(columns):
             return None
-        csv = [one for one in opened.files if isinstance(one, CsvFile)]
+        csv = [file for file in opened.files if isinstance(file, CsvFile)]
         if csv:
-            found = csv_files.select(csv, columns, opened.declared, opened.notation)
-            return found and replace(found, at=partial(_some, csv, columns, opened, []))
-        parquet = [one for one in opened.files if isinstance(one, ParquetFile)]
+            scan = csv_files.select(csv, columns, opened.declared, opened.notation)
+            return scan and replace(scan, at=partial(_select_at, csv, columns, opened, []))
+        parquet = [file for file in opened.files if isinstance(file, ParquetFile)]
         if not parquet or opened.notation.null_values or set(columns) & set(opened.asked):
             return None
         return parquet_files.select(parquet, columns, dataset.timezone)
@@ -132,47 +135,47 @@ class FilesSource:
     def failure(self, dataset: FilesDataset, error: Exception) -> ConnectorError:
         """The sentence for an error that DuckDB raised while it ran a SELECT of `duck_scan`."""
         try:
-            for one in self._files(dataset):
-                few = None if isinstance(one, ParquetFile) else 1  # its columns are read one by one
-                for _ in one.batches(list(one.columns.names)[:few], (), ROWS):
+            for file in self._files(dataset):
+                few = None if isinstance(file, ParquetFile) else 1  # its columns are read one by one
+                for _ in file.batches(list(file.columns.names)[:few], (), ROWS):
                     pass
-        except ConnectorError as found:
-            return found
+        except ConnectorError as mistake:
+            return mistake
         return self._files(dataset)[0].failure(error)
 
     def state(self, dataset: FilesDataset) -> str | None:
         return state(self.name, self.root, dataset.path)
 
     def close(self) -> None:
-        """What a scan still holds stays open until it is closed, too."""
+        """Forget prepared files. An open scan keeps its files until it is closed."""
         self._prepared.clear()
 
     def _opened(self, dataset: FilesDataset) -> _Opened:
         files = self._files(dataset)
-        told([one.left_out for one in files if not isinstance(one, ParquetFile)])
-        first, known = files[0], files[0].columns
-        for other in files[1:]:
-            _same(first.name, known, other.name, other.columns)
+        skipped([file.left_out for file in files if not isinstance(file, ParquetFile)])
+        first, schema = files[0], files[0].columns
+        for later_file in files[1:]:
+            _same(first.name, schema, later_file.name, later_file.columns)
         folders = {file.name: _folders(file.name, dataset) for file in files}
         for file in files:
-            refuse_other_folders(file.name, folders[file.name], first.name, folders[first.name], known.names)
-        known = pa.schema([*known, *(pa.field(name, pa.string()) for name in folders[first.name])])
+            refuse_other_folders(file.name, folders[file.name], first.name, folders[first.name], schema.names)
+        schema = pa.schema([*schema, *(pa.field(name, pa.string()) for name in folders[first.name])])
         kinds = {name: declared(name, word) for name, word in dataset.columns.items()}
         for name in kinds:
-            if name not in known.names:
-                raise ColumnMissing(first.name, name, known.names)
+            if name not in schema.names:
+                raise ColumnMissing(first.name, name, schema.names)
         local = first.local if isinstance(first, ParquetFile) else ()
-        asked = tuple(kinds)
+        declared_by_user = tuple(kinds)
         kinds = {**{name: Declared("instant") for name in local}, **kinds}
         notation = Notation(dataset.decimal, dataset.null_values, dataset.timezone)
-        return _Opened(files, _with_places(known), kinds, asked, notation, folders)
+        return _Opened(files, _with_places(schema), kinds, declared_by_user, notation, folders)
 
     def _files(self, dataset: FilesDataset) -> list[OneFile]:
-        found = matching(self.name, self.root, dataset.path)
-        make_room(len(found))
-        return [self._one(path, dataset) for path in found]
+        paths = matching(self.name, self.root, dataset.path)
+        make_room(len(paths))
+        return [self._file(path, dataset) for path in paths]
 
-    def _one(self, path: Path, dataset: FilesDataset) -> OneFile:
+    def _file(self, path: Path, dataset: FilesDataset) -> OneFile:
         name = path.relative_to(self.root).as_posix()
         kind = dataset.format or format_of(path)
         file = open_beneath(self.root, name)
@@ -191,7 +194,7 @@ class FilesSource:
         if kind == "jsonl":
             folders = _folders(name, dataset)
             text = without_footer(file, dataset.skip_footer) if dataset.skip_footer else file
-            lines = JsonLines(text, dataset.max_line, tuple(one for one in dataset.columns if one not in folders))
+            lines = JsonLines(text, dataset.max_line, tuple(name for name in dataset.columns if name not in folders))
             return lines.without_malformed() if skips else lines
         delimiter = dataset.delimiter or ("\t" if kind == "tsv" else None)
         wish = CsvWish(delimiter, dataset.quote, dataset.skip, dataset.header, dataset.skip_footer, skips)
@@ -203,18 +206,18 @@ class FilesSource:
         return prepared
 
 
-def _some(
+def _select_at(
     csv: list[CsvFile],
     columns: Sequence[str],
     opened: _Opened,
-    held: list[CsvFile],
+    held_files: list[CsvFile],
     positions: Positions,
     of: int,
     _table: str,
 ) -> str | None:
     if len(positions) * csv_files.FEW > of or csv_files.records(csv) != of:
         return None
-    sql, held[:] = csv_files.some(csv, columns, opened.declared, opened.notation, positions)
+    sql, held_files[:] = csv_files.select_at(csv, columns, opened.declared, opened.notation, positions)
     return sql
 
 
@@ -242,28 +245,30 @@ class _Opened:
         return coercion.schema
 
     def check(self, columns: Sequence[str]) -> None:
-        for one in columns:
-            if one not in self.raw.names:
-                raise ColumnMissing(self.files[0].name, one, self.raw.names)
+        for name in columns:
+            if name not in self.raw.names:
+                raise ColumnMissing(self.files[0].name, name, self.raw.names)
 
 
 def _stream(opened: _Opened, columns: Sequence[str], coercion: Coercion) -> Iterator[pa.RecordBatch]:
     elsewhere = {*PLACES.names, *opened.in_folders}
-    wanted = [one for one in columns if one not in elsewhere] or [opened.raw.names[0]]
+    stored = [name for name in columns if name not in elsewhere] or [opened.raw.names[0]]
     before = 0
     try:
         for file in opened.files:
             row, above = 0, file.dialect.above if isinstance(file, CsvFile) else 0
             left_out = () if isinstance(file, ParquetFile) else file.left_out.numbers
-            for batch in file.batches(wanted, opened.notation.null_values, ROWS):
+            for batch in file.batches(stored, opened.notation.null_values, ROWS):
                 same = {**opened.folders[file.name], "_file": file.name}
                 extra: dict[str, pa.Array[Any]] = {
                     **{name: pa.repeat(pa.scalar(text, pa.string()), batch.num_rows) for name, text in same.items()},
                     "_row": pa.array(numbered(left_out, row, row + batch.num_rows) + above + 1),
                 }
-                arrays = [extra[one] if one in extra else batch.column(wanted.index(one)) for one in columns]
-                whole = pa.RecordBatch.from_arrays(arrays, schema=pa.schema([opened.raw.field(one) for one in columns]))
-                yield coercion.batch(whole, lambda i, file=file, start=before: file.place(i - start))  # type: ignore[misc]
+                arrays = [extra[name] if name in extra else batch.column(stored.index(name)) for name in columns]
+                part = pa.RecordBatch.from_arrays(
+                    arrays, schema=pa.schema([opened.raw.field(name) for name in columns])
+                )
+                yield coercion.batch(part, lambda i, file=file, start=before: file.place(i - start))  # type: ignore[misc]
                 row += batch.num_rows
             file.confirm(row)
             before += row
@@ -281,11 +286,11 @@ def _with_places(columns: pa.Schema) -> pa.Schema:
     return columns
 
 
-def _same(first: str, known: pa.Schema, name: str, columns: pa.Schema) -> None:
-    for one in columns.names:
-        if one not in known.names:
-            raise HeadersDiffer(name, one, first)
-    for field in known:
+def _same(first: str, schema: pa.Schema, name: str, columns: pa.Schema) -> None:
+    for column in columns.names:
+        if column not in schema.names:
+            raise HeadersDiffer(name, column, first)
+    for field in schema:
         if field.name not in columns.names:
             raise HeadersDiffer(first, field.name, name)
         if columns.field(field.name).type != field.type:

@@ -1,1 +1,1 @@
-"""Databases: PostgreSQL, MariaDB and MySQL, SQLite, and every other that SQLAlchemy has a dialect for."""
+"""Databases: PostgreSQL, MariaDB and MySQL, SQLite, and every other with a SQLAlchemy dialect."""

@@ -1,4 +1,4 @@
-"""From a URL to read-only connections: drivers, paths, time limits, and sessions that speak UTC and cannot write."""
+"""From a URL to read-only connections: drivers, paths, time limits, and sessions in UTC that cannot write."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10,
 
 
 def parsed(secret: SecretStr) -> URL:
-    """The URL, for databases with a reader of their own with the driver we use, whichever it names.
+    """The parsed URL. For databases with a reader of their own, it names the driver we use.
 
-    Raises ValueError with a sentence that shows no more of it than its scheme.
+    Raises ValueError, whose sentence shows only the scheme.
     """
     try:
         url = sa.make_url(secret.get_secret_value())
     except (sa.exc.ArgumentError, ValueError):  # the latter for a port that is no number
         raise ValueError(_NO_URL) from None
-    if "@" in (url.host or ""):  # what stands before it is the end of a password, which is told to nobody
+    if "@" in (url.host or ""):  # before it is the end of a password, which must not be shown
         raise ValueError(_NO_URL)
     family = url.drivername.partition("+")[0]
     if family not in _DRIVERS:
@@ -57,20 +57,20 @@ def _must_have_dialect(url: URL) -> None:
         url.get_dialect()
     except sa.exc.NoSuchModuleError:
         raise ValueError(
-            f"'{url.drivername}://' is no database that can be read here: there is postgresql, mysql, mariadb and "
-            f"sqlite; for another one install the package of its driver, with its SQLAlchemy dialect"
+            f"'{url.drivername}://' is not a supported database. Built in are postgresql, mysql, mariadb and sqlite; "
+            f"for another one, install its driver and its SQLAlchemy dialect"
         ) from None
     except ImportError:
-        return  # the dialect is there and its driver is not: told when the source is read, like any missing driver
+        return  # the dialect exists but its driver does not: reported when the source is read
 
 
 def has_own_reader(url: URL) -> bool:
-    """Whether it is one of the databases that are read by more than what all databases have in common."""
+    """Return True if we have a reader for this database, beyond the generic one."""
     return url.drivername.partition("+")[0] in _DRIVERS
 
 
 def where(url: URL) -> str:
-    """Host, port and database, or the file: where a source is, for people, without user and password."""
+    """The source's address for people: host, port and database, or the file, without user and password."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     if not url.host and not has_own_reader(url):
@@ -80,20 +80,20 @@ def where(url: URL) -> str:
 
 
 def sqlite_file(source: str, url: URL, root: Path) -> Path:
-    """The database file, a relative path being relative to the configuration. Raises SourceMissing, AccessDenied."""
+    """The database file; a relative path begins at the configuration. Raises SourceMissing, AccessDenied."""
     path = root / str(url.database)
     with looking(source, path):
         if not path.is_file():
-            reason = "it is not a file" if path.exists() else "there is no such file"
+            reason = "it is not a file" if path.exists() else "file not found"
             raise SourceMissing(source, str(url.database), reason)
     return path
 
 
 def engine(source: str, url: URL, root: Path, seconds: float) -> sa.Engine:
-    """An engine whose every connection is read-only, in UTC, and stops a statement after so many seconds.
+    """Create an engine whose connections are read-only, in UTC, and stop a statement after so many seconds.
 
-    Raises DriverMissing and SourceMissing; connects to nothing yet. Nothing is pooled: a source holds a connection
-    only while it reads.
+    Raises DriverMissing and SourceMissing; does not connect. Nothing is pooled: a source holds a connection only while
+    it reads.
     """
     family = url.get_backend_name()
     _, module, needs, install = _DRIVERS[family]
@@ -107,19 +107,19 @@ def engine(source: str, url: URL, root: Path, seconds: float) -> sa.Engine:
 
 
 def libpq_uri(url: URL) -> str:
-    """The same address as libpq reads it, for ADBC. Holds the password: for the driver only."""
+    """The URL in libpq's form, for ADBC. It holds the password: for the driver only."""
     timed = url.update_query_dict({key: str(value) for key, value in _libpq(url).items()})
     return timed.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 def postgresql_session(seconds: float) -> list[str]:
-    """What makes a PostgreSQL session ours; plain SETs, so that a connection pooler between us does not matter."""
+    """The settings of our PostgreSQL sessions: plain SETs, which work through a connection pooler."""
     return [
         "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
         "SET TIME ZONE 'UTC'",
         f"SET statement_timeout = {max(1, round(seconds * 1000))}",
         "SET extra_float_digits = 1",
-        # What is read as text reads the same whatever the server is set to.
+        # Text forms are the same whatever the server's settings are.
         "SET DateStyle = 'ISO, YMD'",
         "SET IntervalStyle = 'postgres'",
         "SET bytea_output = 'hex'",
@@ -128,15 +128,15 @@ def postgresql_session(seconds: float) -> list[str]:
 
 
 def _libpq(url: URL) -> dict[str, int | str]:
-    # A server in SQL_ASCII sends bytes, of which psycopg makes no text unless it is told what they are.
-    wanted: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS, "client_encoding": "utf8", **KEEPALIVES}
-    return {key: value for key, value in wanted.items() if key not in url.query}
+    # A server in SQL_ASCII sends bytes; psycopg decodes them only with a client encoding.
+    options: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS, "client_encoding": "utf8", **KEEPALIVES}
+    return {key: value for key, value in options.items() if key not in url.query}
 
 
 def _postgresql(url: URL, seconds: float) -> sa.Engine:
-    made = sa.create_engine(url, poolclass=NullPool, connect_args=_libpq(url), hide_parameters=True)
+    created = sa.create_engine(url, poolclass=NullPool, connect_args=_libpq(url), hide_parameters=True)
 
-    @sa.event.listens_for(made, "connect")
+    @sa.event.listens_for(created, "connect")
     def prepare(connection: Any, _: object) -> None:
         from connectors.sql.values import forgiving_dates  # noqa: PLC0415 - needs psycopg, which may not be installed
 
@@ -146,7 +146,7 @@ def _postgresql(url: URL, seconds: float) -> sa.Engine:
                 cursor.execute(statement)
         connection.commit()
 
-    return made
+    return created
 
 
 def _mysql(url: URL, seconds: float) -> sa.Engine:
@@ -154,9 +154,9 @@ def _mysql(url: URL, seconds: float) -> sa.Engine:
     if "charset" not in url.query:
         arguments["charset"] = "utf8mb4"
     chosen = {key: value for key, value in arguments.items() if key not in url.query}
-    made = sa.create_engine(url, poolclass=NullPool, connect_args=chosen, hide_parameters=True)
+    created = sa.create_engine(url, poolclass=NullPool, connect_args=chosen, hide_parameters=True)
 
-    @sa.event.listens_for(made, "connect")
+    @sa.event.listens_for(created, "connect")
     def prepare(connection: Any, _: object) -> None:
         mariadb = "mariadb" in connection.get_server_info().lower()
         limit = f"max_statement_time = {seconds}" if mariadb else f"max_execution_time = {round(seconds * 1000)}"
@@ -167,26 +167,28 @@ def _mysql(url: URL, seconds: float) -> sa.Engine:
         if "read_timeout" not in url.query:  # a server that accepts and says nothing was caught by the short one
             connection._read_timeout = round(seconds) + 30  # noqa: SLF001 - PyMySQL has no other way to change it
 
-    return made
+    return created
 
 
 def _sqlite(url: URL, path: Path) -> sa.Engine:
     query = {**url.query, "mode": "ro", "uri": "true"}
-    quoted = re.sub(r"[%?#]", lambda found: f"%{ord(found[0]):02x}", str(path.resolve()))
-    made = sa.create_engine(url.set(database=f"file:{quoted}", query=query), poolclass=NullPool, hide_parameters=True)
+    quoted = re.sub(r"[%?#]", lambda match: f"%{ord(match[0]):02x}", str(path.resolve()))
+    created = sa.create_engine(
+        url.set(database=f"file:{quoted}", query=query), poolclass=NullPool, hide_parameters=True
+    )
 
-    @sa.event.listens_for(made, "connect")
+    @sa.event.listens_for(created, "connect")
     def prepare(connection: Any, _: object) -> None:
         from connectors.sql.values import decoded  # noqa: PLC0415 - keeps this module free of pyarrow
 
         connection.text_factory = decoded
         connection.execute("PRAGMA query_only = ON")
 
-    return made
+    return created
 
 
 class Deadline:
-    """Stops a SQLite connection whose current piece of work runs longer than allowed; the others stop themselves."""
+    """Stops a SQLite connection whose current work takes too long; other databases do this themselves."""
 
     def __init__(self, connection: sa.Connection, seconds: float) -> None:
         self._seconds = seconds
@@ -197,5 +199,5 @@ class Deadline:
             raw.set_progress_handler(lambda: read.ended or time.monotonic() > self._until, 10_000)
 
     def renew(self) -> None:
-        """Start counting again: time that the reader of an answer takes is not the database's."""
+        """Restart the time limit: the time in which we process rows does not count."""
         self._until = time.monotonic() + self._seconds

@@ -1,9 +1,9 @@
-"""What stands in a row, cell by cell, so that it can be compared byte for byte and written back.
+"""The cells of a row, in a form that can be compared byte for byte and written back.
 
 | database | tag | text |
 | --- | --- | --- |
 | all | `t` | a text; written into a column of any type, the database reads it as that type |
-| PostgreSQL | `t` | every value as PostgreSQL itself writes it, in a session whose settings are ours |
+| PostgreSQL | `t` | every value as PostgreSQL itself writes it, in a session with our settings |
 | MariaDB, MySQL | `t` | numbers, dates, texts, enums, json … as the database writes them, floats with all digits |
 | | `b` | hex digits: the bytes of binary columns, geometries, and of texts in a character set with ambiguous letters |
 | SQLite | `t` | text, where it is UTF-8 |
@@ -29,7 +29,7 @@ Fragment = tuple[str, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Column:
-    """A column as rows of its table are read and written. `form` is the dialect's own word for how that is done."""
+    """A column of a table. `form` is the dialect's own word for how it is read and written."""
 
     name: str
     type: str
@@ -41,10 +41,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Shape:
-    """A table whose rows can be named: `name` as RowName has it, `key` the columns of its primary key.
-
-    Where there is no primary key they are those of the first unique key without nulls.
-    """
+    """A table whose rows can be named: `name` as in RowName, `key` the columns of its primary key or, without one, of
+    the first unique key without nulls."""
 
     name: str
     schema: str | None
@@ -52,11 +50,11 @@ class Shape:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     fixed: str | None = None
-    """Why its rows can only be read, if so."""
+    """The reason why its rows can only be read, if any."""
 
     @cached_property
     def by_name(self) -> Mapping[str, Column]:
-        return {one.name: one for one in self.columns}
+        return {column.name: column for column in self.columns}
 
     @cached_property
     def keyed(self) -> tuple[Column, ...]:
@@ -65,7 +63,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Link:
-    """Columns of a table that refer to those of another; `soft`: the database does not know of it."""
+    """Columns of a table that refer to those of another; `soft`: declared in YAML, unknown to the database."""
 
     table: Shape
     columns: tuple[Column, ...]
@@ -75,12 +73,12 @@ class Link:
 
 
 def joined(fragments: Sequence[Fragment], between: str) -> Fragment:
-    """These pieces of SQL with a word between them, and all their parameters."""
-    return between.join(sql for sql, _ in fragments), tuple(one for _, bound in fragments for one in bound)
+    """Join pieces of SQL by a word, and their parameters."""
+    return between.join(sql for sql, _ in fragments), tuple(value for _, bound in fragments for value in bound)
 
 
 def row_order(key: Sequence[tuple[str, Cell]]) -> list[tuple[str, ...]]:
-    """What rows of one table are sorted by, nulls first; the same in every process."""
+    """The sort key of rows of one table, nulls first; the same in every process."""
     return [() if cell is None else cell for _, cell in key]
 
 

@@ -1,4 +1,4 @@
-"""What makes a SqlSource a Target: nothing of the changing side is imported or made before it is asked for."""
+"""The Target side of a SqlSource, imported and created only on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Changing:
-    """The methods of `connectors.target.Target`, each handed to a SqlTarget that the first of them makes."""
+    """The methods of `connectors.target.Target`, passed on to a SqlTarget that the first call creates."""
 
     promises = Promises()
     _changing: SqlTarget | None = None

@@ -1,8 +1,8 @@
-"""Which columns a table or query has and what they mean: asked of the database itself, by a select of no rows.
+"""The columns of a table or query and their types, as the database reports them for a select of no rows.
 
-One question for tables and queries alike gives domains, unsigned numbers and the types of expressions as they arrive.
-What the database compares otherwise than we do is cast to text in the relation: char(n), citext, uuid, enum, json,
-inet, arrays, times of day, intervals, money and whatever else has no type of ours.
+The same query for tables and queries gives domains, unsigned numbers and the types of expressions as they arrive. Types
+that the database compares differently from us are cast to text in the relation: char(n), citext, uuid, enum, json,
+inet, arrays, times of day, intervals, money and all others without a type of ours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Base = sa.TableClause | sa.TextClause
 
 @dataclass(frozen=True)
 class SqlColumn:
-    """A column as the relation gives it; `cast`: the relation casts it to `kind` first."""
+    """A column of the relation; `cast`: the relation casts it to `kind` first."""
 
     name: str
     kind: Kind
@@ -72,26 +72,26 @@ def _postgresql(connection: sa.Connection, base: Base, zone: str) -> list[SqlCol
     described = list(cursor.description)
     result.close()
     required = _required(connection, base)
-    # White space and case of texts have our meaning in UTF-8 only; elsewhere half of the white space has no character.
+    # White space and case of texts match ours only in UTF-8; other encodings lack half of the white space.
     unicode = connection.exec_driver_sql("show server_encoding").scalar() == "UTF8"
-    found = []
-    for one in described:
-        if one.type_code == _NUMERIC:
-            column = _postgresql_numeric(one)
-        elif one.type_code in _POSTGRESQL:
-            kind = _POSTGRESQL[one.type_code](zone)
+    columns_found = []
+    for field in described:
+        if field.type_code == _NUMERIC:
+            column = _postgresql_numeric(field)
+        elif field.type_code in _POSTGRESQL:
+            kind = _POSTGRESQL[field.type_code](zone)
             calendar = isinstance(kind, (sa.Date, sa.DateTime))  # may hold infinity, which becomes null
-            nullable = calendar or one.name not in required
+            nullable = calendar or field.name not in required
             pushable = exactly_compared(kind) and (unicode or not isinstance(kind, sa.Text))
-            column = SqlColumn(one.name, kind, nullable=nullable, pushable=pushable)
+            column = SqlColumn(field.name, kind, nullable=nullable, pushable=pushable)
         else:
-            column = SqlColumn(one.name, sa.Text(), cast=True, nullable=one.name not in required, pushable=unicode)
-        found.append(column)
-    return found
+            column = SqlColumn(field.name, sa.Text(), cast=True, nullable=field.name not in required, pushable=unicode)
+        columns_found.append(column)
+    return columns_found
 
 
 def _postgresql_numeric(described: Any) -> SqlColumn:
-    """Without a precision, or with more than 38 digits, a value may be too long for our type: only reading tells."""
+    """Without a precision, or with more than 38 digits, a value may be too long for our type; only reading shows it."""
     precision, scale = described.precision, described.scale or 0
     if precision is None:
         return SqlColumn(described.name, sa.Numeric())
@@ -102,8 +102,8 @@ def _postgresql_numeric(described: Any) -> SqlColumn:
 def _required(connection: sa.Connection, base: Base) -> set[str]:
     if not isinstance(base, sa.TableClause):
         return set()
-    asked = sa.text("select attname from pg_attribute where attrelid = to_regclass(:name) and attnotnull")
-    return set(connection.execute(asked, {"name": regclass(base)}).scalars())
+    statement = sa.text("select attname from pg_attribute where attrelid = to_regclass(:name) and attnotnull")
+    return set(connection.execute(statement, {"name": regclass(base)}).scalars())
 
 
 def regclass(table: sa.TableClause) -> str:
@@ -112,7 +112,7 @@ def regclass(table: sa.TableClause) -> str:
 
 
 def exactly_compared(kind: Kind) -> bool:
-    """Whether databases compare such values as we do. Floats do not (NaN, -0), nor naive times of zones with gaps."""
+    """Return True if databases compare such values as we do: not floats (NaN, -0) or naive times of zones with gaps."""
     if isinstance(kind, Wall):
         return kind.zone == "UTC"
     return not isinstance(kind, sa.Float)
@@ -121,7 +121,7 @@ def exactly_compared(kind: Kind) -> bool:
 def _sqlite(connection: sa.Connection, base: Base, zone: str) -> list[SqlColumn]:
     if isinstance(base, sa.TableClause):
         name, schema = base.name, base.schema
-    else:  # only a view tells which declared types the columns of a query have; a temporary one is in memory
+    else:  # only a view shows the declared types of a query's columns; a temporary one is in memory
         name, schema = "reconcile_asks", "temp"
         connection.exec_driver_sql("PRAGMA query_only = OFF")
         connection.exec_driver_sql(f"CREATE TEMP VIEW {name} AS {_plain(base)}")
@@ -130,8 +130,8 @@ def _sqlite(connection: sa.Connection, base: Base, zone: str) -> list[SqlColumn]
     inside = f"{quote(schema)}." if schema else ""
     rows = connection.exec_driver_sql(f"PRAGMA {inside}table_xinfo({quote(name)})").all()
     virtual = 1  # a virtual table's hidden column; 2 and 3 are generated columns, which are data
-    found = [(str(row[1]), sqlite_kind(str(row[2] or ""), zone)) for row in rows if row[6] != virtual]
-    return [SqlColumn(name, kind, pushable=isinstance(kind, (sa.Integer, sa.Boolean, sa.Text))) for name, kind in found]
+    kinds = [(str(row[1]), sqlite_kind(str(row[2] or ""), zone)) for row in rows if row[6] != virtual]
+    return [SqlColumn(name, kind, pushable=isinstance(kind, (sa.Integer, sa.Boolean, sa.Text))) for name, kind in kinds]
 
 
 def _plain(query: sa.TextClause) -> str:
@@ -139,10 +139,8 @@ def _plain(query: sa.TextClause) -> str:
 
 
 def sqlite_kind(declared: str, zone: str) -> Kind:
-    """What a declared type means: SQLite's own rules of affinity, and the names everybody gives dates and decimals.
-
-    A type that says nothing ("", "UUID", "JSON") is text.
-    """
+    """The type of a declared type: SQLite's affinity rules and the usual names of dates and decimals; else ("", "UUID",
+    "JSON") text."""
     text = declared.upper()
     sized = re.search(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)", text)
     word = re.sub(r"\(.*", "", text).strip()
@@ -164,23 +162,23 @@ def _sized(sized: re.Match[str] | None) -> Kind:
     return sa.Numeric(int(sized[1]), int(sized[2] or 0)) if sized and int(sized[1]) else sa.Numeric()
 
 
-def unfit_in_sqlite(connection: sa.Connection, base: Base, found: Sequence[SqlColumn]) -> set[str]:
-    """Columns whose cells SQLite does not compare as we do, because some are not of the declared type: one pass.
+def unfit_in_sqlite(connection: sa.Connection, base: Base, columns: Sequence[SqlColumn]) -> set[str]:
+    """Columns that SQLite compares differently from us because some cells are not of the declared type: one pass.
 
-    Only whole numbers, booleans and text are compared alike at all; decimals are doubles there and times are text.
+    It compares only whole numbers, booleans and text as we do; there, decimals are doubles and times are text.
     """
-    likely = [one for one in found if isinstance(one.kind, (sa.Integer, sa.Boolean, sa.Text))]
+    likely = [column for column in columns if isinstance(column.kind, (sa.Integer, sa.Boolean, sa.Text))]
     if not likely:
-        return {one.name for one in found}
+        return {column.name for column in columns}
     source = base if isinstance(base, sa.TableClause) else base.columns().subquery("records")
-    asked = [sa.func.max(_odd(sa.column(quoted_name(one.name, quote=True)), one.kind)) for one in likely]
-    row = connection.execute(sa.select(*asked).select_from(source)).one()
-    return {one.name for one in found if one not in likely} | {
-        one.name for one, odd in zip(likely, row, strict=True) if odd
+    checks = [sa.func.max(_odd(sa.column(quoted_name(column.name, quote=True)), column.kind)) for column in likely]
+    row = connection.execute(sa.select(*checks).select_from(source)).one()
+    return {column.name for column in columns if column not in likely} | {
+        column.name for column, odd in zip(likely, row, strict=True) if odd
     }
 
 
 def _odd(column: sa.ColumnClause[Any], kind: Kind) -> sa.ColumnElement[Any]:
     stored = "text" if isinstance(kind, sa.Text) else "integer"
-    other = sa.func.typeof(column).not_in((stored, "null"))
-    return sa.or_(other, column.not_in((0, 1))) if isinstance(kind, sa.Boolean) else other
+    is_other = sa.func.typeof(column).not_in((stored, "null"))
+    return sa.or_(is_other, column.not_in((0, 1))) if isinstance(kind, sa.Boolean) else is_other

@@ -1,4 +1,4 @@
-"""The columns of MariaDB and MySQL: what the wire protocol tells of an answer, which is more than the schema does."""
+"""The columns of MariaDB and MySQL, from the wire protocol, which says more about a result than the schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def columns(connection: sa.Connection, base: Base, zone: str) -> list[SqlColumn]
     cursor: Any = result.cursor
     fields = list(cursor._result.fields)  # noqa: SLF001 - the public description lacks the flags and the charset
     result.close()
-    return [_mysql_column(one, zone) for one in fields]
+    return [_mysql_column(field, zone) for field in fields]
 
 
 _MYSQL_WHOLE = (FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.LONG, FIELD_TYPE.INT24, FIELD_TYPE.YEAR)
@@ -40,7 +40,7 @@ def _mysql_column(field: Any, zone: str) -> SqlColumn:
     nullable = not field.flags & FLAG.NOT_NULL or isinstance(kind, (sa.Date, sa.DateTime))  # zero dates become null
     if kind is None or enumerated:
         return SqlColumn(field.name, sa.Text(), cast=True, nullable=nullable, pushable=True)
-    single = isinstance(kind, sa.REAL)  # as text it would lose digits; as a double it has all of them
+    single = isinstance(kind, sa.REAL)  # a text loses digits; a double has all of them
     long = isinstance(kind, sa.Numeric) and not single and (kind.precision or 0) > DIGITS
     bits = field.type_code in (FIELD_TYPE.BIT, FIELD_TYPE.GEOMETRY)
     return SqlColumn(
@@ -60,7 +60,7 @@ def _mysql_kind(field: Any, zone: str) -> Kind | None:
         return sa.Numeric(field.length - bool(field.scale) - (not unsigned), field.scale)
     if code in _MYSQL_BLOBS:
         return sa.LargeBinary() if field.charsetnr == BINARY_CHARSET else sa.Text()
-    rest: dict[int, Kind] = {
+    other_kinds: dict[int, Kind] = {
         FIELD_TYPE.FLOAT: sa.REAL(),
         FIELD_TYPE.DOUBLE: sa.Double(),
         FIELD_TYPE.TIMESTAMP: sa.DateTime(timezone=True),
@@ -71,4 +71,4 @@ def _mysql_kind(field: Any, zone: str) -> Kind | None:
         FIELD_TYPE.GEOMETRY: sa.LargeBinary(),
         FIELD_TYPE.NULL: sa.Text(),
     }
-    return rest.get(code)
+    return other_kinds.get(code)

@@ -1,4 +1,4 @@
-"""What a database's own errors mean to people: one sentence each, without SQL, values or secrets."""
+"""Database errors for people: one sentence each, without SQL, values or secrets."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SQLITE_NOT_OURS = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 
 @dataclass(frozen=True)
 class Place:
-    """Which source, where, and how long a statement may run: what every sentence needs. Holds no password.
+    """The source, its address and its time limit, for every sentence. Holds no password.
 
-    `underway` are its reads; what fails after they were stopped failed for that.
+    `underway` are its reads; an error after they were stopped is due to that.
     """
 
     source: str
@@ -42,15 +42,15 @@ class Place:
     underway: Underway = field(default_factory=Underway, compare=False, repr=False)
 
     def must_go_on(self, stops: int) -> None:
-        """Raises ReadStopped when the reads of this source were stopped since there had been so many `stops`."""
+        """Raise ReadStopped if the reads of this source were stopped since the count was `stops`."""
         if self.underway.stops != stops:
             raise ReadStopped(self.source)
 
 
 def translated(error: Exception, place: Place, stops: int) -> ConnectorError:
-    """Our error for one that SQLAlchemy, a driver or ADBC raised. Other exceptions are not for here: re-raise them.
+    """Our error for one that SQLAlchemy, a driver or ADBC raised. Re-raise other exceptions instead.
 
-    `stops` is how often the source's reads had been stopped when this one began.
+    `stops` is the count of the source's stops when this read began.
     """
     if place.underway.stops != stops:
         return ReadStopped(place.source)
@@ -73,17 +73,17 @@ def _postgresql(error: Exception, place: Place) -> ConnectorError:
         return AccessDenied(place.source, place.where, reason)
     if state in ("40001", "40P01", "55P03"):
         return SourceBusy(place.source, place.where)
-    answered = state or "ERROR: " in str(error)  # half-way through an ADBC stream there is a message but no state
+    answered = state or "ERROR: " in str(error)  # in the middle of an ADBC stream, errors have no state
     if not answered or state[:2] in ("08", "53") or state[:3] == "57P":
         return SourceUnreachable(place.source, place.where, reason)
     return QueryRefused(place.source, _without_values(reason) if not state or state[:2] in ("22", "23") else reason)
 
 
 def _postgresql_reason(error: Exception) -> str:
-    """The server's own words: after the severity, on one line, without what drivers put around them."""
+    """The server's message: after the severity, on one line, without the driver's additions."""
     text = str(error).replace("\r", "")
-    found = re.search(r"(?:FATAL|ERROR|PANIC):\s+(.+)", text)
-    line = found[1] if found else (text.strip().splitlines() or ["no reason given"])[0]
+    match = re.search(r"(?:FATAL|ERROR|PANIC):\s+(.+)", text)
+    line = match[1] if match else (text.strip().splitlines() or ["no reason given"])[0]
     return re.sub(r'^connection (?:failed|is bad): |^connection to server at "[^"]*".*?failed: ', "", line).rstrip(". ")
 
 
@@ -122,5 +122,5 @@ def _first_line(text: str) -> str:
 
 
 def _without_values(reason: str) -> str:
-    """Errors about data quote the data: keep what kind of error it is."""
+    """The kind of an error about data, without the data it quotes."""
     return re.split(r"""[:'"]""", reason)[0].strip()

@@ -1,4 +1,4 @@
-"""The one place where a user's own SQL enters: a dataset's `query`, which must be a single select."""
+"""The only entry of a user's own SQL: a dataset's `query`, which must be a single select."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PASSED_OVER = re.compile(
 
 
 def select_only(source: str, query: str) -> str:
-    """The query without a closing semicolon, fit to stand in parentheses. Raises NotReadOnly for anything else.
+    """The query without a closing semicolon, usable in parentheses. Raises NotReadOnly for anything but a select.
 
-    This keeps honest mistakes and pasted scripts out; what keeps a hostile query from writing is the read-only session.
+    This catches mistakes and pasted scripts; the read-only session keeps a hostile query from writing.
     """
     text = query.strip()
-    bare = _PASSED_OVER.sub(lambda found: "''" if found[0][0] in "'\"`$" else " ", text)
+    bare = _PASSED_OVER.sub(lambda match: "''" if match[0][0] in "'\"`$" else " ", text)
     if bare.rstrip().endswith(";"):
         text, bare = text[: text.rindex(";")], bare.rstrip()[:-1]
     word = re.match(r"[\s(]*(\w*)", bare)
@@ -36,14 +36,14 @@ def select_only(source: str, query: str) -> str:
     if not _balanced(bare):
         raise NotReadOnly(source, "its parentheses do not match")
     if re.search(r"['\"`]", bare.replace("''", "")):
-        raise NotReadOnly(source, "a quotation in it is not closed")
+        raise NotReadOnly(source, "a quotation mark in it is not closed")
     return text + "\n"
 
 
 def _balanced(bare: str) -> bool:
     depth = 0
-    for one in bare:
-        depth += (one == "(") - (one == ")")
+    for character in bare:
+        depth += (character == "(") - (character == ")")
         if depth < 0:
             return False
     return depth == 0

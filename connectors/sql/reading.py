@@ -1,4 +1,4 @@
-"""Running a select and turning its rows into Arrow, in bounded memory."""
+"""Convert the rows of a select to Arrow, in bounded memory."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from connectors.sql.values import (
     DIGITS,
     NOT_BOOLEAN,
     OUTSIDE,
-    Taken,
+    ArrowColumn,
     Unfit,
     Wall,
     arrow_type,
     from_arrow,
     positions,
-    taken,
+    to_arrow,
 )
 
 ROWS = 10_000
@@ -34,10 +34,10 @@ Kind = sa.types.TypeEngine[Any]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One column of an answer: its name, its SQL type, what `columns:` says of it.
+class AnswerColumn:
+    """One column of an answer: its name, its SQL type and its declaration in `columns:`.
 
-    `compared`: the database may have compared it, so that a value which is no value here is an error.
+    `compared`: the database may have compared it, so an unreadable value is an error.
     """
 
     name: str
@@ -47,9 +47,9 @@ class Asked:
 
 
 class AsDeclared(sa.types.TypeDecorator[Any]):
-    """The type of a column whose values mean what the dataset declares, so that the database never compares it.
+    """The type of a column that the dataset declares, so that the database never compares it.
 
-    It goes with the column into every statement: whatever reads the column gets the declared values.
+    It stays with the column in every statement, so each reader of the column gets the declared values.
     """
 
     impl = sa.types.NullType
@@ -64,70 +64,74 @@ class AsDeclared(sa.types.TypeDecorator[Any]):
 
 
 class Reading:
-    """From driver values to the batches of one answer; counts the values that could not be taken."""
+    """Converts driver values to the batches of one answer; counts unreadable values."""
 
-    def __init__(self, asked: Sequence[Asked], notation: Notation, place: Place) -> None:
-        self._asked = [_stored(one, place.dialect) for one in asked]
+    def __init__(self, columns: Sequence[AnswerColumn], notation: Notation, place: Place) -> None:
+        self._columns = [_stored(column, place.dialect) for column in columns]
         self._place = place
         self._unfit: dict[str, tuple[str, int, int]] = {}
         self._seen = 0
-        natural = [pa.field(one.name, _natural(one)) for one in self._asked]
-        texts = [one.name for one in natural if one.type == pa.string() and notation.null_values]
-        declared = {one.name: one.declared for one in self._asked if one.declared and not _is_epoch(one)}
-        self._coerced = [i for i, one in enumerate(natural) if one.name in declared or one.name in texts]
+        natural = [pa.field(column.name, _natural(column)) for column in self._columns]
+        texts = [field.name for field in natural if field.type == pa.string() and notation.null_values]
+        declared = {
+            column.name: column.declared for column in self._columns if column.declared and not _is_epoch(column)
+        }
+        self._coerced = [i for i, field in enumerate(natural) if field.name in declared or field.name in texts]
         self._coercion = Coercion(pa.schema([natural[i] for i in self._coerced]), declared, notation)
         for i, field in zip(self._coerced, self._coercion.schema, strict=True):
             natural[i] = field
         self.schema = pa.schema(natural)
 
     def rows(self, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
-        """A batch of rows as a driver gives them."""
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self._asked)
-        read = [self._one(values, one) for values, one in zip(columns, self._asked, strict=True)]
-        return self._batch(read, len(rows))
+        """A batch from a driver's rows."""
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self._columns)
+        arrays = [self._to_arrow(values, column) for values, column in zip(columns, self._columns, strict=True)]
+        return self._batch(arrays, len(rows))
 
     def arrow(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Batches of at most ROWS records from one that ADBC gives."""
+        """Batches of at most ROWS records from a batch of ADBC."""
         for start in range(0, batch.num_rows, ROWS):
             part = batch.slice(start, ROWS)
-            pairs = zip(part.columns, self._asked, strict=True)
-            yield self._batch([_epoch(from_arrow(array, one.kind), one) for array, one in pairs], part.num_rows)
+            pairs = zip(part.columns, self._columns, strict=True)
+            yield self._batch(
+                [_epoch(from_arrow(array, column.kind), column) for array, column in pairs], part.num_rows
+            )
 
     def problems(self) -> tuple[Problem, ...]:
-        own = [Problem(name, reason, count, _record(first)) for name, (reason, count, first) in self._unfit.items()]
-        return (*own, *self._coercion.problems())
+        unfit = [Problem(name, reason, count, _record(first)) for name, (reason, count, first) in self._unfit.items()]
+        return (*unfit, *self._coercion.problems())
 
     def close(self) -> None:
         self._coercion.close()
 
-    def _one(self, values: Sequence[Any], one: Asked) -> Taken:
-        return _epoch(taken(values, one.kind, self._place.dialect), one)
+    def _to_arrow(self, values: Sequence[Any], column: AnswerColumn) -> ArrowColumn:
+        return _epoch(to_arrow(values, column.kind, self._place.dialect), column)
 
-    def _batch(self, columns: Sequence[Taken], rows: int) -> pa.RecordBatch:
-        for column, one in zip(columns, self._asked, strict=True):
+    def _batch(self, columns: Sequence[ArrowColumn], rows: int) -> pa.RecordBatch:
+        for column, answer_column in zip(columns, self._columns, strict=True):
             if column.unfit:
-                self._count(one, column.unfit)
+                self._count(answer_column, column.unfit)
         arrays: list[Any] = [column.array for column in columns]
         if self._coerced:
-            names = [self._asked[i].name for i in self._coerced]
+            names = [self._columns[i].name for i in self._coerced]
             part = pa.RecordBatch.from_arrays([arrays[i] for i in self._coerced], names=names)
             for i, array in zip(self._coerced, self._coercion.batch(part, _record).columns, strict=True):
                 arrays[i] = array
         self._seen += rows
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _count(self, one: Asked, unfit: Unfit) -> None:
-        if unfit.fatal or one.compared:
-            raise misfit(self._place, one.name, unfit)
-        reason, count, first = self._unfit.get(one.name, (unfit.reason, 0, self._seen + unfit.positions[0]))
-        self._unfit[one.name] = (reason, count + len(unfit.positions), first)
+    def _count(self, column: AnswerColumn, unfit: Unfit) -> None:
+        if unfit.fatal or column.compared:
+            raise misfit(self._place, column.name, unfit)
+        reason, count, first = self._unfit.get(column.name, (unfit.reason, 0, self._seen + unfit.positions[0]))
+        self._unfit[column.name] = (reason, count + len(unfit.positions), first)
 
 
 def misfit(place: Place, name: str, unfit: Unfit) -> ValueDoesNotFit:
-    """The error for a column with a value that would make a wrong answer, here or where the database compared it."""
+    """The error for a value that would make an answer wrong, here or in a comparison by the database."""
     kinds = "integer}`" if unfit.reason == NOT_BOOLEAN else "text}`, integer, decimal(38,20)"
     remedy = (
-        f"nothing is rounded or cut: declare what it is: `columns: {{{name}: {kinds}"
+        f"nothing is rounded or cut: declare its type: `columns: {{{name}: {kinds}"
         if unfit.fatal
         else "correct the data, leave those records out in the dataset's query, or use `engine: embedded`, which "
         "counts them as unreadable"
@@ -135,43 +139,44 @@ def misfit(place: Place, name: str, unfit: Unfit) -> ValueDoesNotFit:
     return ValueDoesNotFit(place.source, name, f"holds a value that is {unfit.reason}", remedy)
 
 
-def _stored(one: Asked, dialect: str) -> Asked:
-    """What is read before it is coerced: SQLite keeps dates and times as text, and 2 in a tinyint(1) is an integer."""
-    if dialect == "sqlite" and isinstance(one.kind, (sa.Date, sa.DateTime)):
-        word = "date" if isinstance(one.kind, sa.Date) else "instant"
-        return replace(one, kind=sa.Text(), declared=one.declared or Declared(word))
-    word = one.declared.word if one.declared else ""
-    if isinstance(one.kind, sa.Boolean) and word in ("integer", "decimal", "float", "text") and dialect != "postgresql":
-        return replace(one, kind=sa.SmallInteger())
-    if isinstance(one.kind, sa.Numeric) and not 0 < (one.kind.precision or 0) <= DIGITS and word == "text":
-        return replace(one, kind=sa.Text())
-    if isinstance(one.kind, sa.Numeric) and one.declared and word == "decimal":
-        return replace(one, kind=sa.Numeric(one.declared.precision, one.declared.scale))
-    return one
+def _stored(column: AnswerColumn, dialect: str) -> AnswerColumn:
+    """The column as it is read before coercion: SQLite stores dates and times as text; a tinyint(1) may hold 2."""
+    if dialect == "sqlite" and isinstance(column.kind, (sa.Date, sa.DateTime)):
+        word = "date" if isinstance(column.kind, sa.Date) else "instant"
+        return replace(column, kind=sa.Text(), declared=column.declared or Declared(word))
+    word = column.declared.word if column.declared else ""
+    is_number_or_text = word in ("integer", "decimal", "float", "text")
+    if isinstance(column.kind, sa.Boolean) and is_number_or_text and dialect != "postgresql":
+        return replace(column, kind=sa.SmallInteger())
+    if isinstance(column.kind, sa.Numeric) and not 0 < (column.kind.precision or 0) <= DIGITS and word == "text":
+        return replace(column, kind=sa.Text())
+    if isinstance(column.kind, sa.Numeric) and column.declared and word == "decimal":
+        return replace(column, kind=sa.Numeric(column.declared.precision, column.declared.scale))
+    return column
 
 
-def _is_epoch(one: Asked) -> bool:
-    whole = isinstance(one.kind, sa.Integer)
-    return whole and one.declared is not None and one.declared.word == "instant" and not one.declared.formats
+def _is_epoch(column: AnswerColumn) -> bool:
+    declared = column.declared if isinstance(column.kind, sa.Integer) else None
+    return declared is not None and declared.word == "instant" and not declared.formats
 
 
-def _natural(one: Asked) -> pa.DataType:
-    return INSTANT if _is_epoch(one) else arrow_type(one.kind)
+def _natural(column: AnswerColumn) -> pa.DataType:
+    return INSTANT if _is_epoch(column) else arrow_type(column.kind)
 
 
 _LAST_SECOND = int(dt.datetime(9999, 12, 31, 23, 59, 59, tzinfo=dt.UTC).timestamp())
 
 
-def _epoch(column: Taken, one: Asked) -> Taken:
-    """Integers declared as instants are seconds since 1970."""
-    if not _is_epoch(one):
+def _epoch(column: ArrowColumn, asked_column: AnswerColumn) -> ArrowColumn:
+    """Convert integers declared as instants: seconds since 1970."""
+    if not _is_epoch(asked_column):
         return column
     seconds = column.array.cast(pa.int64())
     inside = pc.less_equal(pc.abs(seconds), pa.scalar(_LAST_SECOND))
     outside = positions(pc.invert(inside))
-    kept = pc.if_else(inside, seconds, pa.scalar(None, pa.int64()))
+    valid = pc.if_else(inside, seconds, pa.scalar(None, pa.int64()))
     unfit = Unfit(f"{OUTSIDE} as seconds since 1970", outside) if outside else column.unfit
-    return Taken(kept.cast(pa.timestamp("s", "UTC")).cast(INSTANT), unfit)
+    return ArrowColumn(valid.cast(pa.timestamp("s", "UTC")).cast(INSTANT), unfit)
 
 
 def _record(position: int) -> str:
@@ -179,5 +184,5 @@ def _record(position: int) -> str:
 
 
 def wall_zone(kinds: Sequence[Kind]) -> str:
-    """The zone of the naive times in an answer; columns of one dataset share it."""
-    return next((one.zone for one in kinds if isinstance(one, Wall)), "UTC")
+    """The zone of the naive times in an answer, the same for all columns of a dataset."""
+    return next((kind.zone for kind in kinds if isinstance(kind, Wall)), "UTC")

@@ -1,4 +1,4 @@
-"""What a configuration says of a database and of the tables and queries in it, whichever way it is read."""
+"""The settings of a database and of its tables and queries, for every reader."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 class SqlSettings(SourceSettings):
     """A database. `url` is a secret as a whole; a relative SQLite path is relative to the configuration file.
 
-    `statement_timeout` (`30s`, `5m`, `2h`) stops a statement that runs longer, in databases without a reader of their
-    own as far as their driver can be told to.
+    `statement_timeout` (`30s`, `5m`, `2h`) stops a statement that runs longer; without a reader of our own, only if the
+    driver can cancel.
     """
 
     url: SecretStr
@@ -55,21 +55,21 @@ class SqlDataset(DatasetSettings):
         return Notation(self.decimal, self.null_values, self.timezone)
 
     def declared(self, column: str) -> Declared | None:
-        """What `columns:` says of a column. Raises ColumnTypeUnknown."""
+        """The declaration of a column in `columns:`. Raises ColumnTypeUnknown."""
         return declared(column, self.columns[column]) if column in self.columns else None
 
-    def must_have(self, source: str, wanted: Iterable[str], known: Iterable[str]) -> None:
-        """Raises ColumnMissing for the first column that is wanted and not known."""
-        known = list(known)
-        what = f"table {self.table}" if self.table else "the query"
-        for column in wanted:
-            if column not in known:
-                raise ColumnMissing(f"{what} of source {source!r}", column, known)
+    def must_have(self, source: str, columns: Iterable[str], names: Iterable[str]) -> None:
+        """Raise ColumnMissing for the first of these columns that is not among the names."""
+        names = list(names)
+        relation = f"table {self.table}" if self.table else "the query"
+        for column in columns:
+            if column not in names:
+                raise ColumnMissing(f"{relation} of source {source!r}", column, names)
 
 
 def seconds(text: str) -> float:
     """The length of `90s`, `5m`, `2h`, `1d`. Raises ValueError."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
-    if not found or float(found[1]) == 0:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
+    if not match or float(match[1]) == 0:
         raise ValueError("a time limit is a number and a unit: 30s, 5m, 2h")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match[1]) * _UNITS[match[2]]

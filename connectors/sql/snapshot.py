@@ -15,10 +15,10 @@ from connectors.declared import Notation
 from connectors.sql.address import Deadline
 from connectors.sql.columns import Base
 from connectors.sql.errors import Place
-from connectors.sql.reading import AsDeclared, Asked, Kind, Reading, misfit, wall_zone
+from connectors.sql.reading import AnswerColumn, AsDeclared, Kind, Reading, misfit, wall_zone
 from connectors.sql.settings import SqlDataset
 from connectors.sql.stop import read_of
-from connectors.sql.stream import Rows, let_go, telling
+from connectors.sql.stream import Rows, close_connection, translated_errors
 from connectors.sql.unique import kept_unique
 from connectors.sql.values import NOT_BOOLEAN, Unfit
 
@@ -28,18 +28,18 @@ Based = Callable[[sa.Connection, SqlDataset], Base]
 
 @contextmanager
 def opened(connect: Callable[[], sa.Connection], based: Based, place: Place, seconds: float) -> Iterator[SqlSnapshot]:
-    """A transaction whose queries agree with one another; ends, and lets go of everything, with the block."""
+    """Open a transaction whose queries see the same state; it ends, and closes everything, with the block."""
     connection = connect()
     snapshot = None
     try:
-        with telling(place, read_of(connection)):
+        with translated_errors(place, read_of(connection)):
             _begin(connection)
         snapshot = SqlSnapshot(connection, based, place, seconds)
         yield snapshot
     finally:
         if snapshot is not None:
             snapshot.end()
-        let_go(connection)
+        close_connection(connection)
 
 
 def _begin(connection: sa.Connection) -> None:
@@ -65,59 +65,56 @@ class SqlSnapshot:
         self._booleans: set[str] = set()
 
     def query(self, statement: sa.Select[Any]) -> pa.RecordBatchReader:
-        """Stream the answer; a value that its column's type cannot hold is a ValueDoesNotFit."""
-        self._open = [one for one in self._open if not one.done]
+        """Stream the answer. Raises ValueDoesNotFit for a value that its column's type cannot hold."""
+        self._open = [rows for rows in self._open if not rows.done]
         if self._open and self._connection.dialect.name == "mysql":
             raise RuntimeError("MariaDB sends one answer at a time: read the last one to its end before the next query")
-        with telling(self._place, self._read_under_way):
+        with translated_errors(self._place, self._read_under_way):
             self._must_be_booleans(statement)
             rows = Rows(self._connection, statement, self._deadline)
         self._open.append(rows)
         return self._read(rows, statement)
 
     def whole(self, statement: sa.Select[Any]) -> pa.Table:
-        """The same answer, of few records, at once: from PostgreSQL by all the processors it would take."""
-        with telling(self._place, self._read_under_way):
+        """The whole answer, of few records, at once; PostgreSQL may use all its processors for it."""
+        with translated_errors(self._place, self._read_under_way):
             self._must_be_booleans(statement)
             rows = Rows(self._connection, statement, self._deadline, whole=True)
         return self._read(rows, statement).read_all()
 
     def unique(self, dataset: SqlDataset, columns: Sequence[str]) -> bool:
-        """Whether an index of PostgreSQL's keeps these columns unique, and none of them may be null.
-
-        The other databases are not asked: False.
-        """
+        """Return True if an index of PostgreSQL keeps these columns unique and none may be null; else False."""
         if dataset.table is None or self._connection.dialect.name != "postgresql":
             return False
-        with telling(self._place, self._read_under_way):
+        with translated_errors(self._place, self._read_under_way):
             return kept_unique(self._connection, self._based(self._connection, dataset), columns)
 
     def problems(self) -> tuple[Problem, ...]:
-        """Cells of the answers so far that could not be read as declared."""
-        found: dict[tuple[str, str], Problem] = {}
-        for problem in (one for reading in self._readings for one in reading.problems()):
-            known = found.get((problem.column, problem.reason))
-            more = replace(known, records=known.records + problem.records) if known else problem
-            found[problem.column, problem.reason] = more
-        return tuple(found.values())
+        """The cells so far that could not be read as declared."""
+        by_column: dict[tuple[str, str], Problem] = {}
+        for problem in (problem for reading in self._readings for problem in reading.problems()):
+            earlier = by_column.get((problem.column, problem.reason))
+            more = replace(earlier, records=earlier.records + problem.records) if earlier else problem
+            by_column[problem.column, problem.reason] = more
+        return tuple(by_column.values())
 
     def end(self) -> None:
-        """Give up what is still unread."""
+        """Discard unread answers."""
         for rows in self._open:
             rows.close(cut=True)
 
     def _read(self, rows: Rows, statement: sa.Select[Any]) -> pa.RecordBatchReader:
         columns = list(statement.selected_columns)
-        asked = [_asked(name, column) for name, column in zip(rows.result.keys(), columns, strict=True)]
-        declaring = (one.type.notation for one in columns if isinstance(one.type, AsDeclared))
-        notation = next(declaring, Notation(timezone=wall_zone([one.kind for one in asked])))
-        reading = Reading(asked, notation, self._place)
+        asked_columns = [_answer_column(name, column) for name, column in zip(rows.result.keys(), columns, strict=True)]
+        declaring = (column.type.notation for column in columns if isinstance(column.type, AsDeclared))
+        notation = next(declaring, Notation(timezone=wall_zone([column.kind for column in asked_columns])))
+        reading = Reading(asked_columns, notation, self._place)
         self._readings.append(reading)
         return pa.RecordBatchReader.from_batches(reading.schema, self._batches(rows, reading))
 
     def _batches(self, rows: Rows, reading: Reading) -> Iterator[pa.RecordBatch]:
         try:
-            with telling(self._place, self._read_under_way):
+            with translated_errors(self._place, self._read_under_way):
                 for part in rows:
                     yield reading.rows(part)
         finally:
@@ -125,28 +122,28 @@ class SqlSnapshot:
             reading.close()
 
     def _must_be_booleans(self, statement: sa.Select[Any]) -> None:
-        """Raises ValueDoesNotFit for a tinyint(1) of MariaDB's that holds more than 0 and 1, as reading it does."""
+        """Raise ValueDoesNotFit for a tinyint(1) of MariaDB that holds more than 0 and 1, as reading it does."""
         if self._connection.dialect.name != "mysql":
             return
         bases = (base for column in statement.selected_columns for base in column.base_columns)
         for base in bases:
             if isinstance(base, sa.ColumnClause) and isinstance(base.type, sa.Boolean) and base.table is not None:
-                asked = sa.select(sa.func.max(sa.cast(base, sa.Integer).not_in((0, 1)))).select_from(base.table)
-                if base.name not in self._booleans and self._connection.execute(asked).scalar():
+                check = sa.select(sa.func.max(sa.cast(base, sa.Integer).not_in((0, 1)))).select_from(base.table)
+                if base.name not in self._booleans and self._connection.execute(check).scalar():
                     raise misfit(self._place, base.name, Unfit(NOT_BOOLEAN, (), fatal=True))
                 self._booleans.add(base.name)
 
 
-def _asked(name: str, column: sa.ColumnElement[Any]) -> Asked:
+def _answer_column(name: str, column: sa.ColumnElement[Any]) -> AnswerColumn:
     if isinstance(column.type, AsDeclared):
-        return Asked(name, column.type.kind, column.type.declared)
-    return Asked(name, _kind(column), compared=True)
+        return AnswerColumn(name, column.type.kind, column.type.declared)
+    return AnswerColumn(name, _kind(column), compared=True)
 
 
 def _kind(column: sa.ColumnElement[Any]) -> Kind:
-    """The column's type; a computed decimal gets all the digits there are: a sum outgrows what it sums."""
+    """The column's type; a computed decimal gets all 38 digits, because a sum is longer than its items."""
     kind = column.type
-    computed = any(not isinstance(one, sa.ColumnClause) for one in column.base_columns)
+    computed = any(not isinstance(base, sa.ColumnClause) for base in column.base_columns)
     if computed and isinstance(kind, sa.Numeric) and not isinstance(kind, sa.Float):
         return sa.Numeric(38, kind.scale) if kind.scale is not None else sa.Numeric()
     return kind

@@ -1,6 +1,6 @@
 """Databases: PostgreSQL, MariaDB and MySQL, SQLite. Read-only sessions, exact values, bounded memory.
 
-Every other database that SQLAlchemy has a dialect for is read as `connectors.sql.generic.source` tells.
+For every other database with a SQLAlchemy dialect see `connectors.sql.generic.source`.
 
     sources:
       shop: {type: sql, url: "postgresql://reader@db.example.com/shop", statement_timeout: 5m}
@@ -8,10 +8,10 @@ Every other database that SQLAlchemy has a dialect for is read as `connectors.sq
       charges: {source: shop, table: public.charges}
       ledger:  {source: shop, query: "select * from ledger where not void"}
 
-What a column's values become is told in `connectors.sql.values`, which types are read as text in
-`connectors.sql.columns`. In SQLite any cell may hold anything: a value that is not of its column's declared type
-becomes null and is counted. Dates and times there are ISO text; integers are times (seconds since 1970) only where
-`columns:` declares them `instant`. A column without a declared type is text.
+`connectors.sql.values` describes the conversion of values, `connectors.sql.columns` the types that are read as text. In
+SQLite any cell may hold any type: a value that does not match its column's declared type becomes null and is counted.
+Dates and times there are ISO text; integers are times (seconds since 1970) only if `columns:` declares them `instant`.
+A column without a declared type is text.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from connectors.sql.columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql.errors import Place
 from connectors.sql.generic.source import GenericSource
 from connectors.sql.query import select_only
-from connectors.sql.reading import AsDeclared, Asked, Reading
+from connectors.sql.reading import AnswerColumn, AsDeclared, Reading
 from connectors.sql.settings import SqlDataset, SqlSettings, seconds
 from connectors.sql.snapshot import opened
 from connectors.sql.stop import read_of, watched
-from connectors.sql.stream import AdbcStream, RowStream, has_adbc, let_go, telling
+from connectors.sql.stream import AdbcStream, RowStream, close_connection, has_adbc, translated_errors
 from connectors.sql.values import arrow_type
 
 if TYPE_CHECKING:
@@ -46,11 +46,10 @@ if TYPE_CHECKING:
 
 
 class SqlSource(Changing):
-    """Tables and queries of one database. Opening connects to nothing; connections live as long as a read.
+    """Tables and queries of one database. Creating it does not connect; connections live as long as a read.
 
-    It is a `connectors.target.Target` as well; changes go over other connections: `connectors.sql.target.database`.
-
-    A URL of a database without a reader of its own gives a GenericSource instead, which cannot be queried (pushdown).
+    It is also a `connectors.target.Target`; changes use other connections: `connectors.sql.target.database`. A URL of a
+    database without a reader of its own gives a GenericSource instead, which has no pushdown.
     """
 
     Settings: ClassVar[type[SourceSettings]] = SqlSettings
@@ -75,7 +74,7 @@ class SqlSource(Changing):
 
     @staticmethod
     def obstacle(settings: SqlSettings, dataset: SqlDataset) -> str | None:
-        """Why no record of the dataset could ever be changed; see connectors.target.Cleanable."""
+        """The reason why no record of the dataset can ever be changed; see connectors.target.Cleanable."""
         url = parsed(settings.url)
         if not has_own_reader(url):
             return f"only PostgreSQL, MariaDB, MySQL and SQLite are written to, not {url.get_backend_name()}"
@@ -89,63 +88,63 @@ class SqlSource(Changing):
 
     def datasets(self) -> Sequence[str]:
         """Tables and views; those outside the default schema as `schema.table`."""
-        with self._session() as connection, telling(self._place, read_of(connection)):
+        with self._session() as connection, translated_errors(self._place, read_of(connection)):
             return _names(connection)
 
     def describe(self, dataset: SqlDataset) -> pa.Schema:
-        """Columns in their order, with the types of `scan`; metadata `pushdown: exact` as the port says."""
+        """Columns in their order, with the types of `scan`; metadata `pushdown: exact` as in the port."""
         with self._session() as connection:
-            base, found = self._columns(connection, dataset)
-            with telling(self._place, read_of(connection)):
-                unfit = unfit_in_sqlite(connection, base, found) if self.dialect == "sqlite" else set()
-        reading = Reading([_asked(one, dataset) for one in found], dataset.notation, self._place)
+            base, all_columns = self._columns(connection, dataset)
+            with translated_errors(self._place, read_of(connection)):
+                unfit = unfit_in_sqlite(connection, base, all_columns) if self.dialect == "sqlite" else set()
+        reading = Reading([_answer_column(column, dataset) for column in all_columns], dataset.notation, self._place)
         reading.close()
         fields = []
-        for field, one in zip(reading.schema, found, strict=True):
-            declared = _is_declared(one, dataset)
-            exact = one.pushable and not declared and one.name not in unfit
+        for field, column in zip(reading.schema, all_columns, strict=True):
+            declared = _is_declared(column, dataset)
+            exact = column.pushable and not declared and column.name not in unfit
             fields.append(
-                field.with_nullable(one.nullable or declared).with_metadata({"pushdown": "exact"} if exact else {})
+                field.with_nullable(column.nullable or declared).with_metadata({"pushdown": "exact"} if exact else {})
             )
         return pa.schema(fields)
 
     def scan(self, dataset: SqlDataset, columns: Sequence[str]) -> Scan:
-        """Stream these columns, through ADBC from PostgreSQL where it is installed, else row by row."""
+        """Stream these columns: through ADBC from PostgreSQL if it is installed, else row by row."""
         stops = self._place.underway.stops
         connection = self._connected()
         try:
-            base, found = self._columns(connection, dataset)
-            by_name = {one.name: one for one in found}
+            base, all_columns = self._columns(connection, dataset)
+            by_name = {column.name: column for column in all_columns}
             dataset.must_have(self.name, columns, by_name)
-            relation = _relation(base, found)
+            relation = _relation(base, all_columns)
             statement = sa.select(*(relation.c[name] for name in columns))
         except BaseException:
-            let_go(connection)
+            close_connection(connection)
             raise
-        reading = Reading([_asked(by_name[name], dataset) for name in columns], dataset.notation, self._place)
+        reading = Reading([_answer_column(by_name[name], dataset) for name in columns], dataset.notation, self._place)
         stream: RowStream | AdbcStream
         if self.dialect == "postgresql" and has_adbc():
-            let_go(connection)
+            close_connection(connection)
             stream = AdbcStream(self._url, self._seconds, statement, reading, self._place, stops)
         else:
             stream = RowStream(connection, statement, reading, self._place, Deadline(connection, self._seconds))
         return Scan(pa.RecordBatchReader.from_batches(reading.schema, iter(stream)), reading.problems, stream.close)
 
     def relation(self, dataset: SqlDataset) -> sa.FromClause:
-        """The dataset as a FROM clause, columns typed as `connectors.sql.values` tells; casts make text of others.
+        """The dataset as a FROM clause, with the column types of `connectors.sql.values`; others are cast to text.
 
-        A column that the dataset declares takes its declaration along, into every statement.
+        A declared column keeps its declaration in every statement.
         """
         with self._session() as connection:
-            base, found = self._columns(connection, dataset)
-        return _relation(base, [_declaring(one, dataset) for one in found])
+            base, all_columns = self._columns(connection, dataset)
+        return _relation(base, [_declaring(column, dataset) for column in all_columns])
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """One read-only transaction; every query in it sees the same state of the database."""
+        """Open a read-only transaction; every query in it sees the same state of the database."""
         return opened(self._connected, self._base, self._place, self._seconds)
 
     def close(self) -> None:
-        """Nothing is held between reads but the engine, and between changes one connection."""
+        """Close the engine, the only thing kept between reads, and the connection kept between changes."""
         if self._changing is not None:
             self._changing.close()
         if self._made is not None:
@@ -153,11 +152,11 @@ class SqlSource(Changing):
             self._made = None
 
     def stop(self) -> None:
-        """End every read under way: cancelled in the database, then cut off; see `connectors.sql.stop`."""
+        """Cancel every current read in the database, then cut its connection; see `connectors.sql.stop`."""
         self._place.underway.stop()
 
     def _made_target(self) -> SqlTarget:
-        from connectors.sql.target.database import SqlTarget  # noqa: PLC0415 - what only reads need not wait for it
+        from connectors.sql.target.database import SqlTarget  # noqa: PLC0415 - a process that only reads saves its time
 
         return SqlTarget(self._url, self._root, self._place, self._seconds, self.datasets)
 
@@ -167,61 +166,62 @@ class SqlSource(Changing):
         try:
             yield connection
         finally:
-            let_go(connection)
+            close_connection(connection)
 
     def _connected(self) -> sa.Connection:
         if self._made is None:
-            made = engine(self.name, self._url, self._root, self._seconds)
-            self._made = watched(made, self._place.underway)
+            new_engine = engine(self.name, self._url, self._root, self._seconds)
+            self._made = watched(new_engine, self._place.underway)
         stops = self._place.underway.stops
-        with telling(self._place):
+        with translated_errors(self._place):
             connection = self._made.connect()
         try:
             self._place.must_go_on(stops)
         except ConnectorError:
-            let_go(connection)
+            close_connection(connection)
             raise
         return connection
 
     def _columns(self, connection: sa.Connection, dataset: SqlDataset) -> tuple[Base, list[SqlColumn]]:
         Deadline(connection, self._seconds)
-        with telling(self._place, read_of(connection)):
+        with translated_errors(self._place, read_of(connection)):
             base = self._base(connection, dataset)
-            found = columns(connection, base, dataset.timezone)
-        dataset.must_have(self.name, dataset.columns, [one.name for one in found])
-        return base, found
+            all_columns = columns(connection, base, dataset.timezone)
+        dataset.must_have(self.name, dataset.columns, [column.name for column in all_columns])
+        return base, all_columns
 
     def _base(self, connection: sa.Connection, dataset: SqlDataset) -> Base:
         if dataset.query is not None:
             return sa.text(select_only(self.name, dataset.query).replace(":", "\\:"))
         name = str(dataset.table)
         inspector = sa.inspect(connection)
-        schema, _, rest = name.rpartition(".")
-        for table, inside in ((name, None), (rest, schema or None)):
+        schema, _, bare_name = name.rpartition(".")
+        for table, inside in ((name, None), (bare_name, schema or None)):
             if inspector.has_table(table, schema=inside):
                 return sa.table(quoted_name(table, quote=True), schema=inside and quoted_name(inside, quote=True))
-        raise DatasetMissing(self.name, f"table {name}", [f"table {one}" for one in _names(connection)])
+        raise DatasetMissing(self.name, f"table {name}", [f"table {table}" for table in _names(connection)])
 
 
-def _relation(base: Base, found: Sequence[SqlColumn]) -> sa.FromClause:
+def _relation(base: Base, columns: Sequence[SqlColumn]) -> sa.FromClause:
     plain: list[sa.ColumnClause[Any]] = [
-        sa.column(quoted_name(one.name, quote=True), sa.types.NULLTYPE if one.cast else one.kind) for one in found
+        sa.column(quoted_name(column.name, quote=True), sa.types.NULLTYPE if column.cast else column.kind)
+        for column in columns
     ]
     name = base.name if isinstance(base, sa.TableClause) else "records"
     source: sa.FromClause
     if isinstance(base, sa.TableClause):
         source = sa.table(base.name, *plain, schema=base.schema)
     else:
-        source = base.columns(*plain).subquery("query" if any(one.cast for one in found) else name)
-    if not any(one.cast for one in found):
+        source = base.columns(*plain).subquery("query" if any(column.cast for column in columns) else name)
+    if not any(column.cast for column in columns):
         return source
-    wanted = [
-        sa.cast(source.c[one.name], one.kind).label(quoted_name(one.name, quote=True))
-        if one.cast
-        else source.c[one.name]
-        for one in found
+    selected = [
+        sa.cast(source.c[column.name], column.kind).label(quoted_name(column.name, quote=True))
+        if column.cast
+        else source.c[column.name]
+        for column in columns
     ]
-    return sa.select(*wanted).subquery(name)
+    return sa.select(*selected).subquery(name)
 
 
 def _names(connection: sa.Connection) -> list[str]:
@@ -229,16 +229,16 @@ def _names(connection: sa.Connection) -> list[str]:
     default = inspector.default_schema_name
     system = {"information_schema", "mysql", "performance_schema", "sys", "temp"}
     every = [default] if connection.dialect.name == "mysql" and default else inspector.get_schema_names()
-    schemas = [one for one in every if one not in system and not one.startswith("pg_")]
-    found = []
+    schemas = [schema for schema in every if schema not in system and not schema.startswith("pg_")]
+    tables = []
     for schema in schemas:
         names = [*inspector.get_table_names(schema=schema), *inspector.get_view_names(schema=schema)]
-        found += names if schema in (default, "main") else [f"{schema}.{name}" for name in names]
-    return found
+        tables += names if schema in (default, "main") else [f"{schema}.{name}" for name in names]
+    return tables
 
 
 def _is_declared(column: SqlColumn, dataset: SqlDataset) -> bool:
-    """Whether a value may mean something else than what the database holds."""
+    """Return True if a value may differ from the one in the database."""
     return column.name in dataset.columns or bool(dataset.null_values and arrow_type(column.kind) == pa.string())
 
 
@@ -248,5 +248,5 @@ def _declaring(column: SqlColumn, dataset: SqlDataset) -> SqlColumn:
     return replace(column, kind=AsDeclared(column.kind, dataset.declared(column.name), dataset.notation))
 
 
-def _asked(column: SqlColumn, dataset: SqlDataset) -> Asked:
-    return Asked(column.name, column.kind, dataset.declared(column.name))
+def _answer_column(column: SqlColumn, dataset: SqlDataset) -> AnswerColumn:
+    return AnswerColumn(column.name, column.kind, dataset.declared(column.name))

@@ -1,14 +1,14 @@
-"""How a read of each database is ended from another thread: how it is cancelled, and by which socket it is cut off.
+"""End a read from another thread: cancel it in the database, then cut its socket.
 
 | | cancelled by | then |
 | --- | --- | --- |
 | PostgreSQL, rows | a cancel request on a connection of its own | its socket is shut down |
-| PostgreSQL, ADBC | the driver's cancel request | likewise, where the socket can be told from others |
+| PostgreSQL, ADBC | the driver's cancel request | likewise, if the socket can be identified |
 | MariaDB, MySQL | KILL QUERY on a second connection | its socket is shut down |
 | SQLite | interrupt() | every later statement of that read is interrupted |
-| others | cancel() or interrupt() of the driver's connection, where there is one | the next rows are not asked for |
+| others | cancel() or interrupt() of the driver's connection, if any | the next rows are not requested |
 
-Connecting is ended by its own time-out.
+Connecting ends by its own time-out.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _POSTGRESQL_PORT = 5432
 _DESCRIPTORS = Path("/proc/self/fd")
 
 
-def watched(made: sa.Engine, underway: Underway) -> sa.Engine:
-    """The engine, whose connections are reads under way as soon as they are connected until they are closed."""
+def watched(engine: sa.Engine, underway: Underway) -> sa.Engine:
+    """Register every connection of the engine as a read, from connecting until closing; return the engine."""
 
-    @sa.event.listens_for(made, "connect", insert=True)  # before a session is prepared, which can hang as well
+    @sa.event.listens_for(engine, "connect", insert=True)  # before a session is prepared, which can also hang
     def begin(raw: Any, record: Any) -> None:
-        record.info[_READ] = underway.begin(*_ways(made, raw))
+        record.info[_READ] = underway.begin(*_ways(engine, raw))
 
-    @sa.event.listens_for(made, "close")
+    @sa.event.listens_for(engine, "close")
     def over(_: object, record: Any) -> None:
         read_of(record).over()
 
-    return made
+    return engine
 
 
 def read_of(connection: Any) -> Read:
@@ -50,17 +50,17 @@ def read_of(connection: Any) -> Read:
     return read
 
 
-def _ways(made: sa.Engine, raw: Any) -> tuple[Callable[[], object], Line | None]:
-    driver = made.dialect.driver if made.dialect.name in ("postgresql", "mysql", "sqlite") else ""
+def _ways(engine: sa.Engine, raw: Any) -> tuple[Callable[[], object], Line | None]:
+    driver = engine.dialect.driver if engine.dialect.name in ("postgresql", "mysql", "sqlite") else ""
     if driver == "psycopg":
         return lambda: _cancel_psycopg(raw), Line(raw.fileno())
     if driver == "pymysql":
-        return lambda: _kill_query(made, raw), Line(raw._sock.fileno())  # noqa: SLF001 - PyMySQL shows it nowhere
+        return lambda: _kill_query(engine, raw), Line(raw._sock.fileno())  # noqa: SLF001 - PyMySQL shows it nowhere
     return lambda: interrupt(raw), None
 
 
 def interrupt(raw: Any) -> None:
-    """What drivers without a way of their own may have."""
+    """Call the driver's `cancel` or `interrupt`, if it has one."""
     for name in ("cancel", "interrupt"):
         stop = getattr(raw, name, None)
         if callable(stop):
@@ -76,30 +76,30 @@ def _cancel_psycopg(raw: Any) -> None:
     raw.cancel_safe(timeout=CANCEL_SECONDS)
 
 
-def _kill_query(made: sa.Engine, raw: Any) -> None:
+def _kill_query(engine: sa.Engine, raw: Any) -> None:
     import pymysql  # noqa: PLC0415 - an extra
 
-    _, arguments = made.dialect.create_connect_args(made.url)
+    _, arguments = engine.dialect.create_connect_args(engine.url)
     patience = dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout"), max(1, round(CANCEL_SECONDS)))
-    with pymysql.connect(**{**arguments, **patience}) as other, other.cursor() as cursor:
+    with pymysql.connect(**{**arguments, **patience}) as second, second.cursor() as cursor:
         cursor.execute(f"KILL QUERY {int(raw.thread_id())}")
 
 
 def connected_adbc(connect: Callable[[], Any], url: sa.URL, underway: Underway) -> tuple[Any, Read]:
-    """The connection that `connect` makes, and its read. ADBC shows no socket: it is the one that came with it.
+    """Return the connection that `connect` makes, and its read. ADBC hides the socket: it is the new one.
 
-    Where several to that port came at once there is no telling them apart, and the read can only be cancelled.
+    If several new sockets lead to that port, the read can only be cancelled.
     """
     port = url.port or _POSTGRESQL_PORT
     with _one_at_a_time(url.host, port):
         before = _sockets(port)
         connection = connect()
-        found = _new(port, before)
-    return connection, underway.begin(lambda: _cancel_adbc(connection, port), found)
+        line = _new(port, before)
+    return connection, underway.begin(lambda: _cancel_adbc(connection, port), line)
 
 
 def _cancel_adbc(connection: Any, port: int) -> None:
-    """libpq's old way to cancel waits for ever for a server that is silent, so its socket is cut as well."""
+    """Cancel the query. libpq's old cancel waits forever for a silent server, so a timer cuts its socket."""
     before = _sockets(port)
 
     def give_up() -> None:
@@ -124,20 +124,20 @@ def _new(port: int, before: dict[str, int]) -> Line | None:
 
 @functools.cache
 def _one_at_a_time(host: str | None, port: int) -> threading.Lock:
-    """One lock a server, so that one which is silent keeps nobody else waiting."""
+    """One lock per server, so that a silent server does not block others."""
     del host, port
     return threading.Lock()
 
 
 def _sockets(port: int) -> dict[str, int]:
-    """This process's sockets that are connected to that port, by their names in the kernel."""
-    found: dict[str, int] = {}
-    for one in _DESCRIPTORS.iterdir() if _DESCRIPTORS.exists() else ():
+    """The descriptors of this process's sockets that lead to that port, by their names in the kernel."""
+    by_name: dict[str, int] = {}
+    for path in _DESCRIPTORS.iterdir() if _DESCRIPTORS.exists() else ():
         with suppress(OSError):  # closed meanwhile, or connected to nothing
-            name = str(one.readlink())
-            if name.startswith("socket:") and _leads_to(port, int(one.name)):
-                found[name] = int(one.name)
-    return found
+            name = str(path.readlink())
+            if name.startswith("socket:") and _leads_to(port, int(path.name)):
+                by_name[name] = int(path.name)
+    return by_name
 
 
 def _leads_to(port: int, descriptor: int) -> bool:

@@ -20,10 +20,10 @@ from connectors.underway import Read
 
 
 @contextmanager
-def telling(place: Place, read: Read | None = None) -> Iterator[None]:
-    """Errors of databases become ours; the driver's own, which quote SQL and values, end here.
+def translated_errors(place: Place, read: Read | None = None) -> Iterator[None]:
+    """Turn database errors into ours, without the SQL and values that drivers quote.
 
-    Without the connection's `read`: connecting. It may have been ended between two statements.
+    `read` is the connection's, None while connecting. It may have been stopped between two statements.
     """
     stops = place.underway.stops
     try:
@@ -37,7 +37,7 @@ def telling(place: Place, read: Read | None = None) -> Iterator[None]:
 
 
 def has_adbc() -> bool:
-    """Whether PostgreSQL's faster road is installed; without it rows stream through psycopg."""
+    """Return True if PostgreSQL's faster driver ADBC is installed; without it rows stream through psycopg."""
     try:
         import adbc_driver_postgresql.dbapi  # noqa: PLC0415 - an extra
     except ImportError:
@@ -46,7 +46,7 @@ def has_adbc() -> bool:
 
 
 class RowStream:
-    """Batches of one select, row by row through SQLAlchemy; owns the connection. Close it at any point, also twice."""
+    """Batches of one select, row by row through SQLAlchemy; owns the connection. Close it at any time, also twice."""
 
     def __init__(
         self, connection: sa.Connection, statement: sa.Executable, reading: Reading, place: Place, deadline: Deadline
@@ -54,15 +54,15 @@ class RowStream:
         self._connection, self._reading, self._place = connection, reading, place
         self._read = read_of(connection)
         try:
-            with telling(place, self._read):
+            with translated_errors(place, self._read):
                 self._rows = Rows(connection, statement, deadline)
         except BaseException:
-            self._let_go()
+            self._release()
             raise
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
-            with telling(self._place, self._read):
+            with translated_errors(self._place, self._read):
                 for rows in self._rows:
                     yield self._reading.rows(rows)
         finally:
@@ -70,15 +70,15 @@ class RowStream:
 
     def close(self) -> None:
         self._rows.close(cut=True)
-        self._let_go()
+        self._release()
 
-    def _let_go(self) -> None:
-        let_go(self._connection)
+    def _release(self) -> None:
+        close_connection(self._connection)
         self._reading.close()
 
 
 class AdbcStream:
-    """Batches of one select through ADBC, twice as fast as rows. Close it at any point, also twice."""
+    """Batches of one select through ADBC, twice as fast as rows. Close it at any time, also twice."""
 
     def __init__(
         self, url: sa.URL, seconds: float, statement: sa.Executable, reading: Reading, place: Place, stops: int
@@ -90,12 +90,12 @@ class AdbcStream:
         self._error: type[Exception] = adbc_driver_manager.Error
         self._connection: Any = None
         self._stops = stops
-        # No bind parameters occur in a scan; with named style "%" in names stays as it is.
+        # A scan has no bind parameters; the named style keeps "%" in names unchanged.
         clause: Any = statement
         plain: sa.Dialect = postgresql.base.PGDialect(paramstyle="named")  # type: ignore[no-untyped-call]
         text = str(clause.compile(dialect=plain))
         try:
-            with self._telling():
+            with self._translated_errors():
                 connecting = functools.partial(adbc.connect, libpq_uri(url))
                 self._connection, self._read = connected_adbc(connecting, url, place.underway)
                 self._cursor = self._connection.cursor()
@@ -111,7 +111,7 @@ class AdbcStream:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
-            with self._telling():
+            with self._translated_errors():
                 while (batch := self._next()) is not None:
                     yield from self._reading.arrow(batch)
         finally:
@@ -120,7 +120,7 @@ class AdbcStream:
     def _next(self) -> pa.RecordBatch | None:
         try:
             return next(self._batches, None)
-        except (OSError, pa.ArrowException) as error:  # what the server says half-way arrives as Arrow's own errors
+        except (OSError, pa.ArrowException) as error:  # later errors of the server arrive as Arrow's
             raise translated(error, self._place, self._stops) from None
 
     def close(self) -> None:
@@ -134,7 +134,7 @@ class AdbcStream:
         self._reading.close()
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except self._error as error:
@@ -142,10 +142,10 @@ class AdbcStream:
 
 
 class Rows:
-    """The rows of one select as the driver gives them, in pieces.
+    """The driver's rows of one select, in pieces.
 
-    `whole`: the server sends all of them before the first is read. PostgreSQL answers a cursor, which streams, with one
-    processor only.
+    `whole`: the server sends all of them before we read the first. For a cursor, which streams, PostgreSQL uses only
+    one processor.
     """
 
     def __init__(
@@ -164,14 +164,14 @@ class Rows:
             try:
                 rows = self.result.fetchmany(ROWS)
             except sa.exc.DBAPIError:
-                self.close(cut=True)  # PyMySQL would go on reading, from a connection that is gone
+                self.close(cut=True)  # PyMySQL would go on reading from a closed connection
                 raise
             self.done = len(rows) == 0
             if rows:
                 yield rows
 
     def close(self, *, cut: bool) -> None:
-        """`cut`: the connection is not needed any more, so that an unread rest need not be read."""
+        """Close the result; `cut`: also cut the connection, so that unread rows need not be read."""
         if not self.done and cut:
             _cut(self.result)
         self.done = True
@@ -179,10 +179,10 @@ class Rows:
 
 
 def _cut(result: sa.CursorResult[Any]) -> None:
-    """Cut the connection of an answer with an unread rest.
+    """Cut the connection of an answer with unread rows.
 
-    PyMySQL reads an answer to its end when it is closed, and ours may be endless; other drivers ask the server to close
-    it, which may have ended the connection.
+    On close, PyMySQL reads an answer to its end, which may be endless; other drivers send a request to a server that
+    may have ended the connection.
     """
     cursor: Any = result.cursor
     unread = getattr(cursor, "_result", None) if result.connection.dialect.name == "mysql" else None
@@ -191,8 +191,8 @@ def _cut(result: sa.CursorResult[Any]) -> None:
         unread.unbuffered_active = False
 
 
-def let_go(connection: sa.Connection) -> None:
-    """Close a connection that only read. A server that ended it already has nothing left to roll back."""
+def close_connection(connection: sa.Connection) -> None:
+    """Close a connection that only read: there is nothing to roll back."""
     if not connection.closed and not connection.invalidated:
         connection.invalidate()
     connection.close()
@@ -202,7 +202,7 @@ Bound = Mapping[str, Any] | tuple[Any, ...]
 
 
 def raw(statement: sa.Executable, dialect: sa.Dialect) -> tuple[str, Bound]:
-    """The statement as the driver takes it, its parameters converted. Run so, the answer's values stay the driver's."""
+    """The statement and parameters in the driver's form, so that SQLAlchemy does not convert the answer's values."""
     clause: Any = statement
     compiled = clause.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
     values = compiled.construct_params()
@@ -219,5 +219,5 @@ def raw(statement: sa.Executable, dialect: sa.Dialect) -> tuple[str, Bound]:
 
 def _processor(bind: sa.BindParameter[Any], dialect: sa.Dialect) -> Callable[[Any], Any] | None:
     kind = bind.type.dialect_impl(dialect)
-    found: Callable[[Any], Any] | None = kind.bind_processor(dialect)
-    return found
+    processor: Callable[[Any], Any] | None = kind.bind_processor(dialect)
+    return processor

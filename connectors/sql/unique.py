@@ -1,4 +1,4 @@
-"""What PostgreSQL keeps unique by itself, so that nobody need read the table to find out."""
+"""Columns that PostgreSQL keeps unique, so that the table need not be read to check."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _KEPT_UNIQUE = sa.text(
 
 
 def kept_unique(connection: sa.Connection, base: Base, columns: Sequence[str]) -> bool:
-    """Whether an index of that table keeps the columns, or some of them, unique, and none of them may be null.
+    """Return True if an index of that table keeps the columns, or some of them, unique, and none may be null.
 
-    Only an index that holds at every moment for every record counts: none that is partial, deferrable, over an
-    expression, half built, or of an operator class of its own. Queries, views and foreign tables have none.
+    Only an index that always holds for every record counts: not a partial, deferrable or unfinished one, nor one over
+    an expression or with its own operator class. Queries, views and foreign tables have none.
     """
     if not isinstance(base, sa.TableClause):
         return False
-    asked = {"name": regclass(base), "columns": list(columns), "wanted": len(set(columns))}
-    return bool(connection.execute(_KEPT_UNIQUE, asked).scalar())
+    parameters = {"name": regclass(base), "columns": list(columns), "wanted": len(set(columns))}
+    return bool(connection.execute(_KEPT_UNIQUE, parameters).scalar())

@@ -1,6 +1,6 @@
 """Values of databases as Arrow: exactly, or not at all.
 
-The SQLAlchemy type of a column says what its values become:
+The SQLAlchemy type of a column decides the type of its values:
 
     Boolean                     bool
     Integer, BigInteger …       int64 (uint64 for MariaDB's unsigned bigint)
@@ -12,8 +12,8 @@ The SQLAlchemy type of a column says what its values become:
     LargeBinary                 binary
     String, Text, others        utf8
 
-A value that is not of its column's type is an `Unfit`: null and counted, or, where null would hide that two numbers
-differ, an error.
+A value that does not match its column's type is an `Unfit`: null and counted, or an error if null could hide that two
+numbers differ.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NOT_BOOLEAN = "not a boolean, 0 or 1"
 
 
 class Wall(sa.DateTime):
-    """Naive times that mean the wall clock of a zone."""
+    """Naive times of a zone's wall clock."""
 
     cache_ok = True
 
@@ -64,7 +64,7 @@ class OutOfCalendar(str):
 
 @dataclass(frozen=True)
 class Unfit:
-    """Why values of a column could not be taken, and at which positions. `fatal`: null would be a wrong answer."""
+    """The reason why values of a column are unreadable, and their positions. `fatal`: null would be a wrong answer."""
 
     reason: str
     positions: tuple[int, ...]
@@ -72,15 +72,14 @@ class Unfit:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A column of a batch; unfit values are null in it."""
+class ArrowColumn:
+    """A column of a batch; unfit values are null."""
 
     array: pa.Array[Any]
     unfit: Unfit | None = None
 
 
 def arrow_type(kind: sa.types.TypeEngine[Any]) -> pa.DataType:
-    """The Arrow type of a column of this SQL type."""
     match kind:
         case sa.Boolean():
             return pa.bool_()
@@ -102,7 +101,7 @@ def arrow_type(kind: sa.types.TypeEngine[Any]) -> pa.DataType:
 
 
 def _decimal(precision: int | None, scale: int | None) -> pa.DataType:
-    """What engines can hold, which is 38 digits (DuckDB refuses decimal256). A longer column mostly has shorter values.
+    """A decimal of at most 38 digits (DuckDB refuses decimal256). A longer column mostly has shorter values.
 
     Negative scales and scales beyond the precision, which PostgreSQL has, are widened to the usual form.
     """
@@ -112,22 +111,21 @@ def _decimal(precision: int | None, scale: int | None) -> pa.DataType:
     return pa.decimal128(precision, scale) if precision <= DIGITS else pa.decimal128(DIGITS, min(scale, FREE_SCALE))
 
 
-def taken(values: Sequence[Any], kind: sa.types.TypeEngine[Any], dialect: str) -> Taken:
-    """A column of driver values as Arrow."""
+def to_arrow(values: Sequence[Any], kind: sa.types.TypeEngine[Any], dialect: str) -> ArrowColumn:
     zone = kind.zone if isinstance(kind, Wall) else "UTC"
     target = arrow_type(kind)
     plain = pa.timestamp("us") if isinstance(kind, sa.DateTime) else target
     array, unfit = _array(values, plain, _reader(kind))
-    if unfit and dialect == "sqlite":  # any cell may hold anything there: such cells are counted, not fatal
+    if unfit and dialect == "sqlite":  # its cells may hold any type: such cells are counted, not fatal
         unfit = Unfit(unfit.reason, unfit.positions)
     if not isinstance(kind, sa.DateTime):
-        return Taken(array, unfit)
+        return ArrowColumn(array, unfit)
     aware = array.cast(INSTANT) if zone == "UTC" else in_zone(array, zone)
-    return Taken(aware, unfit)
+    return ArrowColumn(aware, unfit)
 
 
 Reader = tuple[frozenset[type], Callable[[Any], Any]]
-"""The types that Arrow takes as they are, and how any other value is read; that raises Misfit."""
+"""The types that Arrow accepts unchanged, and the converter of all other values, which raises Misfit."""
 
 
 class Misfit(ValueError):
@@ -139,40 +137,43 @@ class Misfit(ValueError):
 
 
 def _array(values: Sequence[Any], target: pa.DataType, reader: Reader) -> tuple[pa.Array[Any], Unfit | None]:
-    direct, read = reader
+    direct, convert = reader
     present = set(map(type, values)) - {type(None)}
-    found = values if present <= direct else [None if one is None else _or_misfit(read, one) for one in values]
-    if found is values or not any(isinstance(one, Misfit) for one in found):
+    converted = values if present <= direct else [_or_misfit(convert, value) for value in values]
+    if converted is values or not any(isinstance(value, Misfit) for value in converted):
         try:
-            return pa.array(found, target), None
+            return pa.array(converted, target), None
         except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
-            pass  # one of them does not fit; the careful way finds which
-    found = [None if one is None else _or_misfit(read, one) for one in values] if found is values else list(found)
-    found = [one if one is None or isinstance(one, Misfit) else _fitting(one, target) for one in found]
-    misfits = {i: one for i, one in enumerate(found) if isinstance(one, Misfit)}
-    array = pa.array([None if isinstance(one, Misfit) else one for one in found], target)
+            pass  # some value does not fit; the slow way below finds it
+    if converted is values:
+        converted = [_or_misfit(convert, value) for value in values]
+    converted = [_fitting(value, target) for value in converted]
+    misfits = {i: value for i, value in enumerate(converted) if isinstance(value, Misfit)}
+    array = pa.array([None if isinstance(value, Misfit) else value for value in converted], target)
     if not misfits:
         return array, None
-    worst = max(misfits.values(), key=lambda one: one.fatal)
+    worst = max(misfits.values(), key=lambda misfit: misfit.fatal)
     return array, Unfit(worst.reason, tuple(misfits), worst.fatal)
 
 
-def _or_misfit(read: Callable[[Any], Any], value: Any) -> Any:
+def _or_misfit(convert: Callable[[Any], Any], value: Any) -> Any:
     try:
-        return read(value)
+        return None if value is None else convert(value)
     except Misfit as misfit:
         return misfit
 
 
 def _fitting(value: Any, target: pa.DataType) -> Any:
+    if value is None or isinstance(value, Misfit):
+        return value
     try:
         pa.array([value], target)
     except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
-        return Misfit(f"not {_named(target)}", fatal=True)
+        return Misfit(f"not {_type_name(target)}", fatal=True)
     return value
 
 
-def _named(target: pa.DataType) -> str:
+def _type_name(target: pa.DataType) -> str:
     if pa.types.is_decimal(target):
         return f"a decimal of at most {target.precision - target.scale} digits and {target.scale} places"
     return "a 64-bit integer" if pa.types.is_integer(target) else "text" if pa.types.is_string(target) else str(target)
@@ -217,7 +218,7 @@ def _float(value: Any) -> float:
 
 def _exact(value: Any) -> Decimal:
     if isinstance(value, float) and math.isfinite(value):
-        value = Decimal(repr(value))  # SQLite keeps decimals as doubles: the shortest text is what was written
+        value = Decimal(repr(value))  # SQLite stores decimals as doubles: the shortest text was written
     if isinstance(value, int):
         value = Decimal(value)
     if not isinstance(value, Decimal) or not value.is_finite():
@@ -226,7 +227,7 @@ def _exact(value: Any) -> Decimal:
 
 
 def _without_zeros(value: Decimal) -> Decimal:
-    """1.500 as 1.5, since Arrow counts the zeros as digits; Decimal.normalize would round to 28 digits."""
+    """1.5 for 1.500, since Arrow counts the zeros as digits; Decimal.normalize would round to 28 digits."""
     text = format(value, "f")
     return Decimal(text.rstrip("0").rstrip(".")) if "." in text else value
 
@@ -262,14 +263,14 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def from_arrow(array: pa.Array[Any], kind: sa.types.TypeEngine[Any]) -> Taken:
-    """A column as ADBC gives it, in the type of `arrow_type`."""
+def from_arrow(array: pa.Array[Any], kind: sa.types.TypeEngine[Any]) -> ArrowColumn:
+    """Convert a column of ADBC to the type of `arrow_type`."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     target = arrow_type(kind)
     match kind:
         case sa.Float():
-            return Taken(array.cast(target))
+            return ArrowColumn(array.cast(target))
         case sa.Numeric():
             return _decimals(array, target)
         case sa.Date():
@@ -277,11 +278,11 @@ def from_arrow(array: pa.Array[Any], kind: sa.types.TypeEngine[Any]) -> Taken:
         case sa.DateTime():
             zone = kind.zone if isinstance(kind, Wall) else "UTC"
             return _between(array.cast(pa.int64()), _MICROS, pa.timestamp("us"), zone)
-    return Taken(array.cast(target))
+    return ArrowColumn(array.cast(target))
 
 
-def _between(numbers: pa.Array[Any], bounds: tuple[int, int], target: pa.DataType, zone: str) -> Taken:
-    """Days or microseconds inside the calendar; ADBC gives infinity and years beyond 294246 as nonsense far outside."""
+def _between(numbers: pa.Array[Any], bounds: tuple[int, int], target: pa.DataType, zone: str) -> ArrowColumn:
+    """Days or microseconds in the calendar; ADBC returns infinity and years beyond 294246 as numbers far outside."""
     lowest, highest = (pa.scalar(bound, numbers.type) for bound in bounds)
     inside = pc.and_(pc.greater_equal(numbers, lowest), pc.less_equal(numbers, highest))
     outside = positions(pc.invert(inside))
@@ -290,24 +291,23 @@ def _between(numbers: pa.Array[Any], bounds: tuple[int, int], target: pa.DataTyp
     array = numbers.cast(target)
     if pa.types.is_timestamp(target):
         array = array.cast(INSTANT) if zone == "UTC" else in_zone(array, zone)
-    return Taken(array, Unfit(OUTSIDE, outside) if outside else None)
+    return ArrowColumn(array, Unfit(OUTSIDE, outside) if outside else None)
 
 
-def _decimals(text: pa.Array[Any], target: Any) -> Taken:
+def _decimals(text: pa.Array[Any], target: Any) -> ArrowColumn:
     try:
-        return Taken(text.cast(target))
+        return ArrowColumn(text.cast(target))
     except pa.ArrowInvalid:
-        values = [None if one is None else Decimal(one) for one in text.to_pylist()]
-        return taken(values, sa.Numeric(target.precision, target.scale), "postgresql")
+        values = [None if text_value is None else Decimal(text_value) for text_value in text.to_pylist()]
+        return to_arrow(values, sa.Numeric(target.precision, target.scale), "postgresql")
 
 
 def positions(mask: pa.Array[Any]) -> tuple[int, ...]:
-    """Where a boolean array is true."""
-    return tuple(i for i, one in enumerate(mask.to_pylist()) if one) if pc.any(mask).as_py() else ()
+    return tuple(i for i, is_true in enumerate(mask.to_pylist()) if is_true) if pc.any(mask).as_py() else ()
 
 
 def decoded(raw: bytes) -> str | NotUtf8:
-    """SQLite's text; the driver's own way ends the whole scan at the first value that is not UTF-8."""
+    """Decode SQLite's text; the driver's own decoder would end the scan at the first value that is not UTF-8."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -315,7 +315,7 @@ def decoded(raw: bytes) -> str | NotUtf8:
 
 
 def forgiving_dates(connection: Any) -> None:
-    """Let psycopg hand over dates outside Python's calendar as such, rather than end the scan."""
+    """Make psycopg return OutOfCalendar for dates outside Python's calendar instead of ending the scan."""
     from psycopg.types import datetime as loaders  # noqa: PLC0415 - psycopg is an extra
 
     def forgiving(loader: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Rows of a sheet on their way from a reader to typed columns."""
+"""Rows of a sheet between a reader and typed columns."""
 
 from __future__ import annotations
 
@@ -11,44 +11,43 @@ ROWS = 10_000
 
 
 class Impure(Exception):
-    """This sheet has to be read cell by cell."""
+    """This sheet must be read cell by cell."""
 
 
 class TooMuch(Exception):
-    """The workbook asks for more than it may; `what` is the word the parent knows the limit by."""
+    """The workbook exceeds a limit; `what` is the parent's word for it."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, limit: str) -> None:
+        super().__init__(limit)
+        self.what = limit
 
 
 @dataclass(frozen=True)
 class ErrorCell:
-    """A formula that failed, by the text its program shows: #N/A, #DIV/0!, Err:502."""
+    """A failed formula, by the text its program shows: #N/A, #DIV/0!, Err:502."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Block:
-    """Rows below each other, the first of them row number `first` as people count; all begin at the same column."""
+    """Consecutive rows; the first has the number `first`, counted from 1. All begin at the same column."""
 
     first: int
     rows: list[list[Any]]
 
 
 def is_day(number: float) -> bool:
-    """Return whether a calendar has the day of that number; 60 is 29 February 1900, which programs made up."""
+    """Return True if the day of that number exists; 60 is 29 February 1900, which spreadsheets made up."""
     return 0 <= number < 60 or number >= 61
 
 
 NOTHING = Block(1, [])
-"""Gives whoever takes blocks the time to do something else, while a reader has begun."""
+"""Sent first, so that the consumer can do other work while the reader starts."""
 
 
 def blocks(rows: Iterable[list[Any]]) -> Iterator[Block]:
-    """A whole sheet, given row by row from the top."""
     coming, first = iter(rows), 1
-    while some := list(islice(coming, ROWS)):
-        yield Block(first, some)
+    while batch := list(islice(coming, ROWS)):
+        yield Block(first, batch)
         first += ROWS

@@ -1,14 +1,14 @@
 """From cells to typed columns: a column has one type, decided over all its cells.
 
     whole numbers                     integer
-    numbers                           decimal(38,12), more places where a cell has them; float where 38 digits are few
+    numbers                           decimal(38,12), more places if a cell has them; float if 38 digits are too few
     true and false                    boolean
     dates; dates and times            date; instant, still naive here, a date being its midnight
     text, times of day, durations     text
     any mixture                       text: 1234.5, true, 2026-03-01, 2026-03-01 10:30:00
 
-Numbers are what the file stores by their shortest text. An empty cell, an empty text and the texts of `null_values`
-are null before a column is typed, so that they make no mixture.
+Numbers are the shortest text of their stored form. An empty cell, an empty text and the texts of `null_values` are
+null before a column is typed, so that they make no mixture.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EXACT = 2**53
 
 @dataclass(frozen=True)
 class Wish:
-    """How the cells of a column are written when it becomes text; `force` asks for text whatever they are."""
+    """The form of a column's cells if it becomes text; `force`: it always does."""
 
     force: bool = False
     mark: str = "."
@@ -57,7 +57,7 @@ class ColumnOfCells:
             if not pc.all(empty).as_py():
                 return self._keep("text", pc.if_else(empty, None, texts))
         values = [None if _is_empty(cell, self.nulls) else cell for cell in cells] if str in types else list(cells)
-        kinds = {_kind(one) for one in set(map(type, values))} - {""}
+        kinds = {_kind(type_of_cell) for type_of_cell in set(map(type, values))} - {""}
         self.kinds |= kinds
         if not kinds:
             self.parts.append(("", len(values)))
@@ -73,7 +73,7 @@ class ColumnOfCells:
         self.parts.append((kind, array))
 
     def take(self, kind: str, cells: pa.Array[Any]) -> None:
-        """Cells of one kind that are typed already."""
+        """Add typed cells of one kind."""
         if cells.null_count == len(cells):
             self.parts.append(("", len(cells)))
         else:
@@ -90,13 +90,13 @@ class ColumnOfCells:
         arrow = {"text": pa.string(), "boolean": pa.bool_(), "date": pa.date32()}.get(min(kinds), pa.timestamp("us"))
         if "time" in kinds:
             arrow = pa.timestamp("us")
-        return pa.chunked_array([_one(kind, part, arrow) for kind, part in self.parts], arrow)
+        return pa.chunked_array([_converted(kind, part, arrow) for kind, part in self.parts], arrow)
 
 
 def typed(cells: pa.Array[Any], wish: Wish) -> tuple[str, pa.Array[Any]]:
-    """The kind of a column that a reader gave a type already, and its cells as they are kept; raises Impure.
+    """The kind of a typed column and its cells in our form. Raises Impure.
 
-    A time of day, and a day outside SURE, is another thing to each reader.
+    Readers disagree about a time of day and about a day outside SURE.
     """
     if pa.types.is_string(cells.type):
         return "text", pc.if_else(pc.equal(cells, ""), None, cells)
@@ -118,7 +118,7 @@ def typed(cells: pa.Array[Any], wish: Wish) -> tuple[str, pa.Array[Any]]:
 
 
 SURE = (dt.datetime(1904, 1, 2), dt.datetime(9999, 12, 31, 23, 59, 59))  # noqa: DTZ001 - cells have no zone
-"""Every reader gives a date between these; before them is a wrong leap day, and the first day of another calendar."""
+"""All readers agree on dates between these; before them are a wrong leap day and the first day of another calendar."""
 
 
 def _is_sure(cells: pa.Array[Any]) -> bool:
@@ -131,8 +131,8 @@ def _is_empty(cell: Any, nulls: frozenset[str]) -> bool:
     return isinstance(cell, str) and (cell == "" or cell in nulls)
 
 
-def _kind(one: type) -> str:
-    if one is type(None):
+def _kind(type_of_cell: type) -> str:
+    if type_of_cell is type(None):
         return ""
     return {
         float: "number",
@@ -141,70 +141,72 @@ def _kind(one: type) -> str:
         bool: "boolean",
         dt.date: "date",
         dt.datetime: "time",
-    }.get(one, "text")
+    }.get(type_of_cell, "text")
 
 
 def _array(kind: str, values: list[Any]) -> Any:
     match kind:
         case "text":
-            return pa.array([one if one is None or isinstance(one, str) else str(one) for one in values], pa.string())
+            return pa.array(
+                [value if value is None or isinstance(value, str) else str(value) for value in values], pa.string()
+            )
         case "boolean":
             return pa.array(values, pa.bool_())
         case "date":
             return pa.array(values, pa.date32())
         case "time":
             return pa.array(values, pa.timestamp("us"))
-    if any(isinstance(one, Decimal) for one in values):
+    if any(isinstance(value, Decimal) for value in values):
         return values
     return pa.array(values, pa.float64())
 
 
-def _one(kind: str, part: Any, arrow: pa.DataType) -> pa.Array[Any]:
+def _converted(kind: str, part: Any, arrow: pa.DataType) -> pa.Array[Any]:
     if kind == "":
         return pa.nulls(part, arrow)
     if kind == "mixed":  # dates and times
         return pa.array([dt.datetime.combine(x, dt.time()) if type(x) is dt.date else x for x in part], arrow)
-    found: pa.Array[Any] = part.cast(arrow)
-    return found
+    array: pa.Array[Any] = part.cast(arrow)
+    return array
 
 
 def _numbers(parts: Iterable[tuple[str, Any]]) -> pa.ChunkedArray[Any]:
     parts = list(parts)
-    if all(_whole(part) for kind, part in parts if kind):
+    if all(_is_whole(part) for kind, part in parts if kind):
         return pa.chunked_array([_integers(kind, part) for kind, part in parts], pa.int64())
     texts = [pa.nulls(part, pa.string()) if kind == "" else _digits(part) for kind, part in parts]
-    scale = max(PLACES, *(_places(one) for one in texts))
+    scale = max(PLACES, *(_places(text) for text in texts))
     try:
         arrow = pa.decimal128(38, scale)
-        return pa.chunked_array([one.cast(arrow) for one in texts], arrow)
+        return pa.chunked_array([text.cast(arrow) for text in texts], arrow)
     except (pa.ArrowInvalid, ValueError):
-        return pa.chunked_array([one.cast(pa.float64()) for one in texts], pa.float64())
+        return pa.chunked_array([text.cast(pa.float64()) for text in texts], pa.float64())
 
 
-def _whole(part: Any) -> bool:
+def _is_whole(part: Any) -> bool:
     if isinstance(part, list):
-        return all(one is None or (one == int(one) and abs(one) < 2**63) for one in part)
-    rest = pc.all(pc.and_(pc.equal(pc.trunc(part), part), pc.less(pc.abs(part), pa.scalar(2.0**63))))
-    return rest.as_py() is not False
+        return all(value is None or (value == int(value) and abs(value) < 2**63) for value in part)
+    is_whole = pc.all(pc.and_(pc.equal(pc.trunc(part), part), pc.less(pc.abs(part), pa.scalar(2.0**63))))
+    return is_whole.as_py() is not False
 
 
 def _integers(kind: str, part: Any) -> pa.Array[Any]:
     if kind == "":
         return pa.nulls(part, pa.int64())
     if isinstance(part, list):
-        return pa.array([None if one is None else int(one) for one in part], pa.int64())
-    found: pa.Array[Any] = part.cast(pa.int64(), safe=False)
-    return found
+        return pa.array([None if value is None else int(value) for value in part], pa.int64())
+    array: pa.Array[Any] = part.cast(pa.int64(), safe=False)
+    return array
 
 
 def _digits(part: Any) -> pa.Array[Any]:
     """Plain digits; Arrow's own text of a float is its shortest, but may have an exponent."""
     if isinstance(part, list):
-        return pa.array([None if one is None else number(one) for one in part], pa.string())
-    found: pa.Array[Any] = part.cast(pa.string())
-    if pc.any(pc.match_substring(found, "e")).as_py():
-        return pa.array([None if one is None else number(one) for one in part.to_pylist()], pa.string())
-    return found
+        return pa.array([None if value is None else number(value) for value in part], pa.string())
+    texts: pa.Array[Any] = part.cast(pa.string())
+    if pc.any(pc.match_substring(texts, "e")).as_py():
+        return pa.array([None if value is None else number(value) for value in part.to_pylist()], pa.string())
+    return texts
 
 
 def _places(texts: pa.Array[Any]) -> int:
@@ -227,10 +229,10 @@ def _as_text(kind: str, part: Any, wish: Wish) -> pa.Array[Any]:
     if kind == "":
         return pa.nulls(part, pa.string())
     if kind == "text":
-        found: pa.Array[Any] = part
-        return found
+        texts: pa.Array[Any] = part
+        return texts
     values = part if isinstance(part, list) else part.to_pylist()
-    return pa.array([_cell(one, wish) for one in values], pa.string())
+    return pa.array([_cell(value, wish) for value in values], pa.string())
 
 
 def _cell(value: Any, wish: Wish) -> str | None:

@@ -1,7 +1,7 @@
-"""Reads one sheet in a process of its own, with limits on memory and time, into an Arrow file.
+"""Read one sheet in a process of its own, with limits on memory and time, into an Arrow file.
 
-Started isolated, without an environment (see connectors.workbook.isolated); the order comes as JSON on standard input,
-a refusal goes as JSON to standard output. A hostile workbook can then only end this process.
+The process is isolated, without an environment (see connectors.workbook.isolated). The order is JSON on standard input,
+the answer JSON on standard output. A hostile workbook can only end this process.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Any
 from connectors.workbook.blocks import NOTHING, Block, Impure, TooMuch, blocks
 
 TURN = 0.0005
-"""Seconds a thread computes before another may: a parser that waits for its turn leaves a processor idle."""
+"""Seconds a thread runs before another may: a parser that waits for its turn leaves a processor idle."""
 
 
 class _Alone:
-    """Pyarrow would load pandas and numpy, half a second, only to ask whether a list is one of their arrays."""
+    """Hides pandas and numpy, which Pyarrow would load, for half a second, only to check the type of a list."""
 
     @staticmethod
     def find_spec(fullname: str, _path: object = None, _target: object = None) -> None:
@@ -33,17 +33,17 @@ class _Alone:
 
 
 class Refused(Exception):
-    """What the order asks for is not in the workbook; `what` is the word the parent knows it by."""
+    """Something in the order is not in the workbook; `what` is the parent's word for it."""
 
-    def __init__(self, what: str, known: Iterable[str]) -> None:
-        super().__init__(what)
-        self.what, self.known = what, list(known)
+    def __init__(self, missing: str, existing: Iterable[str]) -> None:
+        super().__init__(missing)
+        self.what, self.known = missing, list(existing)
 
 
 def main() -> None:
     sys.meta_path.insert(0, _Alone)
     sys.setswitchinterval(TURN)
-    gc.disable()  # cells make no cycles, and looking for them takes a fifth of the time
+    gc.disable()  # cells make no cycles, and the search for them takes a fifth of the time
     order = json.loads(sys.stdin.read())
     _limit(resource.RLIMIT_AS, order["memory"])
     _limit(resource.RLIMIT_CPU, order["seconds"])
@@ -64,11 +64,11 @@ def main() -> None:
     os._exit(0)  # at once: taking a million cells apart takes time
 
 
-def _limit(what: int, most: int) -> None:
-    """Take no more than that, nor more than whoever started us may take."""
-    _, hard = resource.getrlimit(what)
+def _limit(resource_id: int, most: int) -> None:
+    """Limit the resource to that, or to the limit of the parent if that is lower."""
+    _, hard = resource.getrlimit(resource_id)
     most = min(most, sys.maxsize if hard == resource.RLIM_INFINITY else hard)
-    resource.setrlimit(what, (most, most))
+    resource.setrlimit(resource_id, (most, most))
 
 
 def _obey(order: dict[str, Any]) -> dict[str, Any]:
@@ -86,11 +86,11 @@ def _obey(order: dict[str, Any]) -> dict[str, Any]:
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum  # noqa: PLC0415
 
     book = CalamineWorkbook.from_path(str(path))
-    known = [one for one in book.sheets_metadata if one.typ == SheetTypeEnum.WorkSheet]
-    names = [one.name for one in known]
-    hidden = {one.name for one in known if one.visible != SheetVisibleEnum.Visible}
+    worksheets = [worksheet for worksheet in book.sheets_metadata if worksheet.typ == SheetTypeEnum.WorkSheet]
+    names = [worksheet.name for worksheet in worksheets]
+    hidden = {worksheet.name for worksheet in worksheets if worksheet.visible != SheetVisibleEnum.Visible}
     if order["list"]:
-        return {"sheets": [one for one in names if one not in hidden]}
+        return {"sheets": [name for name in names if name not in hidden]}
     sheet = _chosen(order["sheet"], names, hidden)
     try:
         return _pure(order, path, sheet)
@@ -101,7 +101,7 @@ def _obey(order: dict[str, Any]) -> dict[str, Any]:
     try:
         return _written(order, xlsx.in_slabs(path, sheet))
     except xlsx.Indivisible:
-        return _written(order, xlsx.whole(path, book, sheet))
+        return _written(order, xlsx.in_one_piece(path, book, sheet))
 
 
 def _old(order: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -121,29 +121,29 @@ def _old(order: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def _pure(order: dict[str, Any], path: Path, sheet: str) -> dict[str, Any]:
     if order["skip_footer"]:
-        raise Impure  # whole columns are typed at once there, a footer with them
+        raise Impure  # that reader types whole columns at once, including a footer
     from connectors.workbook import pure  # noqa: PLC0415
 
-    found = pure.read(path, sheet, order)
+    sheet_data = pure.read(path, sheet, order)
     from connectors.workbook.table import write_pure  # noqa: PLC0415
 
-    return write_pure(order, found)
+    return write_pure(order, sheet_data)
 
 
-def _chosen(asked: str | None, names: list[str], hidden: set[str]) -> str:
-    visible = [one for one in names if one not in hidden]
+def _chosen(requested: str | None, names: list[str], hidden: set[str]) -> str:
+    visible = [name for name in names if name not in hidden]
     if not names:
         raise Refused("no sheet", [])
-    if asked is None and len(visible) == 1:
+    if requested is None and len(visible) == 1:
         return visible[0]
-    if asked in names:
-        return str(asked)
+    if requested in names:
+        return str(requested)
     raise Refused("sheet", visible)
 
 
 def _written(order: dict[str, Any], arriving: Iterator[Block]) -> dict[str, Any]:
-    """Type the columns and write them; columns with errors get a boolean column beside them, named by their place."""
-    first = next(arriving, NOTHING)  # now that threads parse, there is time to load what types the columns
+    """Type the columns and write them; a column with errors gets a boolean column beside it."""
+    first = next(arriving, NOTHING)  # while threads parse, load the modules that type the columns
     from connectors.workbook.footer import FooterMissing  # noqa: PLC0415
     from connectors.workbook.table import HeaderMissing, HeaderOfErrors, write  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What is looked at before a workbook is opened: that it is one, and that it does not unpack into a bomb."""
+"""Checks before a workbook is opened: that it is a workbook, and that it does not unpack into a bomb."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ PIECE = 1 << 12
 ALWAYS_REPEATED, MOST_REPEATED = 2_000_000, 20_000_000
 REPEATS = 50
 CHARACTERS = 50
-"""A repeated cell has so many at most, taken over all."""
+"""The most characters of a repeated cell, on average."""
 PICTURES = (".svg", ".emf", ".wmf", ".png", ".jpg", ".jpeg", ".gif")
-"""Drawings may declare what they are; nothing of them is read."""
+"""Drawings may declare a document type; they are never read."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes a workbook may unpack to, bytes of memory and seconds of processor time its reading may take.
+    """The bytes a workbook may unpack to, and the bytes of memory and seconds of processor time to read it.
 
-    `repeated` are the cells it may add by saying that others are there several times; None goes by its size.
+    `repeated` is the number of cells it may add by repeat counts; None: depends on its size.
     """
 
     unpacked: int
@@ -41,7 +41,7 @@ class Limits:
     repeated: int | None = None
 
     def may_repeat(self, size: int) -> tuple[int, int]:
-        """Cells that a file of so many bytes may repeat, and the characters in them."""
+        """The number of cells that a file of so many bytes may repeat, and of the characters in them."""
         cells = self.repeated or min(MOST_REPEATED, max(ALWAYS_REPEATED, REPEATS * size))
         return cells, min(self.unpacked, CHARACTERS * cells)
 
@@ -54,31 +54,31 @@ def kind_of(file: OpenedFile, limits: Limits) -> str:
     if start == OLE:
         return _old(name, file)
     if start[:2] != b"PK":
-        said = "it is empty" if not start else "it is no workbook: it begins like another kind of file"
-        raise FileUnreadable(name, said, "save it as .xlsx; CSV files belong to a source of type files")
+        mistake = "it is empty" if not start else "it is not a workbook: it begins like another kind of file"
+        raise FileUnreadable(name, mistake, "save it as .xlsx; CSV files belong to a source of type files")
     try:
         with file.bytes() as content, zipfile.ZipFile(content) as archive:
-            parts = {one.filename: one for one in archive.infolist()}
+            parts = {info.filename: info for info in archive.infolist()}
             if len(parts) < len(archive.infolist()):
-                raise FileRefused(name, "it has two parts of one name", "save it again from Excel")
+                raise FileRefused(name, "two of its parts have the same name", "save it again from Excel")
             _weigh(name, archive.infolist(), file.size, limits)
             if MANIFEST in parts and b"encryption-data" in archive.read(MANIFEST):
                 raise FileUnreadable(name, *LOCKED)
             _plain(name, archive, parts)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
         raise FileUnreadable(
-            name, "the workbook is cut or damaged", "open it, save it again, or fetch it anew"
+            name, "the workbook is cut or damaged", "open it and save it again, or fetch it again"
         ) from error
     if "content.xml" in parts:
         return "ods"
     if any(part.startswith("xl/macrosheets/") for part in parts):
-        reason = "it has macro sheets of Excel 4.0, beside which no other sheet is read"
+        reason = "it has macro sheets of Excel 4.0, so its other sheets cannot be read"
         raise FileUnreadable(name, reason, "save it as .xlsx without them")
     if "xl/workbook.xml" in parts:
         return "xlsx"
     if "xl/workbook.bin" in parts:
         raise FileUnreadable(name, "it is a binary workbook (.xlsb)", "save it as .xlsx")
-    raise FileUnreadable(name, "it is a zip file but no workbook", "save it as .xlsx or .ods")
+    raise FileUnreadable(name, "it is a zip file but not a workbook", "save it as .xlsx or .ods")
 
 
 def _old(name: str, file: OpenedFile) -> str:
@@ -91,19 +91,19 @@ def _old(name: str, file: OpenedFile) -> str:
 
 
 def _weigh(name: str, parts: list[zipfile.ZipInfo], size: int, limits: Limits) -> None:
-    unpacked = sum(one.file_size for one in parts)
-    packed = sum(one.compress_size for one in parts)
-    dense = any(one.file_size > SMALL and one.file_size > RATIO * max(one.compress_size, 1) for one in parts)
+    unpacked = sum(info.file_size for info in parts)
+    packed = sum(info.compress_size for info in parts)
+    dense = any(info.file_size > SMALL and info.file_size > RATIO * max(info.compress_size, 1) for info in parts)
     if len(parts) > PARTS or packed > size or dense or unpacked > limits.unpacked:
         raise FileRefused(
             name,
             f"it unpacks to {unpacked:,} bytes in {len(parts):,} parts, more than a workbook of {size:,} bytes should",
-            f"if it is honest, raise `max_unpacked` over {limits.unpacked:,} or split it",
+            f"if that is right, raise `max_unpacked` over {limits.unpacked:,} or split it",
         )
 
 
 def _plain(name: str, archive: zipfile.ZipFile, parts: Mapping[str, zipfile.ZipInfo]) -> None:
-    """No part that is XML declares a document type, in whatever encoding and behind whatever padding."""
+    """Raise FileRefused if an XML part declares a document type, in any encoding and after any padding."""
     for part, info in parts.items():
         if info.flag_bits & 1:
             raise FileUnreadable(name, *LOCKED)
@@ -113,9 +113,9 @@ def _plain(name: str, archive: zipfile.ZipFile, parts: Mapping[str, zipfile.ZipI
 
 
 def _declares_a_type(name: str, part: str, file: IO[bytes]) -> bool:
-    """Whether a document type comes before the first element, where alone it may stand.
+    """Return True if a document type comes before the first element, its only legal place.
 
-    Raises FileUnreadable for a part that calls itself XML and does not begin like it.
+    Raises FileUnreadable for a part that is named like XML but does not begin like it.
     """
     declared: list[bool] = []
     parser = expat.ParserCreate()
@@ -128,7 +128,7 @@ def _declares_a_type(name: str, part: str, file: IO[bytes]) -> bool:
             parser.Parse(piece, False)  # noqa: FBT003 - its second argument has no name
     except (expat.ExpatError, ValueError, LookupError) as error:
         if not declared and part.lower().endswith((".xml", ".rels")):
-            raise FileUnreadable(name, f"{part} is damaged", "open it, save it again, or fetch it anew") from error
+            raise FileUnreadable(name, f"{part} is damaged", "open it and save it again, or fetch it again") from error
     if not declared and not is_empty and part.lower().endswith((".xml", ".rels")):
-        raise FileUnreadable(name, f"{part} is damaged", "open it, save it again, or fetch it anew")
+        raise FileUnreadable(name, f"{part} is damaged", "open it and save it again, or fetch it again")
     return declared[:1] == [True]

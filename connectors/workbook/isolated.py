@@ -1,4 +1,4 @@
-"""Starting Python for work on files of strangers: nothing of the working directory runs, and no secret goes along."""
+"""Start Python for work on untrusted files: it runs nothing from the working directory and gets no secret."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""What an installation may need to find its libraries; every other variable stays here."""
+"""The variables an installation may need to find its libraries; no other is passed on."""
 PACKAGES = str(Path(__file__).resolve().parents[2])
 """The folder that holds our packages."""
 
@@ -22,14 +22,14 @@ def program(code: str) -> list[str]:
 
 
 def search_path() -> list[str]:
-    """Where this process looks for modules, without the working directory, and at last the folder of our packages."""
-    here = _working_directory()
-    paths = [path for path in sys.path if Path(path).is_absolute() and os.path.realpath(path) != here]
+    """The module path of this process without the working directory, with the folder of our packages last."""
+    working_directory = _working_directory()
+    paths = [path for path in sys.path if Path(path).is_absolute() and os.path.realpath(path) != working_directory]
     return [path for path in paths if path != PACKAGES] + [PACKAGES]
 
 
 def environment() -> dict[str, str]:
-    """What the started process is told; the environment of this one holds passwords and tokens."""
+    """The environment of the started process, without the passwords and tokens of this one."""
     return {name: os.environ[name] for name in KEPT if name in os.environ}
 
 

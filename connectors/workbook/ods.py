@@ -22,7 +22,7 @@ CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
 COLUMNS = 16_384
 ROWS = 1_048_576
 BLANKS = 1_000_000
-"""As many blanks as one element may stand for; a cell holds fewer characters."""
+"""The most blanks that one element may mean; a cell holds fewer characters."""
 
 EXCEL_ERROR = re.compile(r"#[^\d#\s].*|Err:\d+")
 """The text of an error in a cell that Excel wrote as the number 0, in any language."""
@@ -30,13 +30,13 @@ EXCEL_ERROR = re.compile(r"#[^\d#\s].*|Err:\d+")
 
 @dataclass
 class Repeats:
-    """What a sheet may still hold because it says of a cell or a row that it is there so many times."""
+    """The cells and characters that repeat counts of a sheet may still add."""
 
     cells: int
     characters: int
 
     def take(self, row: list[Any], written: int, times: int) -> None:
-        """Count a row that is there so often, with so many cells written. Raises TooMuch."""
+        """Count a row with a repeat count and so many written cells. Raises TooMuch."""
         if len(row) == written and times == 1:
             return
         self.cells -= len(row) * times - written
@@ -45,7 +45,7 @@ class Repeats:
             raise TooMuch("repeated")
 
     def take_characters(self, count: int) -> None:
-        """Count text that the file says without writing it. Raises TooMuch."""
+        """Count text that is repeated but not written. Raises TooMuch."""
         self.characters -= count
         if self.characters < 0:
             raise TooMuch("repeated")
@@ -53,68 +53,68 @@ class Repeats:
 
 def sheets(path: Path) -> list[str]:
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
-        found = []
-        for _, one in _events(file, ("start",), f"{TABLE}table"):
-            found.append(one.get(f"{TABLE}name") or "")
-        return found
+        names = []
+        for _, element in _events(file, ("start",), f"{TABLE}table"):
+            names.append(element.get(f"{TABLE}name") or "")
+        return names
 
 
 def rows(path: Path, sheet: str, repeats: Repeats) -> Iterator[list[Any]]:
     """Rows from the top, the empty ones included; a cell is None, an ErrorCell or a value. Raises TooMuch."""
     with zipfile.ZipFile(path) as archive, archive.open("content.xml") as file:
         inside, empty, count = False, 0, 0
-        for event, one in _events(file, ("start", "end"), f"{TABLE}table", f"{TABLE}table-row"):
-            if one.tag == f"{TABLE}table":
+        for event, element in _events(file, ("start", "end"), f"{TABLE}table", f"{TABLE}table-row"):
+            if element.tag == f"{TABLE}table":
                 if inside and event == "end":
                     return
-                inside = event == "start" and one.get(f"{TABLE}name") == sheet
+                inside = event == "start" and element.get(f"{TABLE}name") == sheet
             elif event == "end":
                 if inside:
-                    repeats.take_characters(sum(map(_blanks, one.iter(f"{TEXT}s"))))
-                    row, repeat = _row(one), _repeat(one, "rows", ROWS)
+                    repeats.take_characters(sum(map(_blanks, element.iter(f"{TEXT}s"))))
+                    row, repeat = _row(element), _repeat(element, "rows", ROWS)
                     if not any(cell is not None for cell in row):
                         empty += repeat
                     else:
                         count += empty + repeat
                         if count > ROWS:
                             raise TooMuch("repeated")
-                        repeats.take(row, min(len(one), len(row)), repeat)
+                        repeats.take(row, min(len(element), len(row)), repeat)
                         yield from ([] for _ in range(empty))
                         yield from (row for _ in range(repeat))
                         empty = 0
-                one.clear()
+                element.clear()
 
 
 def _events(file: Any, events: tuple[str, ...], *tags: str) -> Iterator[tuple[str, Any]]:
     yield from etree.iterparse(file, events=events, tag=tags, resolve_entities=False, no_network=True, load_dtd=False)
 
 
-def _repeat(element: Any, what: str, limit: int) -> int:
-    times = int(element.get(f"{TABLE}number-{what}-repeated") or 1)
+def _repeat(element: Any, noun: str, limit: int) -> int:
+    times = int(element.get(f"{TABLE}number-{noun}-repeated") or 1)
     if times < 1:
         raise ValueError("repeated less than once")
     return min(times, limit)
 
 
 def _row(element: Any) -> list[Any]:
-    found: list[Any] = []
+    cells: list[Any] = []
     for cell in element:
         if cell.tag in (f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
             value, repeat = _value(cell), _repeat(cell, "columns", COLUMNS)
-            found += [value] * min(repeat, COLUMNS - len(found))
-    while found and found[-1] is None:
-        found.pop()
-    return found
+            cells += [value] * min(repeat, COLUMNS - len(cells))
+    while cells and cells[-1] is None:
+        cells.pop()
+    return cells
 
 
 def _value(cell: Any) -> Any:
     kind = cell.get(f"{OFFICE}value-type")
     if cell.get(f"{CALC}value-type") == "error":
-        return ErrorCell(_shown(cell))
+        return ErrorCell(_displayed_text(cell))
     if kind in ("float", "percentage", "currency"):
         value = Decimal(cell.get(f"{OFFICE}value"))
-        if not value and EXCEL_ERROR.fullmatch(shown := _shown(cell)):
-            return ErrorCell(shown)
+        if not value and EXCEL_ERROR.fullmatch(text := _displayed_text(cell)):
+            return ErrorCell(text)
         return value
     if kind == "boolean":
         return cell.get(f"{OFFICE}boolean-value") == "true"
@@ -123,13 +123,12 @@ def _value(cell: Any) -> Any:
     if kind == "time":
         return cell.get(f"{OFFICE}time-value")
     if kind == "string":
-        said = cell.get(f"{OFFICE}string-value")
-        return said or _shown(cell) or None
+        text = cell.get(f"{OFFICE}string-value")
+        return text or _displayed_text(cell) or None
     return None
 
 
-def _shown(cell: Any) -> str:
-    """The text that a person sees in the cell."""
+def _displayed_text(cell: Any) -> str:
     return "\n".join(_text(p) for p in cell if p.tag == f"{TEXT}p")
 
 

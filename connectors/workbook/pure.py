@@ -1,7 +1,7 @@
-"""Sheets of xlsx files whose columns each hold one kind of cell: from file to Arrow without a Python object a cell.
+"""Sheets of xlsx files whose columns each hold one kind of cell: from file to Arrow without a Python object per cell.
 
-Only what this reader and a cell by cell one say alike is read here; any other sheet is Impure, and read cell by cell:
-one that does not begin in A1 with a header of different texts, with mixed columns, durations, or times of day.
+This module reads only sheets for which it agrees with the reader of single cells. Any other sheet is Impure: without a
+header of different texts that begins in A1, or with mixed columns, durations, or times of day.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ FIRST = re.compile(
 CELL = re.compile(rb"<c\s([^>]*?)/?>")
 UNNAMED = "__UNNAMED__"
 FAILED = re.compile(r"got '(?:Some\()?Error\(")
-"""How an error cell is told from a text like N/A, which this reader takes for one in a column of numbers."""
+"""Matches an error cell, but not a text like N/A, which this reader also reports as an error in a numeric column."""
 
 
 @dataclass(frozen=True)
 class Pure:
-    """A sheet as it was read, header apart: record batches of typed columns, row n of them being row n + 2.
+    """A sheet as it was read, without header: a batch of typed columns, whose row n is row n + 2 of the sheet.
 
-    `errors` are the places (position in the batch, column) of cells that hold an error; they are null.
+    `errors` are the places (position in the batch, column) of error cells; they are null.
     """
 
     header: list[str]
@@ -43,21 +43,21 @@ class Pure:
 
 
 def read(path: Path, sheet: str, order: Mapping[str, Any]) -> Pure:
-    """The sheet; raises Impure, also for whatever is wrong with it: the other reader says what."""
+    """Read the sheet. Raises Impure, also for any mistake, which the other reader reports."""
     if order["header_row"] not in (None, 1):
         raise Impure
     columns = _columns_of_header(path, sheet)
     logging.getLogger("fastexcel").setLevel(logging.ERROR)
     with ThreadPoolExecutor(1) as beside:
         loading = beside.submit(_loaded, path, sheet)
-        import pyarrow.compute  # noqa: F401, PLC0415 - takes as long as a good part of the sheet
+        import pyarrow.compute  # noqa: F401, PLC0415 - slow, so it loads beside the sheet
 
         try:
-            found = loading.result()
-            batch, wrong = found.to_arrow_with_errors()
+            loaded = loading.result()
+            batch, wrong = loaded.to_arrow_with_errors()
         except fastexcel.FastExcelError:
             raise Impure from None
-    header = [one.name for one in found.available_columns()]
+    header = [column.name for column in loaded.available_columns()]
     if len(header) != columns or _is_doubtful(header):
         raise Impure
     errors = frozenset(_place(cell, order) for cell in wrong.errors) if wrong else frozenset[tuple[int, int]]()
@@ -65,7 +65,7 @@ def read(path: Path, sheet: str, order: Mapping[str, Any]) -> Pure:
 
 
 def _place(cell: fastexcel.CellError, order: Mapping[str, Any]) -> tuple[int, int]:
-    """Where a cell with an error is; raises Impure where it is a text like N/A, or may be empty by `null_values`."""
+    """The place of an error cell. Raises Impure if it is a text like N/A, or may be empty by `null_values`."""
     if order["nulls"] or not FAILED.search(cell.detail):
         raise Impure
     return cell.offset_position
@@ -76,7 +76,7 @@ def _loaded(path: Path, sheet: str) -> fastexcel.ExcelSheet:
 
 
 def _columns_of_header(path: Path, sheet: str) -> int:
-    """How many cells the first row has, all of them texts."""
+    """The number of cells in the first row. Raises Impure unless all are texts."""
     with zipfile.ZipFile(path) as archive:
         part = part_of(archive, sheet)
         if part is None:
@@ -87,13 +87,13 @@ def _columns_of_header(path: Path, sheet: str) -> int:
     if first is None:
         raise Impure
     cells = CELL.findall(first[0])
-    if not all(re.search(rb't="(s|inlineStr|str)"', one) for one in cells):
+    if not all(re.search(rb't="(s|inlineStr|str)"', cell) for cell in cells):
         raise Impure
     return len(cells)
 
 
 def _is_doubtful(header: list[str]) -> bool:
-    """Whether a name may have been changed to tell it from another one, or been given to a column without one."""
-    known = set(header)
-    numbered = (re.fullmatch(r"(.*)_[0-9]+", one, re.DOTALL) for one in header)
-    return any(one.startswith(UNNAMED) for one in header) or any(one and one[1] in known for one in numbered)
+    """Return True if the reader may have changed a repeated name, or named a column without one."""
+    names = set(header)
+    numbered = (re.fullmatch(r"(.*)_[0-9]+", name, re.DOTALL) for name in header)
+    return any(name.startswith(UNNAMED) for name in header) or any(match and match[1] in names for match in numbered)

@@ -1,4 +1,4 @@
-"""What a child left of a sheet, read as the types that `columns:` declares."""
+"""A sheet that a child process has read, with the types that `columns:` declares."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from connectors.declared import Declared, Notation
 from connectors.errors import ColumnMissing
 from connectors.headers import confusable
 
-ROUNDED = "numbers of more than 15 digits, which the program that wrote them has rounded; keep such ids as text"
+ROUNDED = "numbers with more than 15 digits, which the program that wrote them has rounded; store such ids as text"
 FAILED = "the cell holds an error"
 ROWS = 65_536
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """An Arrow file of `_row`, =NAME columns and !NAME columns where cells hold errors; `file` is the workbook's name.
+    """An Arrow file of `_row`, =NAME columns, and !NAME columns that mark error cells; `file` is the workbook's name.
 
-    `columns` are the names, `rounded` how many cells of a column were, and the first one's row; `repeated` which names
-    stand for the same text of the header.
+    `columns` are the names. `rounded` has, for each column, the number of rounded cells and the first one's row.
+    `repeated` are the names that come from the same text of the header.
     """
 
     path: Path
@@ -37,24 +37,24 @@ class Sheet:
     repeated: Sequence[Sequence[str]]
 
     def described(self, kinds: Mapping[str, Declared], notation: Notation) -> pa.Schema:
-        """The columns as a scan gives them. Raises ColumnMissing."""
+        """The columns of a scan. Raises ColumnMissing."""
         raw, all_kinds = self._raw(kinds)
         return Coercion(raw, all_kinds, notation).schema
 
     def scan(self, columns: Sequence[str], kinds: Mapping[str, Declared], notation: Notation) -> Scan:
         """Stream these columns. Raises ColumnMissing."""
         raw, all_kinds = self._raw(kinds)
-        for one in columns:
-            if one not in raw.names:
-                raise ColumnMissing(self.file, one, raw.names)
-        reading = _Reading(self, pa.schema([raw.field(one) for one in columns]), all_kinds, notation)
+        for column in columns:
+            if column not in raw.names:
+                raise ColumnMissing(self.file, column, raw.names)
+        reading = _Reading(self, pa.schema([raw.field(column) for column in columns]), all_kinds, notation)
         return Scan(pa.RecordBatchReader.from_batches(reading.coercion.schema, reading.batches()), reading.problems)
 
     def warnings(self, columns: Sequence[str] | None) -> tuple[Problem, ...]:
-        """What concerns a reader of these columns, or of any."""
-        told = confusable(self.repeated, columns)
+        """Warnings for readers of these columns, or of any."""
+        warning = confusable(self.repeated, columns)
         place = f"{self.file}, row {self.header_row}"
-        return (Problem("*", f"{told}; rename them in the sheet", 0, place),) if told else ()
+        return (Problem("*", f"{warning}; rename them in the sheet", 0, place),) if warning else ()
 
     def _raw(self, kinds: Mapping[str, Declared]) -> tuple[pa.Schema, dict[str, Declared]]:
         for name in kinds:
@@ -63,24 +63,24 @@ class Sheet:
         with pa.memory_map(str(self.path)) as file:
             schema = pa.ipc.open_file(file).schema
         raw = pa.schema(
-            [pa.field(one, schema.field(f"={one}").type) for one in self.columns]
+            [pa.field(name, schema.field(f"={name}").type) for name in self.columns]
             + [pa.field("_file", pa.string(), nullable=False), pa.field("_row", pa.int64(), nullable=False)]
         )
-        naive = {one: Declared("instant") for one in self.columns if pa.types.is_timestamp(raw.field(one).type)}
+        naive = {name: Declared("instant") for name in self.columns if pa.types.is_timestamp(raw.field(name).type)}
         return raw, {**naive, **kinds}
 
     def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Those of these columns that are there."""
+        """Batches of those of these columns that exist."""
         with pa.memory_map(str(self.path)) as file:
             reader = pa.ipc.open_file(file)
             for index in range(reader.num_record_batches):
                 batch = reader.get_batch(index)
-                yield batch.select([one for one in names if one in batch.schema.names])
+                yield batch.select([name for name in names if name in batch.schema.names])
 
 
 @dataclass
 class _Reading:
-    """One pass over a sheet; `failed` counts cells with errors by column, with the first one's row."""
+    """One pass over a sheet; `failed` counts error cells by column, with the first one's row."""
 
     sheet: Sheet
     chosen: pa.Schema
@@ -92,24 +92,24 @@ class _Reading:
         self.coercion = Coercion(self.chosen, self.kinds, self.notation)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        names = ["_row", *(f"{mark}{one}" for one in self.chosen.names for mark in "=!")]
+        names = ["_row", *(f"{mark}{name}" for name in self.chosen.names for mark in "=!")]
         try:
-            for found in self.sheet.read(names):
-                whole = _without_failed(found, self.chosen.names, self.failed)
-                for start in range(0, whole.num_rows, ROWS):
-                    yield self._batch(whole.slice(start, ROWS))
+            for batch in self.sheet.read(names):
+                complete = _without_failed(batch, self.chosen.names, self.failed)
+                for start in range(0, complete.num_rows, ROWS):
+                    yield self._batch(complete.slice(start, ROWS))
         finally:
             self.coercion.close()
 
     def _batch(self, part: pa.RecordBatch) -> pa.RecordBatch:
         rows = part.column("_row")
         data = {
-            one: rows
-            if one == "_row"
+            name: rows
+            if name == "_row"
             else pa.repeat(pa.scalar(self.sheet.file, pa.string()), part.num_rows)
-            if one == "_file"
-            else part.column(f"={one}")
-            for one in self.chosen.names
+            if name == "_file"
+            else part.column(f"={name}")
+            for name in self.chosen.names
         }
         batch = pa.RecordBatch.from_arrays(list(data.values()), schema=self.chosen)
         return self.coercion.batch(batch, _Places(self.sheet.file, self.coercion.seen, rows))
@@ -117,11 +117,14 @@ class _Reading:
     def problems(self) -> tuple[Problem, ...]:
         name, rounded = self.sheet.file, self.sheet.rounded
         return (
-            *(Problem(one, FAILED, n, f"{name}, row {row}", skipped=True) for one, (n, row) in self.failed.items()),
             *(
-                Problem(one, ROUNDED, rounded[one][0], f"{name}, row {rounded[one][1]}")
-                for one in self.chosen.names
-                if one in rounded
+                Problem(column, FAILED, n, f"{name}, row {row}", skipped=True)
+                for column, (n, row) in self.failed.items()
+            ),
+            *(
+                Problem(column, ROUNDED, rounded[column][0], f"{name}, row {rounded[column][1]}")
+                for column in self.chosen.names
+                if column in rounded
             ),
             *self.coercion.problems(),
         )
@@ -142,15 +145,15 @@ class _Places:
 def _without_failed(
     batch: pa.RecordBatch, columns: Sequence[str], failed: dict[str, tuple[int, int]]
 ) -> pa.RecordBatch:
-    """Leave out records with an error in an asked column, each counted once, under the first such column."""
-    for one in columns:
-        if f"!{one}" not in batch.schema.names or not batch.num_rows:
+    """Leave out records with an error in one of these columns, each counted once, under the first such column."""
+    for column in columns:
+        if f"!{column}" not in batch.schema.names or not batch.num_rows:
             continue
-        wrong = batch.column(f"!{one}")
+        wrong = batch.column(f"!{column}")
         count = pc.sum(wrong).as_py() or 0
         if count:
             row = batch.column("_row")[pc.index(wrong, pa.scalar(value=True)).as_py()].as_py()
-            before, first = failed.get(one, (0, row))
-            failed[one] = (before + count, first)
+            before, first = failed.get(column, (0, row))
+            failed[column] = (before + count, first)
             batch = batch.filter(pc.invert(wrong))
     return batch

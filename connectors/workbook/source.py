@@ -1,7 +1,7 @@
 """Source `workbook`: the sheets of one xlsx, ods or xls file, typed as their cells are.
 
-A child process with limits reads the sheet; what it hands back is Arrow, cached as long as the file does not change.
-`_row` is the row as a person sees it in the program, `_file` the file's name.
+A child process with limits reads the sheet into Arrow, which is cached until the file changes. `_row` is the row number
+that a spreadsheet shows, `_file` the file's name.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 SUFFIXES = (".xlsx", ".xlsm", ".ods", ".xls")
 UNREADABLE = {
     "locked": LOCKED,
-    "code page": ("its text has a code page that is unknown here", "save it as .xlsx"),
+    "code page": ("its text has an unknown code page", "save it as .xlsx"),
     "errors": ("its header row holds only errors, such as #N/A", "choose another `sheet` or `header_row`"),
     "no sheet": ("it has no sheet with cells, only charts, dialogs or macros", "choose another workbook"),
 }
-"""Reason and remedy for what the child cannot read, by the word it refuses with."""
+"""Reason and remedy for each word with which the child refuses."""
 WAITING = 4
-"""How much longer than its processor time a reader may take, on a machine that has other work."""
+"""The factor from a reader's processor time to its allowed time, on a busy machine."""
 
 
 class WorkbookSettings(SourceSettings):
@@ -55,9 +55,9 @@ class WorkbookSettings(SourceSettings):
 
 
 class WorkbookDataset(DatasetSettings):
-    """`sheet` may be left out where one sheet is visible; `header_row`, as people count, is the first filled one.
+    """`sheet` is optional if only one sheet is visible; `header_row`, counted from 1, defaults to the first filled row.
 
-    `skip_footer` are filled rows at the end that are left out.
+    `skip_footer` is the number of filled rows at the end to leave out.
     """
 
     sheet: str | None = None
@@ -66,7 +66,7 @@ class WorkbookDataset(DatasetSettings):
 
 
 class WorkbookSource:
-    """The sheets of one workbook. Reads never change it; the owner file of an open one is no hindrance."""
+    """The sheets of one workbook. Reads never change it; it may be open in another program."""
 
     Settings: ClassVar[type[SourceSettings]] = WorkbookSettings
     Dataset: ClassVar[type[DatasetSettings]] = WorkbookDataset
@@ -81,9 +81,8 @@ class WorkbookSource:
         self._underway = Underway()
 
     def datasets(self) -> Sequence[str]:
-        """The visible sheets."""
-        found: list[str] = self._ask({"list": True}, self._opened())["sheets"]
-        return found
+        names: list[str] = self._ask({"list": True}, self._opened())["sheets"]
+        return names
 
     def begin(self, dataset: WorkbookDataset) -> None:
         key, order, file = self._order(dataset)
@@ -100,11 +99,11 @@ class WorkbookSource:
         return self._sheet(dataset).warnings(columns)
 
     def state(self, dataset: WorkbookDataset) -> str | None:  # noqa: ARG002 - the port's signature
-        """That of the whole workbook: which sheet changed is not known without reading it."""
+        """The state of the whole workbook: only reading it shows which sheet changed."""
         return state(self.name, self.path.parent, self.path.name)
 
     def stop(self) -> None:
-        """Kill the child that reads the sheet. What it has read already streams from a file, and needs no stopping."""
+        """Kill the child that reads the sheet. A sheet it has already read streams from a file and is not stopped."""
         self._underway.stop()
 
     def close(self) -> None:
@@ -129,7 +128,7 @@ class WorkbookSource:
         return self._read[key]
 
     def _order(self, dataset: WorkbookDataset) -> tuple[str, dict[str, Any], OpenedFile]:
-        """What tells an order from any other, or from one for the file as it was before; the order; its file."""
+        """A key that is unique for the order and the state of the file; the order; the file."""
         wishes = {name: _wish(kind, _notation(dataset).mark) for name, kind in _kinds(dataset).items()}
         order = {
             "list": False,
@@ -151,16 +150,16 @@ class WorkbookSource:
     def _opened(self) -> OpenedFile:
         with looking(self.name, self.path):
             if not self.path.exists() and not self.path.is_symlink():
-                near = [one.name for one in self.path.parent.glob("*") if one.suffix in SUFFIXES]
-                raise DatasetMissing(self.name, f"file {self.path.name}", [one for one in near if one[:2] != "~$"])
+                near = [path.name for path in self.path.parent.glob("*") if path.suffix in SUFFIXES]
+                raise DatasetMissing(self.name, f"file {self.path.name}", [name for name in near if name[:2] != "~$"])
         return open_beneath(self.path.parent, self.path.name)
 
     def _ask(self, order: dict[str, Any], file: OpenedFile, key: str = "") -> dict[str, Any]:
-        """The child's answer; it may have begun. Raises a ConnectorError."""
+        """The answer of the child, which may have begun. Raises a ConnectorError."""
         child, read = self._start(order, file, key)
         with child:
             try:
-                said, complained = child.communicate(timeout=self._limits.seconds * WAITING)
+                output, complained = child.communicate(timeout=self._limits.seconds * WAITING)
             except subprocess.TimeoutExpired:
                 raise self._too_much() from None
             finally:
@@ -169,13 +168,13 @@ class WorkbookSource:
             raise ReadStopped(self.name)
         if child.returncode != 0:
             raise self._broken(child.returncode, complained)
-        answer: dict[str, Any] = json.loads(said)
+        answer: dict[str, Any] = json.loads(output)
         if "refused" in answer:
             raise self._refused(answer, order)
         return answer
 
     def _start(self, order: dict[str, Any], file: OpenedFile, key: str) -> tuple[subprocess.Popen[str], Read]:
-        """The child at work on that order; it inherits the descriptor of the file."""
+        """The child that works on that order; it inherits the descriptor of the file."""
         if self._begun is not None and self._begun[0] == key:
             return self._begun[1:]
         self._leave()
@@ -195,23 +194,23 @@ class WorkbookSource:
             cwd="/",
         )
         self._begun = key, child, (read := self._underway.begin(child.kill))
-        if self._underway.stops != stops:  # it was told to stop before it could be told whom
+        if self._underway.stops != stops:  # stopped before the child was registered
             read.end()
         assert child.stdin is not None  # noqa: S101 - it is a pipe
-        with contextlib.suppress(BrokenPipeError), child.stdin:  # how it ended says why
+        with contextlib.suppress(BrokenPipeError), child.stdin:  # its exit code says why
             child.stdin.write(json.dumps({**order, **limits, "path": str(path), "kind": kind}))
-        child.stdin = None  # else `communicate` would write what is left
+        child.stdin = None  # else `communicate` would write the rest
         return self._begun[1:]
 
     def _linked(self, file: OpenedFile, kind: str) -> Path:
-        """A path to the opened file that ends as readers of workbooks expect of this kind."""
+        """A path to the opened file with the suffix that readers of workbooks expect."""
         link = self._folder() / f"{file.descriptor}.{kind}"
         link.unlink(missing_ok=True)
         link.symlink_to(file.path)
         return link
 
     def _leave(self) -> None:
-        """End the child that has begun, unless it has ended."""
+        """End the current child, if any."""
         if self._begun is not None:
             _, child, read = self._begun
             with child:
@@ -226,7 +225,7 @@ class WorkbookSource:
             remedy = "pip install 'reconcile-runner[workbook]'"
             return FileRefused(self.path.name, "the packages for workbooks are missing", remedy)
         return FileUnreadable(
-            self.path.name, "the workbook is cut or damaged", "open it, save it again, or fetch it anew"
+            self.path.name, "the workbook is cut or damaged", "open it and save it again, or fetch it again"
         )
 
     def _too_much(self) -> FileRefused:
@@ -241,7 +240,7 @@ class WorkbookSource:
             cells, characters = answer["limits"]
             return FileRefused(
                 self.path.name,
-                f"cells that it repeats come to more than {cells:,}, or their text to more than {characters:,} bytes",
+                f"its repeated cells are more than {cells:,}, or their text is more than {characters:,} bytes",
                 "if that is right, raise `max_repeated` or `max_unpacked`",
             )
         if answer["refused"] == "written":
@@ -252,12 +251,12 @@ class WorkbookSource:
             return FileUnreadable(self.path.name, reason, "choose another `sheet`, or correct `skip_footer`")
         if answer["refused"] == "header":
             row = order["header_row"]
-            said = f"row {row} is below the last filled row" if row else "the sheet is empty, it has not even a header"
-            return FileUnreadable(self.path.name, said, "choose another `sheet` or `header_row`")
+            sentence = f"row {row} is below the last filled row" if row else "the sheet is empty and has no header"
+            return FileUnreadable(self.path.name, sentence, "choose another `sheet` or `header_row`")
         if answer["refused"] in UNREADABLE:
             return FileUnreadable(self.path.name, *UNREADABLE[answer["refused"]])
-        what = f"sheet {order['sheet']}" if order["sheet"] else "single visible sheet, so `sheet` must say which"
-        return DatasetMissing(self.name, what, answer["known"])
+        missing = f"sheet {order['sheet']}" if order["sheet"] else "single visible sheet, so `sheet` must say which"
+        return DatasetMissing(self.name, missing, answer["known"])
 
 
 def _kinds(dataset: WorkbookDataset) -> dict[str, Declared]:
@@ -269,7 +268,7 @@ def _notation(dataset: WorkbookDataset) -> Notation:
 
 
 def _wish(kind: Declared, mark: str) -> dict[str, Any]:
-    """How cells are written when a declared column mixes kinds, so that its text reads back as declared."""
+    """The form of the cells of a declared column with mixed kinds, so that its text can be read as declared."""
     number = kind.word in ("integer", "decimal", "float")
     form = kind.formats[0] if kind.formats and "%z" not in kind.formats[0] else None
     return {"force": kind.word == "text", "mark": mark if number else ".", "form": form}

@@ -1,4 +1,4 @@
-"""The typed columns of a sheet, block by block, into an Arrow file."""
+"""Write the typed columns of a sheet, block by block, into an Arrow file."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ BATCH = 40_000
 
 
 class HeaderMissing(Exception):
-    """There is no filled row, or the header row asked for is below the last one."""
+    """There is no filled row, or the requested header row is below the last one."""
 
 
 class HeaderOfErrors(Exception):
-    """No cell of the header row is anything but an error."""
+    """All cells of the header row are errors."""
 
 
 def write(order: Mapping[str, Any], arriving: Iterator[Block]) -> dict[str, Any]:
-    """Write `_row`, =NAME columns and !NAME columns where cells hold errors.
+    """Write `_row`, =NAME columns, and !NAME columns that mark error cells.
 
-    Returns the names, which of them stand for repeated ones, the row of the header, and what was rounded. Raises
-    HeaderMissing, HeaderOfErrors and FooterMissing.
+    Returns the names, the renamed repeated ones, the row of the header, and the rounded cells. Raises HeaderMissing,
+    HeaderOfErrors and FooterMissing.
     """
     row, header, below = _header(order["header_row"], arriving)
     if {ErrorCell} == {type(cell) for cell in header if cell not in BLANK}:
@@ -45,7 +45,7 @@ def write(order: Mapping[str, Any], arriving: Iterator[Block]) -> dict[str, Any]
 
 
 def write_pure(order: Mapping[str, Any], sheet: Pure) -> dict[str, Any]:
-    """The same of a sheet whose columns are typed already. Raises Impure."""
+    """Write a sheet whose columns are already typed. Raises Impure."""
     table = _Table(1, list(sheet.header), order)
     table.take(sheet)
     return _kept(order, table)
@@ -63,15 +63,15 @@ def _kept(order: Mapping[str, Any], table: _Table) -> dict[str, Any]:
     }
 
 
-def _header(wanted: int | None, arriving: Iterator[Block]) -> tuple[int, list[Any], Iterator[Block]]:
-    """The row of the header, its cells, and the blocks of what stands below it."""
+def _header(header_row: int | None, arriving: Iterator[Block]) -> tuple[int, list[Any], Iterator[Block]]:
+    """The row of the header, its cells, and the blocks below it."""
     for block in arriving:
         for at, cells in enumerate(block.rows):
             row = block.first + at
-            if row == wanted or (wanted is None and _filled(cells)):
+            if row == header_row or (header_row is None and _filled(cells)):
                 return row, cells, chain([_below(block, at + 1)], arriving)
-            if wanted is not None and row > wanted:  # the block before ended above it: it is empty
-                return wanted, [], chain([_below(block, at)], arriving)
+            if header_row is not None and row > header_row:  # the block before ended above it: it is empty
+                return header_row, [], chain([_below(block, at)], arriving)
     raise HeaderMissing
 
 
@@ -80,7 +80,7 @@ def _below(block: Block, at: int) -> Block:
 
 
 def _filled(cells: list[Any]) -> bool:
-    return bool(cells) and (cells[0] not in BLANK or any(one not in BLANK for one in cells))
+    return bool(cells) and (cells[0] not in BLANK or any(cell not in BLANK for cell in cells))
 
 
 class _Table:
@@ -112,19 +112,19 @@ class _Table:
         self._rows += numbers
 
     def take(self, sheet: Pure) -> None:
-        """All rows at once. Raises Impure."""
+        """Add all rows at once. Raises Impure."""
         self._grow(len(self._header), 0)
         parts = [typed(cells, column.wish) for cells, column in zip(sheet.batch.columns, self._columns, strict=True)]
         touched = {position for position, _ in sheet.errors}
         empty = pa.repeat(pa.scalar(value=True), sheet.batch.num_rows)
         for _, cells in parts:
             empty = pc.and_(empty, pc.is_null(cells))
-        left_out = [] if pc.sum(empty).as_py() in (0, None) else [n for n, one in enumerate(empty.to_pylist()) if one]
-        kept = pa.array(sorted(set(range(sheet.batch.num_rows)) - (set(left_out) - touched)), pa.int64())
+        left_out = [n for n, is_empty in enumerate(empty.to_pylist()) if is_empty] if pc.sum(empty).as_py() else []
+        positions = pa.array(sorted(set(range(sheet.batch.num_rows)) - (set(left_out) - touched)), pa.int64())
         for column, (kind, cells) in zip(self._columns, parts, strict=True):
-            column.take(kind, cells.take(kept) if left_out else cells)
-        self._rows = pc.add(kept, 2).to_pylist()
-        place = {position: n for n, position in enumerate(kept.to_pylist())} if sheet.errors else {}
+            column.take(kind, cells.take(positions) if left_out else cells)
+        self._rows = pc.add(positions, 2).to_pylist()
+        place = {position: n for n, position in enumerate(positions.to_pylist())} if sheet.errors else {}
         for position, column_number in sheet.errors:
             self._wrong.setdefault(column_number, set()).add(place[position])
 
@@ -133,8 +133,8 @@ class _Table:
         numbers = range(block.first, block.first + len(block.rows))
         if all(map(_filled, block.rows)):
             return numbers, block.rows
-        kept = [(n, row) for n, row in zip(numbers, block.rows, strict=True) if _filled(row)]
-        return [n for n, _ in kept], [row for _, row in kept]
+        numbered_rows = [(n, row) for n, row in zip(numbers, block.rows, strict=True) if _filled(row)]
+        return [n for n, _ in numbered_rows], [row for _, row in numbered_rows]
 
     def _without_errors(self, place: int, cells: tuple[Any, ...], start: int) -> Sequence[Any]:
         if ErrorCell not in set(map(type, cells)):
@@ -178,8 +178,8 @@ class _Table:
         for kind, part in column.parts:
             size = part if kind == "" else len(part)
             if kind in ("number", "mixed"):
-                for i, one in enumerate(part if isinstance(part, list) else _large(part), start):
-                    if isinstance(one, float) and abs(one) >= EXACT:
+                for i, value in enumerate(part if isinstance(part, list) else _large(part), start):
+                    if isinstance(value, float) and abs(value) >= EXACT:
                         count, first = count + 1, first or self._rows[i]
             start += size
         if count:

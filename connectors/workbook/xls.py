@@ -1,4 +1,4 @@
-"""Old xls sheets, cell by cell: errors, code pages and numbers of days, which other readers lose."""
+"""Old xls sheets, cell by cell, with errors, code pages and numbers of days, which other readers lose."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import xlrd
 from connectors.workbook.blocks import ErrorCell, is_day
 
 UNICODE = 80
-"""The version of the format, times ten, from which on text needs no code page."""
+"""The first version of the format, times ten, whose text needs no code page."""
 EPOCHS = (dt.datetime(1899, 12, 30), dt.datetime(1904, 1, 1))  # noqa: DTZ001 - cells have no zone
 MARCH_1900 = 61
 LENGTH = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
@@ -27,9 +27,9 @@ class Locked(Exception):
 
 
 def opened(path: Path) -> xlrd.Book:
-    """The workbook, its sheets still unread. Raises Locked, LookupError for an unknown code page, and what xlrd does.
+    """The workbook with unread sheets. Raises Locked, LookupError for an unknown code page, and xlrd's errors.
 
-    A workbook that names no code page was written by a program for Windows.
+    A workbook without a code page was written by a program for Windows.
     """
     book = _opened(path, None)
     return _opened(path, "cp1252") if book.codepage is None and book.biff_version < UNICODE else book
@@ -52,8 +52,7 @@ def _opened(path: Path, encoding: str | None) -> xlrd.Book:
 
 
 def hidden(book: xlrd.Book) -> set[str]:
-    """The names of hidden sheets."""
-    visible = book._sheet_visibility  # noqa: SLF001 - asking a sheet itself would read it
+    visible = book._sheet_visibility  # noqa: SLF001 - the public way would read the sheet
     return {name for name, state in zip(book.sheet_names(), visible, strict=False) if state}
 
 
@@ -90,14 +89,14 @@ def _cell(kind: int, value: Any, calendar: int, measures: bool) -> Any:  # noqa:
 
 
 def _moment(number: float, calendar: int) -> Any:
-    """A date, a date and time, or below 1 a time of day; a day that no calendar has stays a number."""
+    """A date, a date and time, or below 1 a time of day; an impossible day stays a number."""
     if not (is_day(number) or (calendar and number >= 0)):
         return number
     leap = 1 if not calendar and number < MARCH_1900 else 0
     try:
-        found = EPOCHS[calendar] + dt.timedelta(days=leap, milliseconds=round(number * MILLISECONDS))
+        moment = EPOCHS[calendar] + dt.timedelta(days=leap, milliseconds=round(number * MILLISECONDS))
     except OverflowError:
         return number
     if number < 1:
-        return found.time()
-    return found if found.time() != dt.time() else found.date()
+        return moment.time()
+    return moment if moment.time() != dt.time() else moment.date()

@@ -1,8 +1,8 @@
 """Sheets of xlsx files: large ones in slabs of rows, parsed two at a time, others in one piece.
 
 A slab is a small workbook in memory: some rows of the sheet, and the parts that all sheets share. A sheet is cut only
-where it is written as programs write it: before a row that says its number, with nothing but elements and text between
-its ends. Any other is Indivisible, and what was read of it is read once more in one piece.
+before a row with a number, and only if it contains nothing but elements and text, as programs write it. Any other sheet
+is Indivisible and is read again in one piece.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from connectors.workbook.blocks import NOTHING, Block, ErrorCell, blocks, is_day
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 SLAB = 4 << 20
 SHARE = 8
-"""A slab is at least so many times as large as the parts that are read again with each."""
+"""A slab is at least so many times as large as the shared parts, which are read with each."""
 LARGEST = 8 * SLAB
 WORKERS = 2
 OPEN = b"<sheetData>"
@@ -34,7 +34,7 @@ BEFORE = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/200
 AFTER = CLOSE + b"</worksheet>"
 ROW = re.compile(rb'<row\s(?:[^>]*\s)?r="[0-9]+"')
 NO_DAY = re.compile(rb"v>(?:-|60[.<])")
-"""Numbers below 0 and 29 February 1900, wherever they stand."""
+"""Numbers below 0 and 29 February 1900, anywhere."""
 LEAP_DAY = (1900, 2, 28)
 DATED = frozenset((dt.time, dt.date, dt.datetime))
 Lost = Mapping[tuple[int, int], Any]
@@ -42,47 +42,47 @@ ENCODING = re.compile(rb"""encoding=["']([^"']*)""")
 
 
 class Indivisible(Exception):
-    """This sheet cannot be cut; it is to be read in one piece."""
+    """This sheet cannot be cut; read it in one piece."""
 
 
 @dataclass(frozen=True)
 class _Slab:
     first: int
-    left: int
+    offset: int
     rows: list[list[Any]]
 
 
-def whole(path: Path, book: CalamineWorkbook, sheet: str) -> Iterator[Block]:
-    """The sheet in one piece; at first an empty block, as soon as its reading has begun."""
+def in_one_piece(path: Path, book: CalamineWorkbook, sheet: str) -> Iterator[Block]:
+    """Read the sheet in one piece; yield an empty block as soon as the reading has begun."""
     with ThreadPoolExecutor(1) as worker:
         parsed = worker.submit(book.get_sheet_by_name, sheet)
         yield NOTHING
         cells = parsed.result()
-    left = (cells.start or (0, 0))[1]
-    lost = _lost(path, sheet, cells.iter_rows, left)
+    offset = (cells.start or (0, 0))[1]
+    lost = _lost(path, sheet, cells.iter_rows, offset)
     by_row: dict[int, dict[tuple[int, int], Any]] = defaultdict(dict)
     for place, cell in lost.items():
         by_row[place[0]][place] = cell
     for block in blocks(cells.iter_rows()):
         for number in range(block.first, block.first + len(block.rows)):
-            _restore(block.rows, by_row.pop(number, {}), block.first, left)
+            _restore(block.rows, by_row.pop(number, {}), block.first, offset)
         yield block
     if by_row:
         raise Indivisible
 
 
 def in_slabs(path: Path, sheet: str) -> Iterator[Block]:
-    """The rows of a large sheet. Raises Indivisible, also half-way.
+    """The rows of a large sheet. Raises Indivisible, also in the middle.
 
-    The first block, an empty one, comes as soon as the first slabs are being parsed.
+    The first block is empty and comes as soon as the first slabs are being parsed.
     """
-    left: int | None = None
+    offset: int | None = None
     for slab in _slabs(path, sheet):
         if slab is None:
             yield NOTHING
             continue
-        left = slab.left if left is None else left
-        aside = slab.left - left
+        offset = slab.offset if offset is None else offset
+        aside = slab.offset - offset
         if aside < 0:
             raise Indivisible
         rows = [[None] * aside + row for row in slab.rows] if aside else slab.rows
@@ -90,16 +90,16 @@ def in_slabs(path: Path, sheet: str) -> Iterator[Block]:
 
 
 def _slabs(path: Path, sheet: str) -> Iterator[_Slab | None]:
-    """The slabs, or None where one holds nothing, and at first, when some are under way."""
+    """The slabs, with None for an empty one, and None first, when the first ones are being parsed."""
     with zipfile.ZipFile(path) as archive, ThreadPoolExecutor(WORKERS) as workers:
         part = part_of(archive, sheet)
         if part is None:
             raise Indivisible
-        shared = [one for one in archive.infolist() if one.filename != part and _is_shared(one.filename)]
-        size = max(SLAB, SHARE * sum(one.file_size for one in shared))
+        shared = [info for info in archive.infolist() if info.filename != part and _is_shared(info.filename)]
+        size = max(SLAB, SHARE * sum(info.file_size for info in shared))
         if size > LARGEST or archive.getinfo(part).file_size < 2 * size:
             raise Indivisible
-        frame = {one.filename: archive.read(one) for one in shared}
+        frame = {info.filename: archive.read(info) for info in shared}
         waiting: deque[Future[_Slab | None]] = deque()
         begun = False
         for rows in _pieces(archive, part, size):
@@ -114,37 +114,37 @@ def _slabs(path: Path, sheet: str) -> Iterator[_Slab | None]:
 
 
 def _is_shared(part: str) -> bool:
-    """Whether every sheet is read with that part: what the workbook says of itself, formats, texts."""
+    """Return True if every sheet needs that part: facts of the workbook, formats, texts."""
     folder, _, name = part.rpartition("/")
     return folder in ("", "_rels", "xl", "xl/_rels") and name.endswith((".xml", ".rels"))
 
 
 def _pieces(archive: zipfile.ZipFile, part: str, size: int) -> Iterator[bytes]:
-    """The rows of the sheet as they are written, cut between two rows; the file is read to its end."""
+    """The XML of the rows, cut between rows; the file is read to its end."""
     with archive.open(part) as file:
-        head, opened, rest = file.read(size).partition(OPEN)
-        said = ENCODING.search(head)
+        head, opened, content = file.read(size).partition(OPEN)
+        encoding = ENCODING.search(head)
         if not opened or b"<worksheet" not in head or b"<!" in head or head.count(b"<?") > 1:
             raise Indivisible
-        if said and said[1].lower() != b"utf-8":
+        if encoding and encoding[1].lower() != b"utf-8":
             raise Indivisible
         while True:
-            inside, closed, _ = rest.partition(CLOSE)
+            inside, closed, _ = content.partition(CLOSE)
             if closed:
                 break
-            cut = _last_row(rest)
-            yield _plain(rest[:cut])
+            cut = _last_row(content)
+            yield _plain(content[:cut])
             more = file.read(size)
             if not more:
                 raise Indivisible
-            rest = rest[cut:] + more
+            content = content[cut:] + more
         yield _plain(inside)
-        while file.read(1 << 20):  # the checksum stands at the end
+        while file.read(1 << 20):  # the checksum is at the end
             pass
 
 
 def _last_row(xml: bytes) -> int:
-    """Where the last row begins that says its number."""
+    """The offset of the last row with a number."""
     place = len(xml)
     for _ in range(100):
         place = xml.rfind(b"<row", 0, place)
@@ -154,7 +154,7 @@ def _last_row(xml: bytes) -> int:
 
 
 def _plain(xml: bytes) -> bytes:
-    """Rows without comments, instructions and the like, in which anything could stand."""
+    """Return the rows. Raises Indivisible for comments, instructions and the like, which may hold anything."""
     if (b"!" in xml and b"<!" in xml) or (b"?" in xml and b"<?" in xml):  # one byte is found much faster than two
         raise Indivisible
     return xml
@@ -170,22 +170,22 @@ def _parsed(frame: dict[str, bytes], part: str, sheet: str, rows: bytes) -> _Sla
     book.seek(0)
     try:
         cells = CalamineWorkbook.from_filelike(book).get_sheet_by_name(sheet)
-    except CalamineError:  # the whole workbook decides what is wrong, if anything is
+    except CalamineError:  # reading the whole workbook shows the mistake, if any
         raise Indivisible from None
     if cells.start is None:
         return None
-    first, left, found = cells.start[0] + 1, cells.start[1], cells.to_python()
+    first, offset, parsed_rows = cells.start[0] + 1, cells.start[1], cells.to_python()
     if mentioned := _mentions(xml):
-        doubtful = _doubtful(found, first, left) if "day" in mentioned else frozenset[tuple[int, int]]()
-        _restore(found, dict(_cells_lost(io.BytesIO(xml), doubtful)), first, left)
-    return _Slab(first, left, found)
+        doubtful = _doubtful(parsed_rows, first, offset) if "day" in mentioned else frozenset[tuple[int, int]]()
+        _restore(parsed_rows, dict(_cells_lost(io.BytesIO(xml), doubtful)), first, offset)
+    return _Slab(first, offset, parsed_rows)
 
 
-# What calamine does not tell: which cells hold an error, and the numbers of days that no calendar has
+# Calamine loses errors of cells and the numbers of impossible days: they are restored here
 
 
-def _lost(path: Path, sheet: str, rows: Callable[[], Iterable[list[Any]]], left: int) -> Lost:
-    """Those of a whole sheet; `rows` gives what calamine made of it, as often as it is called."""
+def _lost(path: Path, sheet: str, rows: Callable[[], Iterable[list[Any]]], offset: int) -> Lost:
+    """The lost cells of a whole sheet; each call of `rows` returns calamine's rows."""
     with zipfile.ZipFile(path) as archive:
         part = part_of(archive, sheet)
         if part is None:
@@ -197,30 +197,30 @@ def _lost(path: Path, sheet: str, rows: Callable[[], Iterable[list[Any]]], left:
                 tail = chunk[-8:]
         if not mentioned:
             return {}
-        doubtful = _doubtful(rows(), 1, left) if "day" in mentioned else frozenset[tuple[int, int]]()
+        doubtful = _doubtful(rows(), 1, offset) if "day" in mentioned else frozenset[tuple[int, int]]()
         with archive.open(part) as file:
             return dict(_cells_lost(file, doubtful))
 
 
 def _mentions(xml: bytes) -> set[str]:
-    """Whether there may be a cell with an "error", or a "day" that no calendar has."""
+    """The kinds of lost cells that may occur: an "error", or an impossible "day"."""
     error = b't="e"' in xml or (b"'" in xml and b"t='e'" in xml)
     return {word for word, is_there in (("error", error), ("day", NO_DAY.search(xml))) if is_there}
 
 
-def _doubtful(rows: Iterable[list[Any]], first: int, left: int) -> frozenset[tuple[int, int]]:
-    """The places of times of day and of 28 February 1900, which calamine also makes of other numbers."""
+def _doubtful(rows: Iterable[list[Any]], first: int, offset: int) -> frozenset[tuple[int, int]]:
+    """The places of times of day and of 28 February 1900, to which calamine also converts other numbers."""
     return frozenset(
         (number, column)
         for number, row in enumerate(rows, first)
         if not DATED.isdisjoint(map(type, row))
-        for column, cell in enumerate(row, left)
+        for column, cell in enumerate(row, offset)
         if isinstance(cell, dt.time) or (isinstance(cell, dt.date) and cell.timetuple()[:3] == LEAP_DAY)
     )
 
 
 def _cells_lost(file: IO[bytes], doubtful: Container[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], Any]]:
-    """(row as people count, column from 0) and the cell that belongs there."""
+    """(row from 1, column from 0) and the cell that belongs there."""
     from lxml import etree  # noqa: PLC0415 - most sheets have none
 
     row = 0
@@ -242,33 +242,32 @@ def _cells_lost(file: IO[bytes], doubtful: Container[tuple[int, int]]) -> Iterat
         element.clear()
 
 
-def _restore(rows: list[list[Any]], lost: Lost, first: int, left: int) -> None:
-    """Put what was lost into rows, the first of which has that number. Raises Indivisible where there is no room."""
+def _restore(rows: list[list[Any]], lost: Lost, first: int, offset: int) -> None:
+    """Put the lost cells into rows that begin at number `first`. Raises Indivisible if one is outside."""
     for (row, column), cell in lost.items():
-        if row < first or column < left or row - first >= len(rows) or column - left >= len(rows[row - first]):
+        if row < first or column < offset or row - first >= len(rows) or column - offset >= len(rows[row - first]):
             raise Indivisible
-        rows[row - first][column - left] = cell
+        rows[row - first][column - offset] = cell
 
 
 def _letters(place: str) -> int:
-    found = 0
+    position = 0
     for char in place:
         if not char.isalpha():
             break
-        found = found * 26 + ord(char.upper()) - 64
-    return found - 1
+        position = position * 26 + ord(char.upper()) - 64
+    return position - 1
 
 
 def part_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
-    """The part that holds the sheet of that name."""
     from lxml import etree  # noqa: PLC0415 - beside the parsing
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     book = etree.fromstring(archive.read("xl/workbook.xml"), parser)
-    target = next((one.get(RELATION) for one in book.iter("{*}sheet") if one.get("name") == sheet), None)
+    target = next((element.get(RELATION) for element in book.iter("{*}sheet") if element.get("name") == sheet), None)
     links = etree.fromstring(archive.read("xl/_rels/workbook.xml.rels"), parser)
-    found = next((one.get("Target") for one in links if one.get("Id") == target), None)
-    if found is None:
+    target_path = next((link.get("Target") for link in links if link.get("Id") == target), None)
+    if target_path is None:
         return None
-    part = found.lstrip("/") if found.startswith("/") else f"xl/{found}"
+    part = target_path.lstrip("/") if target_path.startswith("/") else f"xl/{target_path}"
     return part if part in archive.namelist() else None

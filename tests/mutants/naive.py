@@ -155,8 +155,8 @@ MUTANTS = (
         (
             (
                 "connectors/sql/catalogue/tables.py",
-                "found = [link for ident in reached for link in by_parent.get(ident, ())]",
-                'found = [y for x in reached for y in by_parent.get(x, ()) if y.on_delete != "CASCADE"]',
+                "all_links = [link for ident in reached for link in by_parent.get(ident, ())]",
+                'all_links = [y for x in reached for y in by_parent.get(x, ()) if y.on_delete != "CASCADE"]',
             ),
         ),
         (_at("test_clean_references", "test_cascade_not_captured"),),

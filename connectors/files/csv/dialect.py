@@ -1,4 +1,4 @@
-"""How a CSV file is written: encoding, delimiter, header. Decided once, told by `check`, overruled by configuration."""
+"""The dialect of a CSV file: encoding, delimiter, header. Detected once, shown by `check`; settings have priority."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ENOUGH = 200
 
 @dataclass(frozen=True)
 class CsvWish:
-    """What the configuration says about the dialect; None leaves it to the file.
+    """The configured parts of the dialect; None leaves one to the file.
 
-    `skip_footer` lines at the end are left out, and with `skip_malformed` records that cannot be read.
+    `skip_footer` lines at the end are left out, and with `skip_malformed` unreadable records.
     """
 
     delimiter: str | None = None
@@ -34,10 +34,10 @@ class CsvWish:
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How one file is read. `before` are the physical lines before the header, or the data where there is none.
+    """The dialect of one file. `before` is the number of physical lines before the header, or before the data.
 
-    Names are stable: an empty header becomes column_7, a repeated one amount_2; `repeated` tells of which. `folded`
-    says that a cell of the first record holds a line end.
+    Names are stable: an empty header becomes column_7, a repeated one amount_2; `repeated` lists those. `folded`: a
+    cell of the first record holds a line end.
     """
 
     encoding: str
@@ -65,20 +65,20 @@ class CsvDialect:
 def decide(file: OpenedFile, facts: Facts, wish: CsvWish) -> CsvDialect:
     """The dialect of a file, from its first lines. Raises FileUnreadable when it has no header."""
     name = file.name
-    text, whole = _sample(file, facts)
+    text, is_whole = _sample(file, facts)
     lines = io.StringIO(text, newline="").readlines()
     before, delimiter = wish.skip, wish.delimiter
-    if before < len(lines) and (said := _sep_line(lines[before])) is not None:
-        before, delimiter = before + 1, delimiter or said
+    if before < len(lines) and (separator := _sep_line(lines[before])) is not None:
+        before, delimiter = before + 1, delimiter or separator
     while before < len(lines) and not lines[before].strip("\r\n"):
         before += 1
-    rest = lines[before:]
-    if not rest:
+    lines_left = lines[before:]
+    if not lines_left:
         where = f"after skipping {wish.skip} lines, " if wish.skip else ""
-        raise FileUnreadable(name, f"{where}the file is empty, it has not even a header", "remove it, or send it again")
-    delimiter = delimiter or _delimiter(rest, wish.quote, whole=whole)
-    first = _records(rest, delimiter, wish.quote, 1)
-    if not first or (delimiter == NO_DELIMITER and not all(_records(rest, d, wish.quote, 1) for d in DELIMITERS)):
+        raise FileUnreadable(name, f"{where}the file is empty and has no header", "remove it, or send it again")
+    delimiter = delimiter or _delimiter(lines_left, wish.quote, is_whole=is_whole)
+    first = _records(lines_left, delimiter, wish.quote, 1)
+    if not first or (delimiter == NO_DELIMITER and not all(_records(lines_left, d, wish.quote, 1) for d in DELIMITERS)):
         raise FileUnreadable(
             f"{name}:{before + 1}", "a quote opened in the header is not closed", "repair the header, or set `quote`"
         )
@@ -102,30 +102,30 @@ def _sep_line(line: str) -> str | None:
 
 
 def _records(lines: Sequence[str], delimiter: str, quote: str, limit: int) -> list[list[str]]:
-    """The first records that can be read; none after the first unreadable one."""
-    found: list[list[str]] = []
+    """The first readable records, up to the first unreadable one."""
+    records: list[list[str]] = []
     for record in Reader(lines, delimiter, quote, SAMPLE):
         if isinstance(record.fields, Malformed):
-            break  # what is wrong is told, with its line, by the pass that reads the data
-        found.append(record.fields)
-        if len(found) >= limit:
+            break  # the pass that reads the data reports the mistake with its line
+        records.append(record.fields)
+        if len(records) >= limit:
             break
-    return found
+    return records
 
 
-def _delimiter(lines: Sequence[str], quote: str, *, whole: bool) -> str:
-    """The candidate that splits the header, and most records into as many fields; ties go to more fields."""
+def _delimiter(lines: Sequence[str], quote: str, *, is_whole: bool) -> str:
+    """The candidate that splits the header and most records into the same number of fields; ties: more fields."""
     best, rank = NO_DELIMITER, (0.0, 0)
-    for one in DELIMITERS:
-        rows = _records(lines, one, quote, ENOUGH)
-        if not whole and len(rows) > 1 and len(rows) < ENOUGH:
+    for candidate in DELIMITERS:
+        rows = _records(lines, candidate, quote, ENOUGH)
+        if not is_whole and len(rows) > 1 and len(rows) < ENOUGH:
             rows = rows[:-1]
         if not rows or len(rows[0]) < 2:
             continue
         fields = len(rows[0])
         like = sum(1 for row in rows if len(row) == fields or (len(row) > fields and not any(row[fields:])))
         if (like / len(rows), fields) > rank:
-            best, rank = one, (like / len(rows), fields)
+            best, rank = candidate, (like / len(rows), fields)
     return best
 
 

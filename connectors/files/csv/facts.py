@@ -1,4 +1,4 @@
-"""What one pass over the bytes of a text file tells: its encoding, its line ends, its longest line."""
+"""The facts of one pass over the bytes of a text file: its encoding, its line ends, its longest line."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ UNIT = {"utf-16": 2, "utf-32": 4}
 
 @dataclass(frozen=True)
 class Facts:
-    """`plain` says that lines end in one way only, and that no blanks stand between quotes or before one that opens a
-    field, which DuckDB takes for other fields than we do. `first_odd_line` is where bytes stop being UTF-8.
+    """`plain`: all lines end the same way, and there are no blanks between quotes or before an opening quote, which
+    DuckDB would split into other fields than we do. `first_odd_line` is the first line that is not UTF-8.
 
-    `lines` tells where they are in a plain file of line feeds that is not compressed, `count` only how many there are.
+    `lines` are the positions of lines in a plain, uncompressed file with line feeds; `count` is just their number.
     """
 
     encoding: str
@@ -43,7 +43,7 @@ class Facts:
 
 
 class _Utf8:
-    """Strict UTF-8, a chunk at a time; remembers the line of the first byte that is not."""
+    """Checks for strict UTF-8, a chunk at a time; remembers the line of the first other byte."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
@@ -61,7 +61,7 @@ class _Utf8:
 
 
 class _Blanks:
-    """Whether blanks stand beside quotes where that matters; sees more of them than there are, never fewer."""
+    """Detects blanks beside quotes that matter; may report too many, never too few."""
 
     def __init__(self, quote: bytes) -> None:
         self._near = b" " + quote
@@ -79,9 +79,8 @@ class _Blanks:
 def facts(file: OpenedFile, configured: str | None, max_line: int, quote: str = '"') -> Facts:
     """Read the file once, in bounded memory.
 
-    The encoding is that of a byte order mark, else the configured one, else UTF-8 if all bytes fit, else
-    Windows-1252.
-    Raises FileRefused for a line longer than `max_line` bytes, and for what unpacks to more than it may.
+    The encoding is that of a byte order mark, else the configured one, else UTF-8 if all bytes fit, else Windows-1252.
+    Raises FileRefused for a line longer than `max_line` bytes, and for a file that unpacks to too many bytes.
     """
     size = lines = returns = pairs = run = 0
     utf8, tail, marked, blanks = _Utf8(), b"", None, _Blanks(quote.encode())
@@ -118,13 +117,13 @@ def facts(file: OpenedFile, configured: str | None, max_line: int, quote: str = 
     encoding = marked or configured or ("cp1252" if utf8.odd_line is not None else "utf-8")
     plain = plain and not blanks.seen and UNIT.get(encoding, 1) == 1
     count = lines + (tail != b"\n") if plain and lines >= returns else None
-    found = None
+    line_feeds = None
     if count is not None and not file.is_compressed:
-        found = Lines(np.array(feeds, np.int64), count, changed)
-    return Facts(encoding, plain, size, utf8.odd_line, found, count)
+        line_feeds = Lines(np.array(feeds, np.int64), count, changed)
+    return Facts(encoding, plain, size, utf8.odd_line, line_feeds, count)
 
 
 def _feeds(chunk: bytes) -> list[int]:
-    # bytes.count takes a while where there is much to count.
-    found = np.frombuffer(chunk, np.uint8) == _LINE_FEED
-    return [int(np.count_nonzero(found[i : i + BLOCK])) for i in range(0, len(chunk), BLOCK)]
+    # bytes.count is slow with many hits.
+    is_feed = np.frombuffer(chunk, np.uint8) == _LINE_FEED
+    return [int(np.count_nonzero(is_feed[i : i + BLOCK])) for i in range(0, len(chunk), BLOCK)]

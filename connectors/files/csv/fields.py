@@ -1,8 +1,8 @@
-"""The grammar of CSV, in one place: how lines become records, and records become fields.
+"""The grammar of CSV, in one place: from lines to records, and from records to fields.
 
 A field whose first character is the quote is quoted and may hold delimiters, line ends and doubled quotes; blanks
-around the quotes are not part of it. Any other field goes to the next delimiter or line end, quotes included. Lines end
-in LF, CRLF or CR.
+around the quotes are not part of it. Any other field ends at the next delimiter or line end and may hold quotes. Lines
+end in LF, CRLF or CR.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 NO_DELIMITER = "\x1f"
-"""What separates the fields of a one-column file: a control character that text does not hold."""
+"""The delimiter of a one-column file: a control character that text does not hold."""
 ENDS = "\r\n"
 
 
 @dataclass(frozen=True)
 class Malformed:
-    """A record that cannot be read: on which line, why, and what to do. `width` is its wrong number of fields."""
+    """An unreadable record: its line, the reason and the remedy. `width` is its wrong number of fields."""
 
     line: int
     reason: str
@@ -30,7 +30,7 @@ class Malformed:
 
 
 class Record(NamedTuple):
-    """`line` is the one it starts on, counted from 1; `fields` are the texts, or what is wrong with them."""
+    """`line` is its first line, counted from 1; `fields` are the texts, or the mistake."""
 
     line: int
     fields: list[str] | Malformed
@@ -38,10 +38,10 @@ class Record(NamedTuple):
 
 @dataclass
 class Reader:
-    """Reads records from physical lines. `one_column` says that an empty line is a record.
+    """Reads records from physical lines. `one_column`: an empty line is a record.
 
-    A quoted field of more than `limit` characters counts as never closed. After a record that cannot be read, reading
-    goes on with the line after its first one.
+    A quoted field of more than `limit` characters counts as never closed. After an unreadable record, reading continues
+    with the line after its first one.
     """
 
     lines: Iterable[str]
@@ -56,15 +56,15 @@ class Reader:
         self.lines = iter(self.lines)
         for line in iter(self._next, None):
             start = self.number
-            if self.quote not in line:  # most lines: no need to look at each field
+            if self.quote not in line:  # most lines: split without the grammar
                 body = line.rstrip(ENDS)
                 if body or self.one_column:
                     yield Record(start, body.split(self.delimiter))
                 continue
-            taken = [line]
-            fields = self._fields(line, taken)
+            used_lines = [line]
+            fields = self._fields(line, used_lines)
             if isinstance(fields, Malformed):
-                self._waiting.extendleft(reversed(taken[1:]))
+                self._waiting.extendleft(reversed(used_lines[1:]))
                 self.number = start
             yield Record(start, fields)
 
@@ -72,8 +72,8 @@ class Reader:
         self.number += 1
         return self._waiting.popleft() if self._waiting else next(self.lines, None)  # type: ignore[call-overload]
 
-    def _fields(self, line: str, taken: list[str]) -> list[str] | Malformed:
-        """The fields of a record that starts with this line; lines it goes on with are appended to `taken`."""
+    def _fields(self, line: str, used_lines: list[str]) -> list[str] | Malformed:
+        """The fields of a record that starts with this line; appends its further lines to `used_lines`."""
         opening, closing = _patterns(self.delimiter, self.quote)
         fields: list[str] = []
         at = 0
@@ -87,7 +87,7 @@ class Reader:
                     more = self._next() if size <= self.limit else None
                     if more is None:
                         return _unclosed(begun)
-                    taken.append(more)
+                    used_lines.append(more)
                     line, at = more, 0
                 text.append(closed[1])
                 fields.append("".join(text).replace(2 * self.quote, self.quote))
@@ -121,7 +121,7 @@ def _unclosed(line: int) -> Malformed:
 
 @functools.cache
 def _patterns(delimiter: str, quote: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What opens a quoted field, and its text to the closing quote within one line."""
+    """The pattern that opens a quoted field, and that of its text up to the closing quote within a line."""
     blanks = "" if " " in (delimiter, quote) else " *"
     q = re.escape(quote)
     return re.compile(f"{blanks}{q}"), re.compile(f"([^{q}]*(?:{q}{q}[^{q}]*)*){q}(?!{q}){blanks}")

@@ -1,4 +1,4 @@
-"""Where the lines of a text file are, so that a few of them are found again without reading the rest."""
+"""The positions of a text file's lines, to read a few of them again without the rest."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ BLOCK = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Line feeds in each `BLOCK` bytes of a file that had this stamp.
+    """Line feeds in each `BLOCK` bytes of a file with this stamp.
 
-    `count` are its lines, whether or not the last one ends in a line feed.
+    `count` is the number of its lines, whether or not the last one ends in a line feed.
     """
 
     feeds: Positions
@@ -29,7 +29,7 @@ class Lines:
     stamp: tuple[int, int, int, int]
 
     def copy(self, file: OpenedFile, numbers: Positions, target: BinaryIO) -> bool:
-        """Copy the lines with these numbers, ascending and counted from 0; False where the file has changed since."""
+        """Copy the lines with these numbers, ascending from 0; return False if the file has changed."""
         if file.stamp != self.stamp:
             return False
         with file.bytes() as content:
@@ -37,7 +37,7 @@ class Lines:
         return True
 
     def _lines(self, file: BinaryIO, numbers: Positions) -> Iterator[bytes]:
-        """A line begins behind the line feed that ends the one before it; the first begins where the file does."""
+        """The lines with these numbers. A line begins after the line feed of the previous one."""
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.feeds)])
         blocks = np.searchsorted(before, numbers) - 1
         firsts = np.flatnonzero(np.diff(blocks, prepend=-2))
@@ -47,13 +47,13 @@ class Lines:
 
 
 def _of_block(file: BinaryIO, begin: int, feeds: Positions) -> Iterator[bytes]:
-    """The lines behind the line feeds with these numbers, counted from 1 in one block; 0 is where the file begins."""
+    """The lines after the line feeds with these numbers, counted from 1 in one block; 0 is the start of the file."""
     file.seek(begin)
     pieces = file.read(BLOCK).split(b"\n", int(feeds[-1]) + 1)
     starts = [0, *accumulate(len(piece) + 1 for piece in pieces)]
     for feed in feeds:
         if feed + 1 < len(pieces):
             yield pieces[feed] + b"\n"
-        else:  # it goes on in the next block
+        else:  # it continues in the next block
             file.seek(begin + starts[feed])
             yield file.readline()

@@ -1,4 +1,4 @@
-"""CSV and TSV, read by DuckDB in its strict mode: one definition of reading, whoever runs the SELECT."""
+"""CSV and TSV, read by DuckDB in its strict mode: one definition of reading for every user of the SELECT."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from connectors import coerce
 from connectors.base import DuckScan, Problem
 from connectors.declared import Declared, Notation
 from connectors.disk.opened_file import OpenedFile, copy_of
-from connectors.duck import identifier, literal, literals, named, struct
+from connectors.duck import file_name, identifier, literal, literals, struct
 from connectors.errors import ConnectorError, FileUnreadable
 from connectors.files.csv import records as csv_records
 from connectors.files.csv.dialect import CsvDialect, CsvWish, decide
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from connectors.base import Positions
 
 FEW = 50
-"""One record in so many is the most that is found line by line sooner than by reading the file again."""
+"""Up to one record in so many is found faster line by line than by reading the file again."""
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
 DUCKDB_LINE = 2_000_000
-"""What DuckDB takes for a line without being asked; asking for more makes it read in larger, slower pieces."""
+"""DuckDB's default limit of a line; a higher one makes it read in larger, slower pieces."""
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """One file. `text` is the original, or a copy in UTF-8 and without its footer; `read` is what DuckDB reads.
+    """One file. `text` is the original, or a copy in UTF-8 and without its footer; DuckDB reads `read`.
 
-    That is `text`, or a copy of some of its records without header, mended so that they end in LF or as they stand.
-    `dialect` is the original's. `left_out` are the records that are skipped as malformed, where that was asked for.
+    That is `text`, or a copy of some of its records without header, unchanged or rewritten to end in LF. `dialect` is
+    the original's. `left_out` are malformed records that are skipped on request.
     """
 
     file: OpenedFile
@@ -67,35 +67,34 @@ class CsvFile:
 
     @property
     def before(self) -> int:
-        """The lines before the header in what DuckDB reads."""
+        """The number of lines before the header in `read`."""
         return 0 if self.is_rewritten else self.dialect.before
 
     @property
     def header(self) -> bool:
-        """Whether what DuckDB reads has a header."""
+        """Return True if `read` has a header."""
         return self.dialect.header and not self.is_rewritten
 
     @property
     def records(self) -> int | None:
-        """How many there are if each is one line, which what was read must confirm; None where nothing tells."""
+        """The number of records if each is one line, to be confirmed by a read; None if unknown."""
         return None if self.line_count is None else self.line_count - self.before - int(self.header)
 
     def count(self) -> int:
-        """How many records it has, counted without DuckDB."""
+        """The number of records, counted without DuckDB."""
         return csv_records.count(self.text, self.walked, self.max_line) - len(self.left_out.numbers)
 
     def confirm(self, returned: int) -> None:
-        """Raise RecordsLost unless so many records stand in it."""
+        """Raise RecordsLost if it holds another number of records."""
         confirm([self], returned)
 
     def returned(self) -> int:
-        """How many records DuckDB returns."""
         with duckdb.connect(config={"threads": "2"}) as con:
             [(count,)] = con.execute(f"select count(*) from {reader([self], ())}").fetchall()
         return int(count)
 
-    def some(self, numbers: Positions) -> CsvFile | None:
-        """A file of just these records, counted from 0; None where this one has changed since it was prepared."""
+    def with_only(self, numbers: Positions) -> CsvFile | None:
+        """A file of just these records, counted from 0; None if this one has changed since it was prepared."""
         copy, target = copy_of(self.file)
         with target:
             first = self.before + int(self.header)
@@ -105,13 +104,13 @@ class CsvFile:
 
     @property
     def columns(self) -> pa.Schema:
-        return pa.schema([pa.field(one, pa.string()) for one in self.dialect.columns])
+        return pa.schema([pa.field(name, pa.string()) for name in self.dialect.columns])
 
     def batches(self, columns: Sequence[str], nulls: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Text of the columns, in the order of the file. Raises FileUnreadable with the line."""
-        slots = [self.dialect.columns.index(one) for one in columns]
+        slots = [self.dialect.columns.index(name) for name in columns]
         chosen = ", ".join(f"c{slot} as v{i}" for i, slot in enumerate(slots))
-        schema = pa.schema([pa.field(one, pa.string()) for one in columns])
+        schema = pa.schema([pa.field(name, pa.string()) for name in columns])
         with duckdb.connect(config={"threads": "2"}) as con:
             try:
                 for batch in con.sql(f"select {chosen} from {reader([self], nulls)}").to_arrow_reader(rows):
@@ -124,23 +123,23 @@ class CsvFile:
         return f"{self.name}:{csv_records.line_of(self.text, self.walked, self.max_line, number)}"
 
     def warnings(self, columns: Sequence[str] | None) -> Iterator[Problem]:
-        """What was decided for the file and concerns a reader of these columns, or of any."""
+        """Warnings for readers of these columns, or of any."""
         if self.odd_line is not None:
-            reason = "the file is not UTF-8 and was read as Windows-1252; set `encoding` to what it is"
+            reason = "the file is not UTF-8 and was read as Windows-1252; set `encoding` to the right one"
             yield Problem("*", reason, 0, f"{self.name}:{self.odd_line}")
-        if told := confusable(self.dialect.repeated, columns):
-            reason = f"{told}; rename them in the file, or leave its header out with `skip` and name all in `header`"
+        if warning := confusable(self.dialect.repeated, columns):
+            reason = f"{warning}; rename them in the file, or leave its header out with `skip` and name all in `header`"
             yield Problem("*", reason, 0, f"{self.name}:{self.dialect.before + 1}")
 
     def failure(self, error: Exception) -> ConnectorError:
-        """What DuckDB stumbled over, in our words and without the data its own message quotes."""
-        found = csv_records.diagnose(self.text, self.walked, self.max_line)
-        if found is None and "aximum line size" in str(error):
-            found = FileUnreadable(self.name, f"a record is longer than {self.max_line:,} bytes", "raise `max_line`")
+        """Our error for one of DuckDB, without the data that DuckDB's message quotes."""
+        mistake = csv_records.diagnose(self.text, self.walked, self.max_line)
+        if mistake is None and "aximum line size" in str(error):
+            mistake = FileUnreadable(self.name, f"a record is longer than {self.max_line:,} bytes", "raise `max_line`")
         line = _LINE.search(str(error))
         place = f"{self.name}:{line[1]}" if line and not self.is_rewritten else self.name
         reason = f"the file changed while it was read, or this cannot be read ({type(error).__name__})"
-        return found or FileUnreadable(
+        return mistake or FileUnreadable(
             place, reason, "read it again; if that does not help, quote this record's fields"
         )
 
@@ -152,34 +151,34 @@ class CsvFile:
 
 
 def prepared(file: OpenedFile, wish: CsvWish, *, encoding: str | None, max_line: int) -> CsvFile:
-    """Decide how the file is read, and make the copies that DuckDB needs to read it right.
+    """Detect the dialect of the file, and make the copies that DuckDB needs to read it right.
 
-    That is so where it is not UTF-8, has a footer or malformed records to leave out, mixes line ends, has one in its
-    header, or blanks beside quotes: of such files DuckDB loses records, or reads others than stand there.
+    It needs one if the file is not UTF-8, mixes line ends, or has a line end in its header, blanks beside quotes, a
+    footer, or malformed records to leave out. Of such files DuckDB loses or changes records.
     """
-    seen = found = facts(file, encoding, max_line, wish.quote)
+    text_facts = file_facts = facts(file, encoding, max_line, wish.quote)
     text = file
-    if not _is_utf8(file, found.encoding):
-        text = _transcoded(file, found.encoding)
+    if not _is_utf8(file, file_facts.encoding):
+        text = _transcoded(file, file_facts.encoding)
     if wish.skip_footer:
         text = without_footer(text, wish.skip_footer)
     if text is not file:
-        seen = facts(text, "utf-8", max_line, wish.quote)
-    dialect = dataclasses.replace(decide(text, seen, wish), encoding=found.encoding)
-    csv = CsvFile(file, dialect, text, text, max_line, found.first_odd_line, seen.lines, seen.count)
+        text_facts = facts(text, "utf-8", max_line, wish.quote)
+    dialect = dataclasses.replace(decide(text, text_facts, wish), encoding=file_facts.encoding)
+    csv = CsvFile(file, dialect, text, text, max_line, file_facts.first_odd_line, text_facts.lines, text_facts.count)
     if wish.skip_malformed:
         csv = dataclasses.replace(csv, left_out=csv_records.malformed(text, csv.walked, max_line))
-    if seen.plain and not dialect.folded and not csv.left_out.numbers:
+    if text_facts.plain and not dialect.folded and not csv.left_out.numbers:
         return csv
     return dataclasses.replace(csv, read=_mended(csv), lines=None, line_count=None, is_mended=True)
 
 
 def _is_utf8(file: OpenedFile, encoding: str) -> bool:
     try:
-        " ".encode(encoding)  # codecs like rot13 are found, and are none of texts
+        " ".encode(encoding)  # fails for codecs like rot13, which do not encode text
         return codecs.lookup(encoding).name in ("utf-8", "ascii")
     except LookupError as error:
-        raise FileUnreadable(file.name, f"encoding {encoding!r} is not known", "use a name like cp1252") from error
+        raise FileUnreadable(file.name, f"encoding {encoding!r} is unknown", "use a name like cp1252") from error
 
 
 def _mended(csv: CsvFile) -> OpenedFile:
@@ -202,21 +201,21 @@ def _transcoded(file: OpenedFile, encoding: str) -> OpenedFile:
             target.write(decoder.decode(b"", final=True).encode("utf-8"))
         except UnicodeError as error:
             place = f"{file.name}, after line {lines}"
-            raise FileUnreadable(place, f"it is not written in {encoding}", "set `encoding` to what it is") from error
+            raise FileUnreadable(place, f"it is not written in {encoding}", "correct `encoding`") from error
     return copy
 
 
 def reader(files: Sequence[CsvFile], nulls: Sequence[str]) -> str:
-    """DuckDB's read_csv with nothing left to guess; columns are c0, c1, … all text. The files share one dialect."""
-    one = files[0]
-    columns = struct({f"c{i}": "VARCHAR" for i in range(len(one.dialect.columns))})
-    packed = "gzip" if one.read.is_compressed else "none"
-    limit = f", max_line_size={one.max_line}" if one.max_line > DUCKDB_LINE else ""
-    ends = ", new_line='\\n'" if one.is_mended else ""
+    """DuckDB's read_csv without any detection; columns are c0, c1, … all text. The files share one dialect."""
+    first = files[0]
+    columns = struct({f"c{i}": "VARCHAR" for i in range(len(first.dialect.columns))})
+    packed = "gzip" if first.read.is_compressed else "none"
+    limit = f", max_line_size={first.max_line}" if first.max_line > DUCKDB_LINE else ""
+    ends = ", new_line='\\n'" if first.is_mended else ""
     return (
         f"read_csv({literals(f.read.path for f in files)}, auto_detect=false, strict_mode=true, "
-        f"delim={literal(one.dialect.delimiter)}, quote={literal(one.dialect.quote)}, "
-        f"escape={literal(one.dialect.quote)}, header={str(one.header).lower()}, skip={one.before}, "
+        f"delim={literal(first.dialect.delimiter)}, quote={literal(first.dialect.quote)}, "
+        f"escape={literal(first.dialect.quote)}, header={str(first.header).lower()}, skip={first.before}, "
         f"columns={columns}, nullstr={literals(('', *nulls))}, compression='{packed}'{limit}{ends})"
     )
 
@@ -224,67 +223,67 @@ def reader(files: Sequence[CsvFile], nulls: Sequence[str]) -> str:
 def select(
     files: Sequence[CsvFile], columns: Sequence[str], declared: Mapping[str, Declared], notation: Notation
 ) -> DuckScan | None:
-    """One SELECT over all files; None where their instants need a zone that SQL does not place as we do."""
+    """One SELECT over all files; None if SQL would place their instants in the zone differently from us."""
     parts = [_select_one(group, columns, declared, notation) for group in _alike(files)]
     if None in parts:
         return None
-    typed = {one: declared[one] for one in columns if one in declared}
+    typed = {column: declared[column] for column in columns if column in declared}
     return DuckScan(
-        " union all ".join(one for one in parts if one),
+        " union all ".join(part for part in parts if part),
         partial(_problems, files, typed, notation),
         confirm=partial(confirm, files),
     )
 
 
-def some(
+def select_at(
     files: Sequence[CsvFile],
     columns: Sequence[str],
     declared: Mapping[str, Declared],
     notation: Notation,
     positions: Positions,
 ) -> tuple[str | None, list[CsvFile]]:
-    """The SELECT of just the records at these ascending positions in `select`, and the files it reads, to be held
-    until it has run; None where `select` has to be run again.
+    """The SELECT of the records at these ascending positions in `select`, and its files, to be kept open until it has
+    run; None if `select` has to be run again.
 
-    Lines are records where there are as many: a line end inside a field, or an empty line, makes them more.
+    Lines are records if there are as many: a line end inside a field, or an empty line, makes more lines.
     """
-    found, begin = [], 0
-    for file in (one for group in _alike(files) for one in group):
+    parts, begin = [], 0
+    for file in (csv_file for group in _alike(files) for csv_file in group):
         end = begin + (file.records or 0)
-        here = positions[np.searchsorted(positions, begin) : np.searchsorted(positions, end)]
-        few = file.some(here - begin) if len(here) else None
-        if len(here) and few is None:
+        in_file = positions[np.searchsorted(positions, begin) : np.searchsorted(positions, end)]
+        few = file.with_only(in_file - begin) if len(in_file) else None
+        if len(in_file) and few is None:
             return None, []
-        found += [few] if few else []
+        parts += [few] if few else []
         begin = end
-    chosen = [_select_one([one], columns, declared, notation) for one in found]
-    return " union all ".join(one for one in chosen if one) or None, found
+    chosen = [_select_one([csv_file], columns, declared, notation) for csv_file in parts]
+    return " union all ".join(part for part in chosen if part) or None, parts
 
 
 def records(files: Sequence[CsvFile]) -> int | None:
-    """How many records they have if each is one line; None where nothing tells."""
-    counts = [one.records for one in files]
-    return None if None in counts else sum(one or 0 for one in counts)
+    """The number of their records if each is one line; None if unknown."""
+    counts = [file.records for file in files]
+    return None if None in counts else sum(number or 0 for number in counts)
 
 
-def confirm(files: Sequence[CsvFile], read: int) -> None:
-    """Raise RecordsLost unless so many records stand in the files, counted without DuckDB.
+def confirm(files: Sequence[CsvFile], returned: int) -> None:
+    """Raise RecordsLost if the files hold another number of records, counted without DuckDB.
 
-    Lines tell it where each record is one; only where they do not, the records are walked.
+    The number of lines is enough if each record is one line; otherwise the records are parsed.
     """
-    if read != records(files) and read != sum(file.count() for file in files):
+    if returned != records(files) and returned != sum(file.count() for file in files):
         for file in files:
             if wrong := csv_records.diagnose(file.text, file.walked, file.max_line):
                 raise wrong
             confirm_count(file.name, file.count(), file.returned())
-        confirm_count(files[0].name, sum(file.count() for file in files), read)
+        confirm_count(files[0].name, sum(file.count() for file in files), returned)
 
 
 def _alike(files: Sequence[CsvFile]) -> list[list[CsvFile]]:
     groups: dict[tuple[object, ...], list[CsvFile]] = {}
-    for one in files:
-        key = (one.dialect.delimiter, one.dialect.quote, one.header, one.dialect.columns, one.before)
-        groups.setdefault((*key, one.read.is_compressed, one.is_mended), []).append(one)
+    for file in files:
+        key = (file.dialect.delimiter, file.dialect.quote, file.header, file.dialect.columns, file.before)
+        groups.setdefault((*key, file.read.is_compressed, file.is_mended), []).append(file)
     return list(groups.values())
 
 
@@ -292,22 +291,22 @@ def _select_one(
     files: Sequence[CsvFile], columns: Sequence[str], declared: Mapping[str, Declared], notation: Notation
 ) -> str | None:
     names, parts = files[0].dialect.columns, []
-    for one in columns:
-        if one == "_file":
-            parts.append(f"{named({file.read.path: file.name for file in files})} as {identifier(one)}")
+    for column in columns:
+        if column == "_file":
+            parts.append(f"{file_name({file.read.path: file.name for file in files})} as {identifier(column)}")
             continue
-        value = f"c{names.index(one)}"
-        if one in declared:
-            found = coerce.expression(declared[one], value, notation)
-            if found.local is not None:
+        value = f"c{names.index(column)}"
+        if column in declared:
+            converted = coerce.expression(declared[column], value, notation)
+            if converted.local is not None:
                 return None
-            value = found.value
-        parts.append(f"{value} as {identifier(one)}")
+            value = converted.value
+        parts.append(f"{value} as {identifier(column)}")
     return f"select {', '.join(parts)} from {reader(files, notation.null_values)}"
 
 
 def _problems(files: Sequence[CsvFile], typed: Mapping[str, Declared], notation: Notation) -> tuple[Problem, ...]:
-    """The values that could not be read, a Problem a column. Raises duckdb.Error as the scan would."""
+    """The unreadable values, one Problem per column. Raises duckdb.Error as the scan would."""
     wrong: dict[str, tuple[int, str]] = {}
     with duckdb.connect(config={"threads": "2"}) as con:
         for file in files if typed else ():
@@ -320,7 +319,7 @@ def _problems(files: Sequence[CsvFile], typed: Mapping[str, Declared], notation:
 
 
 def _unreadable(file: CsvFile, typed: Mapping[str, Declared], notation: Notation) -> str:
-    """For each column, how many values cannot be read, and the number of the first such record, counted from 0."""
+    """For each column the number of unreadable values and the number of the first such record, from 0."""
     checks, counts = [], []
     for i, (column, kind) in enumerate(typed.items()):
         slot = f"c{file.dialect.columns.index(column)}"

@@ -1,6 +1,6 @@
-"""Walking a CSV file record by record with physical lines: to count, to say where something is wrong, and to mend.
+"""Parse a CSV file record by record with physical lines: to count, to locate mistakes, and to rewrite.
 
-Slower than DuckDB, so never the way data is read; it only looks at files about which there is something to say.
+This is slower than DuckDB, so it never reads data; it only inspects suspicious files.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from connectors.files.csv.fields import Malformed, Reader, Record
 from connectors.files.left_out import LeftOut
 
 NEAR = 5
-"""So many records behind a bad one are looked at for advice."""
+"""The number of records after a bad one that are read for advice."""
 QUOTE = "quote fields that hold the delimiter, or set `delimiter`"
 
 
 def records(file: OpenedFile, dialect: CsvDialect, max_line: int) -> Iterator[Record]:
-    """Every data record. Raises FileUnreadable for bytes that the encoding does not have."""
+    """Every data record. Raises FileUnreadable for bytes outside the encoding."""
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     width = len(dialect.columns)
     with io.TextIOWrapper(file.bytes(), encoding, newline="") as text, _decoding(file.name, dialect.encoding):
@@ -54,16 +54,16 @@ def _decoding(name: str, encoding: str) -> Iterator[None]:
         yield
     except UnicodeError:
         reason = f"it is not written in {encoding}"
-        raise FileUnreadable(name, reason, "set `encoding` to what it is") from None
+        raise FileUnreadable(name, reason, "correct `encoding`") from None
 
 
 def count(file: OpenedFile, dialect: CsvDialect, max_line: int) -> int:
-    """How many data records it has, those that cannot be read included."""
+    """The number of data records, including unreadable ones."""
     return sum(1 for _ in records(file, dialect, max_line))
 
 
 def line_of(file: OpenedFile, dialect: CsvDialect, max_line: int, number: int) -> int:
-    """The physical line on which data record `number`, counted from 0, starts."""
+    """The first physical line of data record `number`, counted from 0."""
     for position, record in enumerate(records(file, dialect, max_line)):
         if position == number:
             return record.line
@@ -71,7 +71,7 @@ def line_of(file: OpenedFile, dialect: CsvDialect, max_line: int, number: int) -
 
 
 def diagnose(file: OpenedFile, dialect: CsvDialect, max_line: int) -> FileUnreadable | None:
-    """What is wrong with the first bad record, with its line; None when every record can be read."""
+    """The error for the first bad record, with its line; None if every record is readable."""
     try:
         walk = records(file, dialect, max_line)
         for number, record in enumerate(walk):
@@ -83,7 +83,6 @@ def diagnose(file: OpenedFile, dialect: CsvDialect, max_line: int) -> FileUnread
 
 
 def malformed(file: OpenedFile, dialect: CsvDialect, max_line: int) -> LeftOut:
-    """The data records that cannot be read."""
     numbers: list[int] = []
     first, count = Malformed(0, "", ""), 0
     for number, record in enumerate(records(file, dialect, max_line)):
@@ -97,7 +96,7 @@ def malformed(file: OpenedFile, dialect: CsvDialect, max_line: int) -> LeftOut:
 def rewrite(file: OpenedFile, dialect: CsvDialect, max_line: int, target: BinaryIO, left_out: LeftOut) -> None:
     """Write the data records that are not left out with one kind of line end, in UTF-8 and all quoted.
 
-    Raises FileUnreadable for another record that cannot be read.
+    Raises FileUnreadable for any other unreadable record.
     """
     skipped = frozenset(left_out.numbers)
     with io.TextIOWrapper(target, "utf-8", newline="") as text:
@@ -114,13 +113,13 @@ def rewrite(file: OpenedFile, dialect: CsvDialect, max_line: int, target: Binary
 
 
 def _unreadable(name: str, bad: Malformed, number: int, walk: Iterator[Record]) -> FileUnreadable:
-    """Describe a bad record, counted from 0; `walk` yields the records behind it."""
+    """The error for a bad record, counted from 0; `walk` yields the records after it."""
     remedy = bad.remedy if bad.width is None else _advice(bad, number, list(itertools.islice(walk, NEAR)))
     return FileUnreadable(f"{name}:{bad.line}", bad.reason, remedy)
 
 
 def _advice(bad: Malformed, number: int, behind: list[Record]) -> str:
-    """Advise on a record of another width: below a title, among the totals, or in the midst of others."""
+    """Advise on a record with a wrong number of fields: below a title, among totals, or between others."""
     if number == 0:
         records = [Record(bad.line, bad), *behind]
         widths = [record.fields.width if isinstance(record.fields, Malformed) else None for record in records]

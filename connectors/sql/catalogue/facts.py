@@ -1,4 +1,4 @@
-"""What each database's own catalogue is turned into before it becomes a Catalogue of the port."""
+"""The common form of each database's own catalogue, before it becomes a Catalogue of the port."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Ident:
 
 @dataclass(frozen=True)
 class Link:
-    """A foreign key. `also` is whatever else there is to it: it changes the digest."""
+    """A foreign key. `also` holds all its other properties, for the digest."""
 
     name: str
     table: Ident
@@ -36,7 +36,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Key:
-    """A unique key. `plain`: its columns say by themselves whether two rows collide."""
+    """A unique key. `plain`: its columns alone decide if two rows collide."""
 
     name: str
     columns: tuple[str, ...]
@@ -58,20 +58,20 @@ class Described:
     unchecked: tuple[str, ...] = ()
 
 
-class Asked(Protocol):
-    """The catalogue of one database, asked over one connection."""
+class Inspector(Protocol):
+    """The catalogue of one database, read over one connection."""
 
     default: str | None
-    """The schema of tables that are named without one."""
+    """The schema of tables named without one."""
 
     def find(self, schema: str | None, name: str) -> Ident | None:
-        """The table (view, ...) of that name; without a schema: the one that such a name means."""
+        """The table (view, ...) of this name; without a schema, the one that the bare name means."""
 
     def links(self) -> Sequence[Link]:
-        """Every foreign key of the database that this user may see."""
+        """All foreign keys of the database that this user may see."""
 
     def described(self, tables: Collection[Ident]) -> Mapping[Ident, Described]:
-        """These tables; those that are gone are left out."""
+        """The existing tables among these."""
 
-    def told(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
-        """What a person should know of what the catalogue of these cannot say. Each a sentence."""
+    def warnings(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
+        """Sentences for people about gaps in the catalogue of these tables."""

@@ -1,4 +1,4 @@
-"""The catalogue of MariaDB and MySQL: it shows a user no more than the user has rights to, so that is told too."""
+"""The catalogue of MariaDB and MySQL: it shows only what the user has rights to; warnings name the gaps."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ UNSEEN = "(unseen: this user lacks the right TRIGGER)"
 
 
 class MySql:
-    """Tables of all databases of the server, as far as this user may see them. Only InnoDB keeps its word.
+    """Tables of all databases of the server that this user may see. Only InnoDB has transactions.
 
-    `names_triggers`: the server names triggers to users who may not see what they do, as MariaDB does since 10.11.
+    `names_triggers`: the server shows the names of triggers whose text a user may not see, as MariaDB since 10.11.
     """
 
     def __init__(self, connection: sa.Connection, *, names_triggers: bool | None = None) -> None:
@@ -96,8 +96,8 @@ class MySql:
         return [_link(parts) for parts in keys.values()]
 
     def described(self, tables: Collection[Ident]) -> Mapping[Ident, Described]:
-        found = {ident: self._described(ident) for ident in sorted(tables)}
-        return {ident: one for ident, one in found.items() if one is not None}
+        entries = {ident: self._described(ident) for ident in sorted(tables)}
+        return {ident: entry for ident, entry in entries.items() if entry is not None}
 
     def _described(self, ident: Ident) -> Described | None:
         listed = self._all(_TABLE, ident)
@@ -135,12 +135,12 @@ class MySql:
         )
 
     def _overlapping(self, ident: Ident) -> set[str]:
-        """Keys of periods (WITHOUT OVERLAPS), of which only the text of the table tells."""
+        """Keys of periods (WITHOUT OVERLAPS), which only the table's CREATE statement shows."""
         quote = self._connection.dialect.identifier_preparer.quote_identifier
         row = self._connection.exec_driver_sql(f"show create table {quote(ident.schema)}.{quote(ident.name)}").first()
-        told = str(row[1]) if row else ""
-        found = re.findall(r"(PRIMARY|UNIQUE) KEY (?:`((?:[^`]|``)*)` )?\([^\n]*WITHOUT OVERLAPS", told)
-        return {"PRIMARY" if kind == "PRIMARY" else name.replace("``", "`") for kind, name in found}
+        definition = str(row[1]) if row else ""
+        matches = re.findall(r"(PRIMARY|UNIQUE) KEY (?:`((?:[^`]|``)*)` )?\([^\n]*WITHOUT OVERLAPS", definition)
+        return {"PRIMARY" if kind == "PRIMARY" else name.replace("``", "`") for kind, name in matches}
 
     def _sees_triggers(self, ident: Ident) -> bool:
         return bool(self._names_triggers) or self._may_read_triggers(ident)
@@ -151,36 +151,36 @@ class MySql:
             for rights, place, _ in self._rights
         )
 
-    def told(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
+    def warnings(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
         del links
-        said = []
+        warnings = []
         sees_all = any(everywhere and rights - {"USAGE", "PROXY", "PROCESS"} for rights, _, everywhere in self._rights)
         if not sees_all:
-            said.append(
-                "This user may not see every database of the server: a foreign key of a table that it has no rights to "
-                "is not known here."
+            warnings.append(
+                "This user may not see every database of the server, so foreign keys of tables that it may not read "
+                "are unknown."
             )
         if not any(everywhere and rights & {"PROCESS", "ALL PRIVILEGES"} for rights, _, everywhere in self._rights):
             instead = (
                 "the rows that refer to changed ones are compared instead" if sees_all else "no row can be deleted"
             )
-            said.append(
+            warnings.append(
                 "This user lacks the right PROCESS, so the server does not tell how many rows a transaction changed: "
                 f"{instead}. Run: GRANT PROCESS ON *.* TO this user."
             )
         unseen = sorted(ident.name for ident in tables if not self._sees_triggers(ident))
         if unseen:
-            said.append(f"This user lacks the right TRIGGER, so triggers are not seen on {', '.join(unseen)}.")
+            warnings.append(f"This user lacks the right TRIGGER, so triggers are not seen on {', '.join(unseen)}.")
         blind = sorted(
             ident.name for ident in tables if not self._may_read_triggers(ident) and self._all(_TRIGGERS, ident)
         )
         if blind and not unseen:
-            said.append(
+            warnings.append(
                 f"This user lacks the right TRIGGER, so nothing can be cleaned where triggers fire: {', '.join(blind)}."
             )
         if not self._connection.exec_driver_sql("select @@global.foreign_key_checks").scalar():
-            said.append("The server does not check foreign keys by itself, so there may be rows that refer to nobody.")
-        return said
+            warnings.append("The server does not check foreign keys, so there may be rows that refer to nothing.")
+        return warnings
 
     def _all(self, statement: sa.TextClause, ident: Ident) -> Sequence[Any]:
         return self._connection.execute(statement, {"schema": ident.schema, "name": ident.name}).all()
@@ -221,32 +221,32 @@ def _refused(ident: Ident, listed: Any) -> str | None:
     if listed.kind not in ("BASE TABLE", "SYSTEM VERSIONED"):
         return f"it is a {str(listed.kind).lower()}"
     if str(listed.engine).lower() != "innodb":
-        return f"its storage engine {listed.engine} keeps no transactions as InnoDB does"
+        return f"its storage engine {listed.engine} has no transactions; InnoDB has"
     return None
 
 
 def sees_every_table(grants: Iterable[str]) -> bool:
-    """Whether these lines of SHOW GRANTS let a user see every table of the server, and so every foreign key."""
+    """Return True if these lines of SHOW GRANTS let a user see every table of the server, and so every foreign key."""
     rights = (_right(grant) for grant in grants)
-    return any(everywhere and named - {"USAGE", "PROXY", "PROCESS"} for named, _, everywhere in rights)
+    return any(everywhere and privileges - {"USAGE", "PROXY", "PROCESS"} for privileges, _, everywhere in rights)
 
 
 def _right(grant: str) -> tuple[set[str], str, bool]:
-    """Of one line of SHOW GRANTS: the rights, a pattern of the `database.table`s they are for, whether of all."""
-    found = re.match(r"GRANT (.+?) ON (?:TABLE )?(\*|`(?:[^`]|``)*`)\.(\*|`(?:[^`]|``)*`) TO ", grant)
-    if not found:
+    """Parse a line of SHOW GRANTS: the rights, a pattern of their `database.table`s, and True if those are all."""
+    match = re.match(r"GRANT (.+?) ON (?:TABLE )?(\*|`(?:[^`]|``)*`)\.(\*|`(?:[^`]|``)*`) TO ", grant)
+    if not match:
         return set(), "(?!)", False
-    rights = {one.strip().upper() for one in re.sub(r"\([^)]*\)", "", found[1]).split(",")}
-    places = [_place(found[2], wild=True), _place(found[3], wild=False)]
-    return rights, r"\.".join(places), found[2] == "*"
+    rights = {right.strip().upper() for right in re.sub(r"\([^)]*\)", "", match[1]).split(",")}
+    places = [_place(match[2], wild=True), _place(match[3], wild=False)]
+    return rights, r"\.".join(places), match[2] == "*"
 
 
 def _place(text: str, *, wild: bool) -> str:
-    """A name of a grant as a pattern: of databases `_` and `%` stand for others unless a backslash is before them."""
+    """A name of a grant as a pattern; in databases `_` and `%` are wildcards unless escaped by a backslash."""
     if text == "*":
         return ".*"
     bare = text[1:-1].replace("``", "`")
     if not wild:
         return re.escape(bare)
     parts = re.findall(r"\\[_%]|.", bare, re.DOTALL)
-    return "".join({"_": ".", "%": ".*"}.get(one, re.escape(one[-1])) for one in parts)
+    return "".join({"_": ".", "%": ".*"}.get(part, re.escape(part[-1])) for part in parts)

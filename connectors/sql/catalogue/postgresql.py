@@ -1,4 +1,4 @@
-"""PostgreSQL's catalogue: every schema is in it, whatever the user may read."""
+"""PostgreSQL's catalogue: it shows every schema, whatever the user may read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIND = sa.text(
       and case when cast(:schema as text) is null then pg_table_is_visible(c.oid) else n.nspname = :schema end
     """
 )
-# A key of a partitioned table has one constraint for every partition as well; the one above them says it all.
+# A foreign key of a partitioned table also has one constraint per partition; the top one is enough.
 _LINKS = sa.text(
     """
     select con.conname, con.confdeltype, con.confupdtype, con.condeferrable, pg_get_constraintdef(con.oid) as told,
@@ -119,7 +119,7 @@ _UNCHECKED = sa.text(
 
 
 class PostgreSql:
-    """Types are written as PostgreSQL's `format_type` writes them."""
+    """The catalogue of PostgreSQL. Types are written as `format_type` writes them."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -146,39 +146,42 @@ class PostgreSql:
         ]
 
     def described(self, tables: Collection[Ident]) -> Mapping[Ident, Described]:
-        wanted = sorted(tables)
-        given = {"schemas": [one.schema for one in wanted], "names": [one.name for one in wanted]}
-        found = self._connection.execute(_TABLES, given).all()
-        oids = [row.oid for row in found]
+        idents = sorted(tables)
+        parameters = {"schemas": [ident.schema for ident in idents], "names": [ident.name for ident in idents]}
+        rows = self._connection.execute(_TABLES, parameters).all()
+        oids = [row.oid for row in rows]
         parts, columns, keys, triggers, unchecked = (
             _by_first(self._connection.execute(statement, {"oids": oids}).all())
-            for statement in (_with_oids(one) for one in (_PARTS_OF, _COLUMNS, _KEYS, _TRIGGERS, _UNCHECKED))
+            for statement in map(_with_oids, (_PARTS_OF, _COLUMNS, _KEYS, _TRIGGERS, _UNCHECKED))
         )
         return {
             Ident(row.nspname, row.relname): Described(
-                tuple(_column(one) for one in columns.get(row.oid, ())),
-                tuple(_key(one) for one in keys.get(row.oid, ())),
-                tuple(dict.fromkeys(one.name for one in triggers.get(row.oid, ()))),
+                tuple(_column(column) for column in columns.get(row.oid, ())),
+                tuple(_key(key) for key in keys.get(row.oid, ())),
+                tuple(dict.fromkeys(trigger.name for trigger in triggers.get(row.oid, ()))),
                 _refused(row, parts.get(row.oid, ())),
-                frozenset(Ident(one.nspname, one.relname) for one in parts.get(row.oid, ())),
+                frozenset(Ident(part.nspname, part.relname) for part in parts.get(row.oid, ())),
                 (
-                    *(f"{one.attname}: {one.attcollation} {one.default}" for one in columns.get(row.oid, ())),
-                    *(one.told for one in keys.get(row.oid, ())),
-                    *(f"{one.told} {one.body} {one.state}" for one in triggers.get(row.oid, ())),
+                    *(
+                        f"{column.attname}: {column.attcollation} {column.default}"
+                        for column in columns.get(row.oid, ())
+                    ),
+                    *(key.told for key in keys.get(row.oid, ())),
+                    *(f"{trigger.told} {trigger.body} {trigger.state}" for trigger in triggers.get(row.oid, ())),
                 ),
                 hides_rows=_hides_rows(row),
-                unchecked=tuple(one.conname for one in unchecked.get(row.oid, ())),
+                unchecked=tuple(constraint.conname for constraint in unchecked.get(row.oid, ())),
             )
-            for row in found
+            for row in rows
         }
 
-    def told(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
+    def warnings(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
         del tables
         return [
-            f"The foreign key {one.name} of {one.table.name} was never checked against the rows that stood before it, "
-            f"so there may be rows that refer to nobody."
-            for one in links
-            if "NOT VALID" in one.also or "NOT ENFORCED" in one.also
+            f"The foreign key {link.name} of {link.table.name} was never checked against the rows that existed before "
+            f"it, so there may be rows that refer to nothing."
+            for link in links
+            if "NOT VALID" in link.also or "NOT ENFORCED" in link.also
         ]
 
 
@@ -187,10 +190,10 @@ def _with_oids(statement: sa.TextClause) -> sa.TextClause:
 
 
 def _by_first(rows: Sequence[Any]) -> dict[int, list[Any]]:
-    found: dict[int, list[Any]] = {}
+    groups: dict[int, list[Any]] = {}
     for row in rows:
-        found.setdefault(row[0], []).append(row)
-    return found
+        groups.setdefault(row[0], []).append(row)
+    return groups
 
 
 def _column(row: Any) -> ColumnFacts:
@@ -206,7 +209,7 @@ def _column(row: Any) -> ColumnFacts:
 
 
 def _key(row: Any) -> Key:
-    """A unique index of one partition alone says nothing of the whole."""
+    """A unique index of a single partition says nothing about the whole table."""
     primary = row.indisprimary and row.is_own
     return Key(row.relname, tuple(row.columns), primary=primary, plain=primary or (row.plain and row.is_own))
 
@@ -223,7 +226,7 @@ def _refused(row: Any, parts: Sequence[Any]) -> str | None:
     kind = _text(row.relkind)
     if kind in _KINDS:
         return _KINDS[kind]
-    persistences = {_text(row.relpersistence), *(_text(one.relpersistence) for one in parts)}
+    persistences = {_text(row.relpersistence), *(_text(part.relpersistence) for part in parts)}
     if row.nspname == "information_schema" or (row.nspname.startswith("pg_") and "t" not in persistences):
         return "it belongs to the database itself"
     reasons = {
@@ -231,8 +234,8 @@ def _refused(row: Any, parts: Sequence[Any]) -> str | None:
         "it is a temporary table": "t" in persistences,
         "it is unlogged: a crash of the server would empty it": "u" in persistences,
         "it is a partition of another table; name the whole table": row.relispartition,
-        "other tables inherit from it, and its keys say nothing of their rows": kind == "r" and row.is_parent,
-        "one of its partitions is a foreign table": any(_text(one.relkind) == "f" for one in parts),
+        "other tables inherit from it, and its keys do not cover their rows": kind == "r" and row.is_parent,
+        "one of its partitions is a foreign table": any(_text(part.relkind) == "f" for part in parts),
         "row level security hides rows of it from this user": row.is_filtered,
         "this user may not read all of its columns": not row.is_readable,
     }
@@ -240,5 +243,5 @@ def _refused(row: Any, parts: Sequence[Any]) -> str | None:
 
 
 def _text(char: str | bytes) -> str:
-    """PostgreSQL's "char", of which drivers make a text or bytes."""
+    """PostgreSQL's "char", which drivers return as text or bytes."""
     return char.decode() if isinstance(char, bytes) else char

@@ -42,9 +42,9 @@ class Sqlite:
 
     def find(self, schema: str | None, name: str) -> Ident | None:
         rows = self._all(_LISTED, name=name)
-        named = [row for row in rows if schema is None or row.schema == schema.lower()]
-        named.sort(key=lambda row: row.schema != "temp")  # a temporary table hides the other
-        return Ident(named[0].schema, named[0].name) if named else None
+        matches = [row for row in rows if schema is None or row.schema == schema.lower()]
+        matches.sort(key=lambda row: row.schema != "temp")  # a temporary table hides the other
+        return Ident(matches[0].schema, matches[0].name) if matches else None
 
     def links(self) -> Sequence[Link]:
         rows = self._all(_FOREIGN_KEYS)
@@ -58,12 +58,12 @@ class Sqlite:
         parent = self.find("main", first.parent)
         if parent is None:  # it refers to a table that is not there: nothing of ours
             return None
-        names = {one.name.lower(): one.name for one in self._all(_COLUMNS, name=parent.name, schema="main")}
-        to = [names.get(str(one.target).lower(), str(one.target)) for one in parts if one.target is not None]
+        names = {row.name.lower(): row.name for row in self._all(_COLUMNS, name=parent.name, schema="main")}
+        to = [names.get(str(part.target).lower(), str(part.target)) for part in parts if part.target is not None]
         if not to:
             to = list(self._primary(parent.name))
-        own = {one.name.lower(): one.name for one in self._all(_COLUMNS, name=first.child, schema="main")}
-        columns = tuple(own.get(one.column.lower(), one.column) for one in parts)
+        own_names = {row.name.lower(): row.name for row in self._all(_COLUMNS, name=first.child, schema="main")}
+        columns = tuple(own_names.get(part.column.lower(), part.column) for part in parts)
         to = to if len(to) == len(columns) else [*to, *columns[len(to) :]]
         deferrable = "DEFERRABLE" in str(first.sql).upper()
         name = f"{first.child}({', '.join(columns)})"
@@ -71,13 +71,13 @@ class Sqlite:
         return Link(name, table, columns, parent, tuple(to), first.on_delete, first.on_update, deferrable)
 
     def _primary(self, name: str) -> tuple[str, ...]:
-        found = [row for row in self._all(_COLUMNS, name=name, schema="main") if row.pk]
-        return tuple(row.name for row in sorted(found, key=lambda row: row.pk))
+        keyed = [row for row in self._all(_COLUMNS, name=name, schema="main") if row.pk]
+        return tuple(row.name for row in sorted(keyed, key=lambda row: row.pk))
 
     def described(self, tables: Collection[Ident]) -> Mapping[Ident, Described]:
         links = self.links()
-        found = {ident: self._described(ident, links) for ident in sorted(tables)}
-        return {ident: one for ident, one in found.items() if one is not None}
+        entries = {ident: self._described(ident, links) for ident in sorted(tables)}
+        return {ident: entry for ident, entry in entries.items() if entry is not None}
 
     def _described(self, ident: Ident, links: Sequence[Link]) -> Described | None:
         listed = [row for row in self._all(_LISTED, name=ident.name) if row.schema == ident.schema]
@@ -87,8 +87,8 @@ class Sqlite:
         master = self._connection.exec_driver_sql(_MASTER.format(schema=quote(ident.schema)), (ident.name,)).all()
         keys, alias = self._keys(ident, without_rowid=bool(listed[0].wr))
         columns = self._columns(ident, alias, without_rowid=bool(listed[0].wr))
-        triggers = tuple(one.name for one in master if one.type == "trigger")
-        also = tuple(f"{one.type} {one.name}: {one.sql}" for one in master)
+        triggers = tuple(entry.name for entry in master if entry.type == "trigger")
+        also = tuple(f"{entry.type} {entry.name}: {entry.sql}" for entry in master)
         refused = _refused(ident, str(listed[0].type)) or _mismatch(ident, keys, links)
         return Described(columns, keys, triggers, refused, also=also)
 
@@ -125,23 +125,23 @@ class Sqlite:
             keys.append(Key(index.name, tuple(str(row.name) for row in parts if row.name), plain=plain))
         return tuple(keys), alias
 
-    def told(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
-        said = []
+    def warnings(self, tables: Collection[Ident], links: Collection[Link]) -> Sequence[str]:
+        warnings = []
         if children := sorted({link.table.name for link in links}):
             why = "SQLite checks foreign keys only for programs that ask it to"
-            said.append(f"{why}: there may be rows that refer to nobody in {', '.join(children)}.")
+            warnings.append(f"{why}: there may be rows that refer to nothing in {', '.join(children)}.")
         rows = self._connection.exec_driver_sql(MASTER).all()
         names = {ident.name for ident in tables}
         fires = self._all(_TRIGGERED)
         if names & {row.tbl_name for row in fires} and (where := replacing(rows)):
-            said.append(
+            warnings.append(
                 f"Triggers fire, and {where} says REPLACE: no row can be deleted here, because SQLite does not count "
                 "the rows that REPLACE deletes."
             )
-        return said
+        return warnings
 
-    def _all(self, statement: sa.TextClause, **given: str) -> Sequence[Any]:
-        return self._connection.execute(statement, given).all()
+    def _all(self, statement: sa.TextClause, **parameters: str) -> Sequence[Any]:
+        return self._connection.execute(statement, parameters).all()
 
 
 def _refused(ident: Ident, kind: str) -> str | None:

@@ -1,7 +1,7 @@
-"""What errors of any SQLAlchemy driver mean to people: one sentence each, without SQL, values or secrets.
+"""Errors of any SQLAlchemy driver for people: one sentence each, without SQL, values or secrets.
 
-Drivers share the classes of PEP 249 and no codes. What went wrong is told from when it did and from common words; what
-the message quotes is shown only where it stands in the statement that was sent, because it may be a cell's value.
+Drivers share the classes of PEP 249, but no codes. We classify an error by its moment and by common words. A quotation
+in its message may be a cell's value, so we show it only if it is also in the statement we sent.
 """
 
 from __future__ import annotations
@@ -36,29 +36,31 @@ _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"|`([^`]*)`")
 
 
 def secrets_of(url: sa.URL) -> tuple[str, ...]:
-    """What an error must not show of a URL: its password, and what looks like one among its parameters.
+    """The parts of a URL that an error must not show: its password and similar parameters.
 
-    ODBC's whole connection string may be a parameter; its parts count.
+    ODBC's whole connection string may be one parameter; its parts count.
     """
-    given = [("password", str(url.password or ""))]
+    parameters = [("password", str(url.password or ""))]
     for name, values in url.normalized_query.items():
         parts = [part.partition("=") for value in values for part in value.split(";")]
-        given += [(name, value) for value in values] + [(key, value.strip("{}")) for key, _, value in parts]
-    found = {value for name, value in given if value and (len(value) > 20 or re.search(_NOT_SHOWN, name))}
-    return tuple(sorted({*found, *map(quote_plus, found)}, key=len, reverse=True))
+        parameters += [(name, value) for value in values] + [(key, value.strip("{}")) for key, _, value in parts]
+    secrets = {value for name, value in parameters if value and (len(value) > 20 or re.search(_NOT_SHOWN, name))}
+    return tuple(sorted({*secrets, *map(quote_plus, secrets)}, key=len, reverse=True))
 
 
-def told(error: Exception, place: Place, secrets: tuple[str, ...], *, connecting: bool, late: bool) -> ConnectorError:
+def connector_error(
+    error: Exception, place: Place, secrets: tuple[str, ...], *, connecting: bool, late: bool
+) -> ConnectorError:
     """Our error for one of SQLAlchemy, a driver or the operating system.
 
-    `secrets` are texts of the URL that are never shown; `connecting`: nothing was asked yet, so that the message holds
-    no values; `late`: the time limit had passed and we cancelled.
+    `secrets` are texts of the URL that are never shown. `connecting`: no statement was sent, so the message holds no
+    values. `late`: the time limit had passed and we cancelled.
     """
     lost = isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) and isinstance(error.orig, Exception) else error
     full = _message(cause)
     bare = _QUOTED.sub("", full)
-    reason = full if connecting else _shown(full, str(getattr(error, "statement", None) or ""))
+    reason = full if connecting else _masked(full, str(getattr(error, "statement", None) or ""))
     for secret in secrets:
         reason = reason.replace(secret, "***")
     if late:
@@ -73,26 +75,26 @@ def told(error: Exception, place: Place, secrets: tuple[str, ...], *, connecting
 
 
 def _message(error: Exception) -> str:
-    """The first sentence of what the driver says; ODBC and others give it beside a code."""
-    texts = [one.decode(errors="replace") if isinstance(one, bytes) else one for one in error.args]
-    said = [one for one in texts if isinstance(one, str) and one.strip()]
-    text = max(said, key=len) if said else str(error)
+    """The first sentence of the driver's message; ODBC and others put it beside a code."""
+    texts = [part.decode(errors="replace") if isinstance(part, bytes) else part for part in error.args]
+    sentences = [text for text in texts if isinstance(text, str) and text.strip()]
+    text = max(sentences, key=len) if sentences else str(error)
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()] or ["no reason given"]
     first = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     return first.rstrip(". ")
 
 
-def _shown(reason: str, sent: str) -> str:
-    """The message without what may be a value: quotations that we did not send, and the end of a message on values."""
+def _masked(reason: str, sent: str) -> str:
+    """The message without possible values: quotations that we did not send, and the end of a message about values."""
 
-    def known(found: re.Match[str]) -> str:
-        inner = found[1] or found[2] or found[3] or ""
-        return found[0] if inner in sent else "…"
+    def mask(match: re.Match[str]) -> str:
+        inner = match[1] or match[2] or match[3] or ""
+        return match[0] if inner in sent else "…"
 
-    masked = _QUOTED.sub(known, reason)
+    masked = _QUOTED.sub(mask, reason)
     if not re.search(_ABOUT_VALUES, masked):
         return masked
     head, _, tail = masked.rpartition(": ")
     if head and "…" not in masked and tail not in sent:
         masked = head
-    return re.sub(r"(?<![\w-])[+-]?\d[\d.,]{3,}", lambda found: found[0] if found[0] in sent else "…", masked)
+    return re.sub(r"(?<![\w-])[+-]?\d[\d.,]{3,}", lambda match: match[0] if match[0] in sent else "…", masked)

@@ -1,17 +1,17 @@
-"""Every database that SQLAlchemy has a dialect for and that has no reader of its own: SQL Server, Oracle, DuckDB, …
+"""Every database with a SQLAlchemy dialect but without a reader of its own: SQL Server, Oracle, DuckDB, …
 
     sources:
       erp: {type: sql, url: "mssql+pyodbc://reader:…@erp.example.com/books?driver=ODBC+Driver+18+for+SQL+Server"}
 
-Install the driver, and the dialect where SQLAlchemy does not bring it. Records are read here and compared here: such a
-database is never asked to compare (no pushdown). Values are told in `connectors.sql.generic.values`.
+Install the driver, and the dialect if SQLAlchemy does not include it. Records are read and compared here; the database
+never compares them (no pushdown). `connectors.sql.generic.values` describes the values.
 
-What keeps a read from writing: a query must be one select, nothing is ever committed, and where the dialect is known
-to have them, the session itself is read-only (PostgreSQL's relatives, Oracle, SQLite's relatives, DuckDB). Elsewhere
-only the rights of the database user do: give a user who may only read. `statement_timeout` cancels what runs longer
-where the driver can be cancelled; else the statement ends as it likes and counts as stopped.
+A read cannot write: a query must be one select, nothing is ever committed, and the session is read-only in PostgreSQL's
+relatives, Oracle, SQLite's relatives and DuckDB. Elsewhere only the rights of the database user prevent writing: use a
+user who may only read. `statement_timeout` cancels a longer statement if the driver can cancel; else the statement runs
+on, but counts as stopped.
 
-Names are quoted as the dialect does it, so in Oracle and Snowflake lower-case names stand for the upper-case ones.
+The dialect quotes names, so in Oracle and Snowflake lower-case names mean the upper-case ones.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from connectors.base import DatasetSettings, Scan, SourceSettings
 from connectors.errors import DatasetMissing, DriverMissing, ReadStopped
 from connectors.sql.address import parsed, where
 from connectors.sql.errors import Place
-from connectors.sql.generic.errors import secrets_of, told
-from connectors.sql.generic.values import GenericColumn, GenericReading, asked, described, inspected
+from connectors.sql.generic.errors import connector_error, secrets_of
+from connectors.sql.generic.values import GenericColumn, GenericReading, answer_column, described, inspected
 from connectors.sql.query import select_only
 from connectors.sql.reading import ROWS
 from connectors.sql.settings import SqlDataset, SqlSettings, seconds
 from connectors.sql.stop import interrupt, read_of, watched
-from connectors.sql.stream import let_go
+from connectors.sql.stream import close_connection
 
 Base = sa.TableClause | sa.TextClause
 _READ_ONLY = {"oracle": "SET TRANSACTION READ ONLY", "sqlite": "PRAGMA query_only = ON"}
@@ -44,9 +44,9 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {"duckdb": {"read_only": True}}  # which
 
 
 class GenericSource:
-    """Tables and queries of one database, read by what SQLAlchemy's dialects have in common.
+    """Tables and queries of one database, read by the common features of SQLAlchemy's dialects.
 
-    Opening connects to nothing; connections live as long as a read. It has no `relation`: rules run here.
+    Creating it does not connect; connections live as long as a read. It has no `relation`: rules run here.
     """
 
     Settings: ClassVar[type[SourceSettings]] = SqlSettings
@@ -63,15 +63,15 @@ class GenericSource:
         return f"GenericSource({self.name!r} at {self._place.where})"
 
     def datasets(self) -> Sequence[str]:
-        """Tables and views of the default schema; those of others can be read as `schema.table`."""
+        """Tables and views of the default schema; others can be read as `schema.table`."""
         with self._connected() as connection, self._asking(connection):
             return _names(connection, None)
 
     def describe(self, dataset: SqlDataset) -> pa.Schema:
-        """Columns in their order, with the types of `scan`; none is compared exactly as we do."""
+        """Columns in their order, with the types of `scan`; no column has pushdown."""
         with self._connected() as connection:
-            _, found = self._columns(connection, dataset)
-        reading = self._reading(found, dataset)
+            _, columns = self._columns(connection, dataset)
+        reading = self._reading(columns, dataset)
         reading.close()
         return reading.schema
 
@@ -79,41 +79,43 @@ class GenericSource:
         """Stream these columns row by row, as many at a time as a batch holds."""
         connection = self._connected()
         try:
-            base, found = self._columns(connection, dataset)
-            by_name = {one.name: one for one in found}
+            base, columns_found = self._columns(connection, dataset)
+            by_name = {column.name: column for column in columns_found}
             dataset.must_have(self.name, columns, by_name)
-            relation = untyped(base, found)
+            relation = untyped(base, columns_found)
             with self._asking(connection):
                 streamed = connection.execution_options(yield_per=ROWS)
                 result = streamed.execute(sa.select(*(relation.c[name] for name in columns)))
         except BaseException:
-            let_go(connection)
+            close_connection(connection)
             raise
         reading = self._reading([by_name[name] for name in columns], dataset)
 
         def release() -> None:
             result.close()
-            let_go(connection)
+            close_connection(connection)
             reading.close()
 
         batches = self._batches(connection, result, reading)
         return Scan(pa.RecordBatchReader.from_batches(reading.schema, batches), reading.problems, release)
 
     def stop(self) -> None:
-        """Cancel what the driver can be told to cancel; every read under way ends before its next rows, at the latest.
+        """Cancel every current read if the driver can; it ends before its next rows, at the latest.
 
-        Only the driver itself ends the call it is in: one that cannot be cancelled returns when it likes.
+        A call into a driver that cannot cancel runs to its end.
         """
         self._place.underway.stop()
 
     def close(self) -> None:
-        """Nothing is held between reads but the engine."""
+        """Close the engine, the only thing kept between reads."""
         if self._made is not None:
             self._made.dispose()
             self._made = None
 
-    def _reading(self, found: Sequence[GenericColumn], dataset: SqlDataset) -> GenericReading:
-        return GenericReading([asked(one, dataset.declared(one.name)) for one in found], dataset.notation, self._place)
+    def _reading(self, columns: Sequence[GenericColumn], dataset: SqlDataset) -> GenericReading:
+        return GenericReading(
+            [answer_column(column, dataset.declared(column.name)) for column in columns], dataset.notation, self._place
+        )
 
     def _batches(
         self, connection: sa.Connection, result: sa.CursorResult[Any], reading: GenericReading
@@ -129,21 +131,21 @@ class GenericSource:
                 yield reading.rows(rows)
         finally:
             result.close()
-            let_go(connection)
+            close_connection(connection)
 
     def _connected(self) -> sa.Connection:
         if self._made is None:
             self._made = watched(self._engine(), self._place.underway)
         stops = self._place.underway.stops
         with self._asking(None):
-            connection = self._made.connect().execution_options(postgresql_readonly=True)  # others pass it over
+            connection = self._made.connect().execution_options(postgresql_readonly=True)  # others ignore it
         try:
             self._place.must_go_on(stops)
             if self._made.dialect.name in _READ_ONLY:
                 with self._asking(connection):
                     connection.exec_driver_sql(_READ_ONLY[self._made.dialect.name])
         except BaseException:
-            let_go(connection)
+            close_connection(connection)
             raise
         return connection
 
@@ -153,12 +155,12 @@ class GenericSource:
             return sa.create_engine(self._url, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
         except (ImportError, sa.exc.NoSuchModuleError) as error:
             missing = getattr(error, "name", None) or self._url.get_driver_name()
-            needs = f"{missing}, the driver that {self._url.drivername}:// asks for"
+            needs = f"{missing}, the driver for {self._url.drivername}://"
             raise DriverMissing(self.name, needs, missing) from error
 
     @contextmanager
     def _asking(self, connection: sa.Connection | None) -> Iterator[None]:
-        """Errors of databases become ours, and what takes too long is cancelled; without a connection: connecting."""
+        """Turn database errors into ours and cancel what takes too long; without a connection: connecting."""
         limit = _Limit(self._seconds, connection)
         stops = self._place.underway.stops
         read = None if connection is None or connection.closed or connection.invalidated else read_of(connection)
@@ -170,35 +172,37 @@ class GenericSource:
                 raise ReadStopped(self.name) from None
             self._place.must_go_on(stops)
             hidden = secrets_of(self._url)
-            raise told(error, self._place, hidden, connecting=connection is None, late=limit.passed) from None
+            raise connector_error(
+                error, self._place, hidden, connecting=connection is None, late=limit.passed
+            ) from None
         if limit.passed:
-            raise told(TimeoutError(), self._place, (), connecting=False, late=True)
+            raise connector_error(TimeoutError(), self._place, (), connecting=False, late=True)
 
     def _columns(self, connection: sa.Connection, dataset: SqlDataset) -> tuple[Base, list[GenericColumn]]:
         with self._asking(connection):
             base = self._base(connection, dataset)
-            found = _inspected(connection, base, dataset.timezone) if isinstance(base, sa.TableClause) else []
-        if not found:
+            columns = _inspected(connection, base, dataset.timezone) if isinstance(base, sa.TableClause) else []
+        if not columns:
             with self._asking(connection):
-                found = _probed(connection, base, dataset.timezone)
-        dataset.must_have(self.name, dataset.columns, [one.name for one in found])
-        return base, found
+                columns = _probed(connection, base, dataset.timezone)
+        dataset.must_have(self.name, dataset.columns, [column.name for column in columns])
+        return base, columns
 
     def _base(self, connection: sa.Connection, dataset: SqlDataset) -> Base:
         if dataset.query is not None:
             return sa.text(select_only(self.name, dataset.query).replace(":", "\\:"))
         name = str(dataset.table)
-        schema, _, rest = name.rpartition(".")
+        schema, _, bare_name = name.rpartition(".")
         inspector = sa.inspect(connection)
-        for table, inside in ((name, None), (rest, schema)):
+        for table, inside in ((name, None), (bare_name, schema)):
             if table and inside != "" and inspector.has_table(table, schema=inside):
                 return sa.table(table, schema=inside)
-        near = [f"table {one}" for inside in (None, schema) if inside != "" for one in _names(connection, inside)]
+        near = [f"table {table}" for inside in (None, schema) if inside != "" for table in _names(connection, inside)]
         raise DatasetMissing(self.name, f"table {name}", near)
 
 
 class _Limit:
-    """Cancels what a connection does when it takes longer; `passed` says that it did."""
+    """Cancels a connection's statement after a time limit; `passed`: it did."""
 
     def __init__(self, allowed: float, connection: sa.Connection | None) -> None:
         self.passed = False
@@ -215,24 +219,24 @@ class _Limit:
 
     def _cancel(self) -> None:
         self.passed = True
-        with suppress(Exception):  # then the statement ends by itself, and still counts as stopped
+        with suppress(Exception):  # the statement then runs to its end, and still counts as stopped
             interrupt(self._raw)
 
 
 def _beside(url: sa.URL, root: Path) -> sa.URL:
-    """A file beside the configuration is meant relative to it."""
+    """The URL with the path of a file beside the configuration made absolute."""
     beside = root / str(url.database or "")
     return url.set(database=str(beside.resolve())) if not url.host and url.database and beside.is_file() else url
 
 
 def _inspected(connection: sa.Connection, table: sa.TableClause, zone: str) -> list[GenericColumn]:
-    """What the inspector knows of a table; nothing where the dialect cannot say, so that the table is probed."""
+    """A table's columns from the inspector; empty if the dialect cannot tell, so that the table is probed."""
     try:
-        told_of = sa.inspect(connection).get_columns(table.name, schema=table.schema)
+        fields = sa.inspect(connection).get_columns(table.name, schema=table.schema)
     except (NotImplementedError, sa.exc.DBAPIError):
         connection.rollback()
         return []
-    return [GenericColumn(str(one["name"]), inspected(one["type"], zone)) for one in told_of]
+    return [GenericColumn(str(column["name"]), inspected(column["type"], zone)) for column in fields]
 
 
 def _probed(connection: sa.Connection, base: Base, zone: str) -> list[GenericColumn]:
@@ -241,19 +245,19 @@ def _probed(connection: sa.Connection, base: Base, zone: str) -> list[GenericCol
     cursor: Any = result.cursor
     pairs = list(zip(result.keys(), cursor.description, strict=True))
     result.close()
-    return [GenericColumn(name, described(one, connection.dialect.loaded_dbapi, zone)) for name, one in pairs]
+    return [GenericColumn(name, described(field, connection.dialect.loaded_dbapi, zone)) for name, field in pairs]
 
 
 def no_records(base: Base) -> sa.Select[Any]:
-    """All columns and no rows, in words every database understands: not all have a false, or a limit of none."""
+    """Select all columns and no rows in portable SQL: some databases lack `false` or `limit 0`."""
     source = base if isinstance(base, sa.TableClause) else base.columns().subquery("records")
     never = sa.literal_column("1") == sa.literal_column("0")
     return sa.select(sa.literal_column("*")).select_from(source).where(never)
 
 
-def untyped(base: Base, found: Sequence[GenericColumn]) -> sa.FromClause:
-    """The dataset without types, so that the driver's values arrive as they are."""
-    plain: list[sa.ColumnClause[Any]] = [sa.column(one.name) for one in found]
+def untyped(base: Base, columns: Sequence[GenericColumn]) -> sa.FromClause:
+    """The dataset without types, so that the driver's values stay unchanged."""
+    plain: list[sa.ColumnClause[Any]] = [sa.column(column.name) for column in columns]
     if isinstance(base, sa.TableClause):
         return sa.table(base.name, *plain, schema=base.schema)
     return base.columns(*plain).subquery("records")
@@ -261,7 +265,7 @@ def untyped(base: Base, found: Sequence[GenericColumn]) -> sa.FromClause:
 
 def _names(connection: sa.Connection, schema: str | None) -> list[str]:
     inspector = sa.inspect(connection)
-    found = inspector.get_table_names(schema=schema)
-    with suppress(NotImplementedError):  # a dialect may know no views
-        found = [*found, *inspector.get_view_names(schema=schema)]
-    return [f"{schema}.{name}" for name in found] if schema else list(found)
+    names = inspector.get_table_names(schema=schema)
+    with suppress(NotImplementedError):  # a dialect may not support views
+        names = [*names, *inspector.get_view_names(schema=schema)]
+    return [f"{schema}.{name}" for name in names] if schema else list(names)

@@ -1,12 +1,12 @@
 """Types and values of databases that we know only by their SQLAlchemy dialect and their driver.
 
-A table's columns have the types that SQLAlchemy's inspector tells, in their generic form; types without one, times of
-day, intervals, arrays and documents are text. Of a query only the driver tells what it knows: from some it is no more
-than "a number", which is read as a decimal, or "a date or a time", which is read as an instant; what it says nothing
-of is text, written as ISO 8601, plain digits, true and false. `columns:` says what they are.
+A table's columns have the generic form of the types from SQLAlchemy's inspector; types without one, times of day,
+intervals, arrays and documents are text. A query's columns have only the driver's types. Some drivers say no more than
+"a number", which is read as a decimal, or "a date or a time", which is read as an instant. Columns without a type are
+text, written as ISO 8601, plain digits, true and false. `columns:` declares better types.
 
-Naive times are the wall clock of the dataset's `timezone`. Text that a driver gives for a number or a time is read as
-such where it is plain; other values that are not of their column's type become null and are counted.
+Naive times are the wall clock of the dataset's `timezone`. A driver's plain text for a number or a time is converted;
+other values that do not match their column's type become null and are counted.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from sqlalchemy.dialects import mssql
 
 from connectors.coerce import INSTANT, in_zone
 from connectors.declared import Declared
-from connectors.sql.reading import Asked, Kind, Reading
-from connectors.sql.values import DIGITS, OUTSIDE, Taken, Unfit
+from connectors.sql.reading import AnswerColumn, Kind, Reading
+from connectors.sql.values import DIGITS, OUTSIDE, ArrowColumn, Unfit
 
 
 class Moment(sa.DateTime):
-    """Times as the driver gives them: aware ones are instants, naive ones and days the wall clock of a zone."""
+    """The driver's times: aware ones are instants, naive ones and days the wall clock of a zone."""
 
     cache_ok = True
 
@@ -42,28 +42,28 @@ class Moment(sa.DateTime):
 
 @dataclass(frozen=True)
 class GenericColumn:
-    """A column of a table or query, by the name SQLAlchemy gives it."""
+    """A column of a table or query, under SQLAlchemy's name for it."""
 
     name: str
     kind: Kind
 
 
 def inspected(kind: Kind, zone: str) -> Kind:
-    """How values of a reflected type are read."""
+    """The type in which values of a reflected type are read."""
     if isinstance(kind, (mssql.MONEY, mssql.SMALLMONEY)):
         return sa.Numeric(19, 4)
     try:
-        found = kind.as_generic()
+        generic = kind.as_generic()
     except NotImplementedError:  # SQLAlchemy's word for a type of that database alone
         return sa.Text()
-    if isinstance(found, sa.DateTime):
+    if isinstance(generic, sa.DateTime):
         return Moment(zone)
-    known = (sa.Boolean, sa.Integer, sa.Float, sa.Numeric, sa.Date, sa.LargeBinary)
-    return found if isinstance(found, known) else sa.Text()
+    readable = (sa.Boolean, sa.Integer, sa.Float, sa.Numeric, sa.Date, sa.LargeBinary)
+    return generic if isinstance(generic, readable) else sa.Text()
 
 
 def described(column: Any, driver: Any, zone: str) -> Kind:
-    """How values of a column of an answer are read; `column` and `driver` are PEP 249's description and module."""
+    """The type in which values of a result column are read; `column`, `driver`: PEP 249's description and module."""
     code = column[1]
     if isinstance(code, type):
         return _BY_CLASS.get(code, _text)(zone)
@@ -108,50 +108,48 @@ _BY_WORD: Mapping[str, Callable[[str], Kind]] = {
 
 
 def _number(precision: int | None, scale: int | None) -> Kind:
-    """Whole only where the driver says so; a scale beyond the precision is a driver's way to say nothing."""
+    """An integer only if the driver says so; a scale beyond the precision means that it does not know."""
     if not precision or scale is None or not 0 <= scale <= precision <= DIGITS:
         return sa.Numeric()
     return sa.BigInteger() if scale == 0 and precision <= 18 else sa.Numeric(precision, scale)
 
 
-def asked(column: GenericColumn, said: Declared | None) -> Asked:
-    """The column as it is read. A declaration is taken at its word early where the driver's values have more to give
-    than the column's own type: a number too long for it, or one that is a float."""
-    kind, word = column.kind, said.word if said else ""
+def answer_column(column: GenericColumn, declared: Declared | None) -> AnswerColumn:
+    """The column as it is read. A declaration decides here if the driver's values are more precise than the column's
+    type: a number too long for it, or a float."""
+    kind, word = column.kind, declared.word if declared else ""
     exact = isinstance(kind, sa.Numeric) and not isinstance(kind, sa.Float)
     if isinstance(kind, (sa.Integer, sa.Numeric)) and word == "text":
         kind = sa.Text()
-    elif isinstance(kind, sa.Integer) and said and word == "decimal":
-        kind = sa.Numeric(said.precision, said.scale)
+    elif isinstance(kind, sa.Integer) and declared and word == "decimal":
+        kind = sa.Numeric(declared.precision, declared.scale)
     elif exact and word == "float":
         kind = sa.Double()
-    elif exact and said and word == "instant" and not said.formats:
+    elif exact and declared and word == "instant" and not declared.formats:
         kind = sa.BigInteger()  # seconds since 1970
-    return Asked(column.name, kind, said)
+    return AnswerColumn(column.name, kind, declared)
 
 
 class GenericReading(Reading):
-    """Rows of any driver as Arrow."""
-
-    def _one(self, values: Sequence[Any], one: Asked) -> Taken:
-        if isinstance(one.kind, Moment):
-            return _moments(values, one.kind.zone)
+    def _to_arrow(self, values: Sequence[Any], column: AnswerColumn) -> ArrowColumn:
+        if isinstance(column.kind, Moment):
+            return _moments(values, column.kind.zone)
         present = set(map(type, values))
-        turn = next((turn for kind, turn in _TURNS if isinstance(one.kind, kind)), None)
+        turn = next((turn for kind, turn in _TURNS if isinstance(column.kind, kind)), None)
         if turn and not present <= _NATIVE[turn]:
             values = [None if value is None else turn(value) for value in values]
-        return super()._one(values, one)
+        return super()._to_arrow(values, column)
 
 
-def _moments(values: Sequence[Any], zone: str) -> Taken:
-    found = [_moment(value) for value in values]
-    aware = _times([one if one and one.tzinfo else None for one in found], INSTANT)
-    naive = _times([one if one and not one.tzinfo else None for one in found], pa.timestamp("us"))
+def _moments(values: Sequence[Any], zone: str) -> ArrowColumn:
+    moments = [_moment(value) for value in values]
+    aware = _times([moment if moment and moment.tzinfo else None for moment in moments], INSTANT)
+    naive = _times([moment if moment and not moment.tzinfo else None for moment in moments], pa.timestamp("us"))
     array = pc.coalesce(aware, in_zone(naive, zone)) if naive.null_count < len(naive) else aware
     unfit = tuple(
-        i for i, (value, one) in enumerate(zip(values, found, strict=True)) if one is None and value is not None
+        i for i, (value, moment) in enumerate(zip(values, moments, strict=True)) if moment is None and value is not None
     )
-    return Taken(array, Unfit(OUTSIDE, unfit) if unfit else None)
+    return ArrowColumn(array, Unfit(OUTSIDE, unfit) if unfit else None)
 
 
 def _times(values: Sequence[dt.datetime | None], kind: pa.DataType) -> pa.Array[Any]:
@@ -185,7 +183,7 @@ def _date(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Text for what a driver gives where the column is text."""
+    """Text for a driver's value of a text column."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (dict, list, tuple)):
@@ -197,7 +195,7 @@ def _parsed(parse: Callable[[str], Any], text: str) -> Any:
     try:
         return parse(text)
     except ValueError:
-        return text  # stays what it is not, and is counted
+        return text  # not a value of its type: becomes null and is counted
 
 
 Turn = Callable[[Any], Any]
@@ -217,4 +215,4 @@ _NATIVE: Mapping[Turn, frozenset[type]] = {
     _date: frozenset({dt.date, _NONE}),
     _plain: frozenset({str, _NONE}),
 }
-"""Classes of values that need no turning."""
+"""Classes of values that need no conversion."""

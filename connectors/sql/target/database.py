@@ -1,8 +1,8 @@
-"""A database whose rows can be changed: what `connectors.target` promises, for PostgreSQL, MariaDB, MySQL and SQLite.
+"""A database whose rows can be changed: the port `connectors.target` for PostgreSQL, MariaDB, MySQL and SQLite.
 
-Changes go over connections of their own, which may write; everything else of the source reads over connections that
-cannot. `connectors.sql.target.transaction` makes the changes and limits their time; `connectors.sql.target.receipts`
-keeps our own tables; `connectors.sql.target.outcomes` tells what an error means.
+Changes use connections of their own, which may write; every other read uses connections that cannot.
+`connectors.sql.target.transaction` makes the changes and limits their time, `connectors.sql.target.receipts` keeps our
+own tables, and `connectors.sql.target.outcomes` lists the outcomes of errors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from connectors.sql.errors import Place, translated
 from connectors.sql.settings import SqlDataset
 from connectors.sql.stop import watched
 from connectors.sql.target.dialect import Dialect
-from connectors.sql.target.errors import failed, over, told
+from connectors.sql.target.errors import failed, over, target_error
 from connectors.sql.target.outcomes import Phase
 from connectors.sql.target.receipts import OWNER, RECEIPTS, OurTables, OwnerRow
 from connectors.sql.target.rows import Records
@@ -48,7 +48,7 @@ from connectors.target import (
 )
 
 _OWN_SECONDS = 40.0
-"""How long a transaction on our own tables is given."""
+"""The time limit of a transaction on our own tables."""
 _KEPT_SECONDS = 20.0
 _ENGINES = 8
 _PARENTS: list[Session] = []
@@ -57,20 +57,20 @@ _PROBE = Receipt("reconcile.probe", "", "", 0, 0, "")
 
 
 class TableNotWritable(TargetRefused):
-    """Our own tables stand beside the cleaned one, and this user may not write them: they may be another state's."""
+    """Our own tables exist beside the cleaned one, but this user may not write them: they may be another state's."""
 
     def __init__(self, source: str, schema: str) -> None:
         super().__init__(
-            f"{schema}.{OWNER} of source {source!r} says whose the tables there are, and this user may not write it, "
-            f"so another state may clean them. Nothing is cleaned there. Clean from there, or give the user the rights "
+            f"This user may not write {schema}.{OWNER} of source {source!r}, which names the state that cleans there, "
+            f"so that may be another state. Nothing is cleaned there. Clean from that state, or grant the user "
             f"SELECT, INSERT and UPDATE on {schema}.{OWNER} and {schema}.{RECEIPTS}"
         )
 
 
 class SqlTarget:
-    """The changing side of a SqlSource. Opens connections when it is asked for something, and keeps one for the next.
+    """The changing side of a SqlSource. Opens connections on demand and keeps one for the next transaction.
 
-    `names` gives the datasets there are, for the sentence of one that is not.
+    `names` returns the existing datasets, for the error about a missing one.
     """
 
     def __init__(
@@ -84,18 +84,18 @@ class SqlTarget:
         self._kept: tuple[Session, int, float] | None = None
         self._lock = threading.Lock()
         self._homes: dict[str, str] = {}
-        """By the schema of a cleaned table, where our own tables for it stand, once they can be written there."""
+        """The schema of our own tables by that of the cleaned table, once they can be written there."""
 
     def identity(self) -> str:
         with self._reading() as session:
             schema = self._default(session)
-            found = self._dialect.identity(session) or self._random_name(session, schema)
-        if found is not None:
-            return found
+            identity = self._dialect.identity(session) or self._random_name(session, schema)
+        if identity is not None:
+            return identity
         if schema is None or not self._make_tables(schema, schema):
             raise TargetRefused(
-                f"Source {self.name!r} at {self._place.where} has no name of its own, and the table {OWNER} that would "
-                f"give it one cannot be made there; give the user the right to create it"
+                f"Source {self.name!r} at {self._place.where} has no identity of its own, and this user may not create "
+                f"the table {OWNER} that would give it one. Grant the user the right to create it"
             )
         with self._reading() as session:
             return str(self._random_name(session, schema))
@@ -128,10 +128,10 @@ class SqlTarget:
         return self._remembers(schema, default)
 
     def _remembers(self, schema: str, default: str | None) -> bool:
-        """Beside the cleaned table or, where we may make none there, in the default schema."""
+        """Create our tables beside the cleaned one or, without that right, in the default schema; False if neither."""
         if schema not in self._homes:
-            homes = (one for one in dict.fromkeys((schema, default)) if one is not None)
-            home = next((one for one in homes if self._make_tables(one, schema, default)), None)
+            homes = (schema_name for schema_name in dict.fromkeys((schema, default)) if schema_name is not None)
+            home = next((schema_name for schema_name in homes if self._make_tables(schema_name, schema, default)), None)
             if home is None:
                 return False
             self._homes[schema] = home
@@ -155,7 +155,7 @@ class SqlTarget:
             session.is_clean = work.committed
 
     def owned(self, table: str) -> Owned:
-        """Beside the table or, where nothing of ours is there, in the default schema, as far as that was for all."""
+        """Look beside the table, then in the default schema for a row that covers all schemas."""
         with self._reading() as session:
             schema, default = self._schema(session, table), self._default(session)
             home = self._homes.get(schema, schema)
@@ -166,13 +166,14 @@ class SqlTarget:
                 if before is not None and before.is_older:
                     home, row = default, before
             place = self._dialect.place(session, home)
-            whole = self._dialect.identity(session)
-        whole = whole or self.identity()
+            identity = self._dialect.identity(session)
+        identity = identity or self.identity()
         owner = None if row is None else row.owner
         is_older = row is not None and row.is_older
-        if is_older and home != schema:  # that row speaks for everything that is reached by this default schema
-            return Owned(whole, owner)
-        return Owned(place or f"{whole}/{home}", owner, whole if is_older or (not owner and home == default) else None)
+        if is_older and home != schema:  # that row covers everything reached by this default schema
+            return Owned(identity, owner)
+        before_place = identity if is_older or (not owner and home == default) else None
+        return Owned(place or f"{identity}/{home}", owner, before_place)
 
     def adopt(
         self, store: str, epoch: int, ratchet: int, instead_of: tuple[str, int, int] | None, table: str = ""
@@ -180,42 +181,42 @@ class SqlTarget:
         with self._reading() as session:
             schema, default = self._schema(session, table), self._default(session)
         if not self._remembers(schema, default):
-            raise failed(self._place, f"the table {OWNER} may not be made there", Outcome.PAUSE)
+            raise failed(self._place, f"this user may not create the table {OWNER} there", Outcome.PAUSE)
         home = self._homes[schema]
         to = (store, epoch, ratchet)
         return self._own(lambda session: self._at(home).adopt(session, to, instead_of, mark=home == schema))
 
     def close(self) -> None:
-        """Give back what is kept between transactions. Safe to call twice."""
-        kept = self._taken(1)
-        if kept is not None:
-            kept.end()
+        """Close the connection kept between transactions. Safe to call twice."""
+        session = self._reusable(1)
+        if session is not None:
+            session.end()
 
     def _at(self, schema: str) -> OurTables:
         return OurTables(self._dialect, schema)
 
     def _default(self, session: Session) -> str | None:
-        """The schema of names without one; SQLite has a single one, by this name."""
+        """The schema of names without one; SQLite has only `main`."""
         return "main" if self._dialect.name == "sqlite" else self._dialect.default_schema(session)
 
     def _schema(self, session: Session, table: str) -> str:
-        """The schema that the table stands in; where the table is gone, the one that its name means."""
+        """The schema of the table; if the table is gone, the one that its name means."""
         shape = Tables(session, self._dialect).find(table) if table else None
-        named = table.rpartition(".")[0]
-        return (shape.schema if shape else named) or self._default(session) or ""
+        named_schema = table.rpartition(".")[0]
+        return (shape.schema if shape else named_schema) or self._default(session) or ""
 
     def _beside(self, session: Session, table: str) -> OurTables:
-        """Our tables for this one, in a transaction that is to write them. Raises TargetError, TableNotOurs."""
+        """Our tables for this one, in a transaction that writes them. Raises TargetError, TableNotOurs."""
         schema = self._schema(session, table)
         home = self._homes.get(schema, None if self._homes else schema)
         if home is None:
-            raise over(self._place, f"table {table} is in another schema than when its owner was looked up")
+            raise over(self._place, f"table {table} moved to another schema after its owner was looked up")
         ours = self._at(home)
         ours.hold(session)
         return ours
 
     def _is_there(self, session: Session, ours: OurTables, name: str) -> bool:
-        """Whether this table of ours is there. Raises TableNotOurs where it is, and not as we make it."""
+        """Return True if this table of ours exists. Raises TableNotOurs if it is not as we create it."""
         ours.check(session, name)
         return self._dialect.shape(session, ours.schema, name) is not None
 
@@ -224,22 +225,20 @@ class SqlTarget:
         return ours.row(session) if self._is_there(session, ours, OWNER) else None
 
     def _make_tables(self, home: str, schema: str, default: str | None = None) -> bool:
-        """Make our tables where they are not there, and see that they can be written; False where they may not be.
-
-        For tables of `schema`. Raises TargetError, TableNotOurs, and TableNotWritable for those that are there.
-        """
+        """Create our missing tables for those of `schema`; False without the right. Raises TargetError, TableNotOurs,
+        and TableNotWritable for existing tables."""
         ours = self._at(home)
         with self._reading() as session:
-            missing = [one for one in (RECEIPTS, OWNER) if not self._is_there(session, ours, one)]
+            missing = [table for table in (RECEIPTS, OWNER) if not self._is_there(session, ours, table)]
             before = None
             if default is not None and default != home:
                 older = self._at(default)
-                before = older if all(self._is_there(session, older, one) for one in (RECEIPTS, OWNER)) else None
+                before = older if all(self._is_there(session, older, table) for table in (RECEIPTS, OWNER)) else None
         identity = f"random:{secrets.token_hex(16)}"
         try:
             for name in missing:
-                self._make(ours.made()[name])
-            self._own(lambda session: self._named(session, ours, identity, before, mark=home == schema))
+                self._make(ours.create_statements()[name])
+            self._own(lambda session: self._claim(session, ours, identity, before, mark=home == schema))
         except TargetError as error:
             if error.code not in self._dialect.no_rights:
                 raise
@@ -248,12 +247,12 @@ class SqlTarget:
             return False
         return True
 
-    def _named(self, session: Session, ours: OurTables, identity: str, before: OurTables | None, *, mark: bool) -> None:
-        """The owner's row is there, and a receipt could be written."""
+    def _claim(self, session: Session, ours: OurTables, identity: str, before: OurTables | None, *, mark: bool) -> None:
+        """Insert the owner's row if it is missing, and check that a receipt can be written."""
         ours.hold(session)
         ours.check(session, OWNER)
         ours.name_it(session, identity, before, mark=mark)
-        session.run("SAVEPOINT reconcile_probe")  # whether it would go through is all we want to know
+        session.run("SAVEPOINT reconcile_probe")  # a trial: nothing of it stays
         ours.insert(session, [_PROBE])
         ours.seal(session, [_PROBE])
         session.run("ROLLBACK TO SAVEPOINT reconcile_probe")
@@ -262,11 +261,10 @@ class SqlTarget:
         try:
             self._own(lambda session: session.run(statement))
         except TargetError as error:
-            if error.code not in self._dialect.made_meanwhile:
+            if error.code not in self._dialect.created_meanwhile:
                 raise
 
     def _own(self, act: Callable[[Session], _T]) -> _T:
-        """A transaction on our own tables."""
         with self._session(_OWN_SECONDS) as session:
             phase: Phase = "before"
             try:
@@ -274,31 +272,31 @@ class SqlTarget:
                 phase = "commit"
                 self._dialect.commit(session)
             except session.errors as error:
-                raise told(self._place, self._dialect.code(error), phase, error) from None
+                raise target_error(self._place, self._dialect.code(error), phase, error) from None
             session.is_clean = True
             return answer
 
     @contextmanager
     def _session(self, seconds: float) -> Iterator[Session]:
-        """A session in which a transaction is begun; a server that is silent, even now, is cut off in the end."""
-        used: list[Session] = []
+        """Open a session with a transaction. A silent server is cut off after `seconds`, also while connecting."""
+        sessions: list[Session] = []
 
         def late() -> None:
-            if used:
-                used[-1].cut()
-            else:  # it is not even connected
+            if sessions:
+                sessions[-1].cut()
+            else:  # still connecting
                 self._place.underway.stop()
 
         with watch.within(seconds, late):
-            session = self._begun(seconds, used)
+            session = self._begun(seconds, sessions)
             try:
                 yield session
             finally:
-                self._let_go(session)
+                self._release(session)
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        """A transaction that can only read; its errors are those of every read."""
+        """Open a read-only transaction; its errors are those of every read."""
         stops = self._place.underway.stops
         session: Session | None = None
         try:
@@ -316,48 +314,48 @@ class SqlTarget:
             if session is not None:
                 session.end()
 
-    def _begun(self, seconds: float, used: list[Session]) -> Session:
-        """A session in which a transaction is begun, and in `used` what it is begun on. Raises TargetError."""
-        kept = self._taken(seconds)
-        if kept is not None:
-            used.append(kept)
+    def _begun(self, seconds: float, sessions: list[Session]) -> Session:
+        """Return a session with a transaction; append each session it tries to `sessions`. Raises TargetError."""
+        kept_session = self._reusable(seconds)
+        if kept_session is not None:
+            sessions.append(kept_session)
             try:
-                self._dialect.begin(kept, seconds)
-            except kept.errors as error:
-                kept.end()
-                used.clear()
+                self._dialect.begin(kept_session, seconds)
+            except kept_session.errors as error:
+                kept_session.end()
+                sessions.clear()
                 code = self._dialect.code(error)
-                if kept.is_cut or code not in self._dialect.lost:
-                    raise told(self._place, code, "before", error) from None
+                if kept_session.is_cut or code not in self._dialect.lost:
+                    raise target_error(self._place, code, "before", error) from None
             else:
-                return kept
+                return kept_session
         try:
             session = Session(self._engine(seconds).connect(), self._place, seconds / 2)
         except sa.exc.DBAPIError as error:
-            said = translated(error, self._place, self._place.underway.stops)
-            lasting = said.reaction is not Reaction.RETRY
-            raise TargetError(str(said), Outcome.PAUSE if lasting else Outcome.NOT_DONE) from None
-        used.append(session)
+            failure = translated(error, self._place, self._place.underway.stops)
+            lasting = failure.reaction is not Reaction.RETRY
+            raise TargetError(str(failure), Outcome.PAUSE if lasting else Outcome.NOT_DONE) from None
+        sessions.append(session)
         try:
             session.stamp = self._dialect.stamp(session)
             self._dialect.begin(session, seconds)
         except session.errors as error:
             session.end()
-            raise told(self._place, self._dialect.code(error), "before", error) from None
+            raise target_error(self._place, self._dialect.code(error), "before", error) from None
         except BaseException:
             session.end()
             raise
         return session
 
-    def _taken(self, seconds: float) -> Session | None:
-        """The connection that the last transaction left, where this process made it just now."""
+    def _reusable(self, seconds: float) -> Session | None:
+        """The connection that the last transaction kept, if this process opened it recently."""
         with self._lock:
-            kept, self._kept = self._kept, None
-        if kept is None:
+            kept_connection, self._kept = self._kept, None
+        if kept_connection is None:
             return None
-        session, process, since = kept
+        session, process, since = kept_connection
         if process != os.getpid():
-            _PARENTS.append(session)  # closing it here, also by forgetting it, would end the parent's
+            _PARENTS.append(session)  # closing or collecting it here would end the parent's
             return None
         if time.monotonic() - since > _KEPT_SECONDS or not self._is_usable(session):
             session.end()
@@ -370,7 +368,7 @@ class SqlTarget:
         except session.errors:
             return False
 
-    def _let_go(self, session: Session) -> None:
+    def _release(self, session: Session) -> None:
         with self._lock:
             keep = session.is_clean and self._kept is None
             if keep:
@@ -380,22 +378,22 @@ class SqlTarget:
             session.end()
 
     def _engine(self, seconds: float) -> sa.Engine:
-        """Engines ask the database a few things when they connect for the first time, so they are kept."""
+        """A cached engine: engines query the database when they first connect."""
         with self._lock:
-            made = self._engines.get(seconds)
-            if made is None:
+            engine = self._engines.get(seconds)
+            if engine is None:
                 if len(self._engines) >= _ENGINES:
                     self._engines.clear()
-                made = watched(self._dialect.engine(self.name, self._url, self._root, seconds), self._place.underway)
-                self._engines[seconds] = made
-        return made
+                engine = watched(self._dialect.engine(self.name, self._url, self._root, seconds), self._place.underway)
+                self._engines[seconds] = engine
+        return engine
 
     def _shape(self, session: Session, dataset: SqlDataset) -> Shape:
         if dataset.table is None:
             raise TargetRefused(f"A dataset of source {self.name!r} is a query; only records of a table can be cleaned")
         shape = Tables(session, self._dialect).find(dataset.table)
         if shape is None:
-            raise DatasetMissing(self.name, f"table {dataset.table}", [f"table {one}" for one in self._names()])
+            raise DatasetMissing(self.name, f"table {dataset.table}", [f"table {table}" for table in self._names()])
         return shape
 
 

@@ -1,4 +1,4 @@
-"""What the three databases say differently when rows are changed: the port that each of them fills."""
+"""The port that each of the three databases implements for changing rows."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from connectors.target import Cell
 
 
 class Dialect(Protocol):
-    """The words of one database. Every name in them is one that its catalogue gave, and quoted."""
+    """The SQL of one database. Every name in it comes from its catalogue and is quoted."""
 
     name: ClassVar[str]  # SQLAlchemy's name: postgresql, mysql (MariaDB too), sqlite
     mark: ClassVar[str]
-    """What stands for a parameter."""
+    """The placeholder of a parameter."""
     for_update: ClassVar[str]
     receipt_types: ClassVar[Mapping[str, str]]
-    """The types of the columns of our own tables: `key`, `word`, `number`, `time`, and what follows the columns."""
+    """The types of the columns of our own tables: `key`, `word`, `number`, `time`; `end` follows the columns."""
     receipts_given: ClassVar[str]
-    """The relation `given` of many receipts, read from one parameter, a JSON list of objects; empty where none can."""
+    """The relation `given`: many receipts from one parameter, a JSON list of objects. Empty: not supported."""
     insert_new: ClassVar[str]
-    """What follows an INSERT so that it skips keys that are there; empty where the error has to be caught."""
+    """Follows an INSERT to skip existing keys; empty where the caller has to catch the error."""
     or_abort: ClassVar[str]
-    """What an INSERT or UPDATE says so that a conflict is an error, whatever the table declares; empty where it is."""
+    """Makes a conflict of an INSERT or UPDATE an error, whatever the table declares; empty where it always is."""
     lost: ClassVar[Collection[str]]
-    """Codes of errors that a connection gives when it went away while nobody used it."""
+    """Error codes of a connection that broke while it was idle."""
     no_rights: ClassVar[Collection[str]]
-    """Codes of errors that say that this user may not create or write a table."""
-    made_meanwhile: ClassVar[Collection[str]]
-    """Codes of the errors of a CREATE TABLE IF NOT EXISTS that met another one."""
+    """Error codes that mean: this user may not create or write a table."""
+    created_meanwhile: ClassVar[Collection[str]]
+    """Error codes of a CREATE TABLE IF NOT EXISTS that ran at the same time as another."""
     duplicate: ClassVar[str]
-    """The code of the error of an INSERT whose key is there."""
+    """The error code of an INSERT whose key already exists."""
 
     def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
-        """Connections that may write. Raises DriverMissing and SourceMissing; connects to nothing yet."""
+        """Create an engine whose connections may write. Raises DriverMissing and SourceMissing; does not connect."""
 
     def stamp(self, session: Session) -> object:
-        """Another one when the connection, which was kept, no longer leads to what the address means."""
+        """A value that changes when a kept connection no longer leads to what the address means."""
 
     def begin(self, session: Session, seconds: float) -> None:
-        """A transaction, READ COMMITTED, that the database ends by itself: see `connectors.sql.target.transaction`."""
+        """Begin a READ COMMITTED transaction that the database ends by itself: see `target.transaction`."""
 
     def begin_reading(self, session: Session, seconds: float) -> None:
-        """A read-only transaction in which cells read the same as in one that writes."""
+        """Begin a read-only transaction in which cells read the same as in one that writes."""
 
     def commit(self, session: Session) -> None:
-        """Send COMMIT; raises a driver's error, or NotCommitted where the answer was that nothing was."""
+        """Send COMMIT. Raises a driver's error, or NotCommitted if the database answered with a rollback."""
 
     def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
-        """The table as the catalogue tells; None: there is none. Raises TargetRefused."""
+        """The table as the catalogue describes it; None if it does not exist. Raises TargetRefused."""
 
     def default_schema(self, session: Session) -> str | None:
-        """The schema that a name without one means."""
+        """The schema of names without one."""
 
     def quoted(self, name: str) -> str:
         """An identifier in a statement with parameters."""
@@ -68,42 +68,41 @@ class Dialect(Protocol):
     def cell(self, column: Column, value: Any) -> Cell: ...
 
     def written(self, column: Column, cell: Cell) -> Fragment:
-        """The expression that puts the cell into the column. Raises Unwritable."""
+        """The expression that writes the cell into the column. Raises Unwritable."""
 
     def is_exactly(self, column: Column, cell: Cell) -> Fragment:
-        """The condition that the column holds this cell, byte for byte, of which an index can find the rows."""
+        """The condition, usable by an index, that the column holds this cell, byte for byte."""
 
     def holds(self, column: Column, cell: Cell) -> Fragment:
-        """The condition that the column holds what the database makes of this cell when it is written there."""
+        """The condition that the column holds this cell in the form in which the database writes it there."""
 
-    def sought(self, column: Column, cell: Cell) -> Fragment:
-        """What the column is compared with to find this cell, and maybe more, by an index. Raises Unwritable."""
+    def search_value(self, column: Column, cell: Cell) -> Fragment:
+        """The value to compare the column with to find this cell, and maybe more, by an index. Raises Unwritable."""
 
     def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
-        """The condition that the column holds one of these cells, byte for byte, of which an index can find the rows,
-        in few parameters; None where it has to be said of each."""
+        """As `is_exactly`, for any of these cells and in few parameters; None if each cell needs its own condition."""
 
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
-        """The condition that a row of the referring table refers to any of these, as the database itself sees it."""
+        """The condition that a row of the referring table refers to any of these, as the database compares them."""
 
     def relation(self, shape: Shape) -> str:
         """The table in a statement."""
 
     def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
-        """What may stand in the column where a scan gives this value; nothing more than an index is to find."""
+        """The stored forms for which a scan returns this value, so that an index finds them."""
 
     def transaction(self, session: Session) -> str | None: ...
 
     def happened(self, session: Session, transaction: str) -> bool | None: ...
 
     def identity(self, session: Session) -> str | None:
-        """What the database is by its own account; None where it has none."""
+        """The database's own name for itself; None where it has none."""
 
     def place(self, session: Session, schema: str) -> str | None:
-        """The same of one schema, whatever the session's default is."""
+        """The same for one schema, whatever the session's default is."""
 
     def code(self, error: Exception) -> str:
-        """The code of a driver's error, as listed in `connectors.sql.target.outcomes`; empty: connection lost."""
+        """The code of a driver's error, as in `connectors.sql.target.outcomes`; empty if the connection broke."""
 
 
 class NotCommitted(Exception):
@@ -111,20 +110,20 @@ class NotCommitted(Exception):
 
 
 class Unwritable(Exception):
-    """A cell that no database can hold in that column: it was not made by this one."""
+    """A cell that this database cannot hold in that column, because another one made it."""
 
 
 def any_of(dialect: Dialect, columns: Sequence[Column], to: Sequence[Sequence[Cell]], prefix: str = "") -> Fragment:
-    """The condition that the columns are equal to any of these, as the database compares."""
+    """The condition that the columns equal any of these, as the database compares."""
     if len(columns) == 1:
-        sql, bound = joined([dialect.sought(columns[0], cell) for (cell,) in to], ", ")
+        sql, bound = joined([dialect.search_value(columns[0], cell) for (cell,) in to], ", ")
         return f"{prefix}{dialect.quoted(columns[0].name)} IN ({sql})", bound
-    each = []
+    conditions = []
     for cells in to:
         parts = []
         for column, cell in zip(columns, cells, strict=True):
-            sql, bound = dialect.sought(column, cell)
+            sql, bound = dialect.search_value(column, cell)
             parts.append((f"{prefix}{dialect.quoted(column.name)} = {sql}", bound))
         sql, bound = joined(parts, " AND ")
-        each.append((f"({sql})", bound))
-    return joined(each, " OR ")
+        conditions.append((f"({sql})", bound))
+    return joined(conditions, " OR ")

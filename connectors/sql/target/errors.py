@@ -1,4 +1,4 @@
-"""What went wrong with a change, as a TargetError: one sentence without values, and what it means."""
+"""TargetErrors for failed changes: one sentence without values, and the outcome."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from connectors.target import Outcome, TargetError
 
 _NO_RIGHT = "42501"
 _LEFT = {
-    Outcome.NOT_DONE: "Nothing of this transaction was kept; it can be tried again",
-    Outcome.AMBIGUOUS: "Whether it was kept is not known; the target has to be asked",
-    Outcome.PAUSE: "Nothing of this transaction was kept; a person has to change that first",
-    Outcome.CONFLICT: "Nothing of it was kept; it has to be planned anew",
-    Outcome.TERMINAL: "Nothing of it was kept, and it would never go through; look at the plan",
+    Outcome.NOT_DONE: "The transaction was rolled back; it can be retried",
+    Outcome.AMBIGUOUS: "The outcome is unknown; check the target",
+    Outcome.PAUSE: "The transaction was rolled back; a person has to fix the cause first",
+    Outcome.CONFLICT: "The transaction was rolled back; it needs a new plan",
+    Outcome.TERMINAL: "The transaction was rolled back and can never succeed; check the plan",
 }
 
 
 def failed(place: Place, reason: str, outcome: Outcome, code: str = "") -> TargetError:
-    """The error for a reason in our own words."""
-    said = f" ({code})" if code else ""
-    sentence = f"Source {place.source!r} at {place.where} was not changed as asked: {reason}{said}. {_LEFT[outcome]}"
+    suffix = f" ({code})" if code else ""
+    sentence = f"Source {place.source!r} at {place.where} was not changed as asked: {reason}{suffix}. {_LEFT[outcome]}"
     return TargetError(sentence, outcome, code)
 
 
-def told(place: Place, code: str, phase: Phase, error: Exception | None = None) -> TargetError:
-    """The error for a code of the database. Its words are left out, which quote values; a constraint's name is not."""
+def target_error(place: Place, code: str, phase: Phase, error: Exception | None = None) -> TargetError:
+    """Create the error for a database code. It names a constraint but omits the database's words: they quote values."""
     row = meaning(place.dialect, code)
     diagnosis = getattr(error, "diag", None)
-    named = getattr(diagnosis, "constraint_name", None)
-    if code == _NO_RIGHT:  # of all its sentences this one names objects and never values
-        named = getattr(diagnosis, "message_primary", None)
-    reason = f"{row.reason}: {named}" if named else row.reason
+    object_name = getattr(diagnosis, "constraint_name", None)
+    if code == _NO_RIGHT:  # this sentence names objects and never values
+        object_name = getattr(diagnosis, "message_primary", None)
+    reason = f"{row.reason}: {object_name}" if object_name else row.reason
     return failed(place, reason, row.at(phase), code)
 
 
 def late(place: Place) -> TargetError:
-    return failed(place, "its time was over before it could be completed", Outcome.NOT_DONE)
+    return failed(place, "its time limit passed before it completed", Outcome.NOT_DONE)
 
 
 def over(place: Place, why: str) -> TargetError:
@@ -43,11 +42,11 @@ def over(place: Place, why: str) -> TargetError:
 
 
 def changed_shape(place: Place, table: str, column: str) -> TargetError:
-    return failed(place, f"table {table} has no column {column!r} any more", Outcome.CONFLICT)
+    return failed(place, f"table {table} no longer has a column {column!r}", Outcome.CONFLICT)
 
 
 def no_table(place: Place, table: str) -> TargetError:
-    return failed(place, f"there is no table {table} any more", Outcome.CONFLICT)
+    return failed(place, f"table {table} no longer exists", Outcome.CONFLICT)
 
 
 def unwritable(place: Place, why: str) -> TargetError:

@@ -1,8 +1,7 @@
-"""How a declared link is compared whose two columns have different types: as numbers, or as UUIDs, never as spelling.
+"""Compare a declared link whose two columns have different types: as numbers or UUIDs, whatever their spelling.
 
 `customer_id bigint` and `about numeric(12,2)` refer to each other as 7 and 7.00, a `uuid` and a text as lower-case and
-upper-case digits. A text with zeros before its number is a code, not a number. Where neither fits, the texts have to be
-the same.
+upper-case digits. A text with leading zeros is a code, not a number. In all other cases the texts have to be equal.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _LOOKS_LIKE_A_NUMBER = re.compile(r"\s*[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?\s*")
 
 
 def family(declared: str) -> Family:
-    """What values of a column of this declared type are."""
+    """The family of values of a column of this declared type."""
     if "uuid" in declared.lower() or "uniqueidentifier" in declared.lower():
         return "uuid"
     if declared.endswith("[]") or "point" in declared.lower() or "interval" in declared.lower():
@@ -31,7 +30,7 @@ def family(declared: str) -> Family:
 
 
 def number_of(column: Column, to: Column, cell: Cell) -> str | None:
-    """The number to look for, where one column holds numbers and the other numbers of another type, or texts."""
+    """The number to look for, if one column holds numbers and the other numbers of another type, or texts."""
     families = {family(column.type), family(to.type)}
     if cell is None or column.type == to.type or "number" not in families or not families <= {"number", "text"}:
         return None
@@ -39,7 +38,7 @@ def number_of(column: Column, to: Column, cell: Cell) -> str | None:
 
 
 def uuid_of(column: Column, to: Column, cell: Cell) -> str | None:
-    """The 32 lower-case digits to look for, where one column holds UUIDs and the other texts."""
+    """The 32 lower-case digits to look for, if one column holds UUIDs and the other texts."""
     if cell is None or {family(column.type), family(to.type)} != {"uuid", "text"}:
         return None
     digits = re.sub(r"[-{}]", "", cell[1]).lower()

@@ -1,4 +1,4 @@
-"""Changing rows of MariaDB and MySQL: under a sql_mode of ours, found rows counted, collations never trusted."""
+"""Changing rows of MariaDB and MySQL: with our own sql_mode, counting found rows, never trusting collations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from connectors.sql.values import Wall
 from connectors.target import Cell, NotATable
 
 _MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES"
-"""Strict, but what stands in a row can be written again: zeros in dates and in identities, days that never were."""
+"""Strict, but able to write back any stored value: zeros in dates and identities, impossible days."""
 _SESSION = (
     f"sql_mode = '{_MODE}'",
     "time_zone = '+00:00'",
@@ -60,7 +60,7 @@ _BYTES = {
     *("geometrycollection", "geomcollection", "vector"),
 }
 _EXACT_CHARSETS = {"utf8mb4", "utf8mb3", "utf8", "ascii", "latin1"}
-"""Every text in them becomes one text in utf8mb4, and that one becomes the first again."""
+"""Charsets whose every text survives the way to utf8mb4 and back."""
 
 
 class MySql:
@@ -74,7 +74,7 @@ class MySql:
     or_abort: ClassVar[str] = ""
     lost: ClassVar[Collection[str]] = (GONE, "2006", "2013", "2055", "1927", "4031")
     no_rights: ClassVar[Collection[str]] = ("1044", "1142", "1143", "1227", "1046")
-    made_meanwhile: ClassVar[Collection[str]] = ("1050",)
+    created_meanwhile: ClassVar[Collection[str]] = ("1050",)
     duplicate: ClassVar[str] = "1062"
     receipt_types: ClassVar[Mapping[str, str]] = {
         "key": "VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY",
@@ -87,23 +87,23 @@ class MySql:
     def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
         del source, root
         patience = max(2, round(seconds) + 2)
-        wanted = {
+        arguments = {
             "charset": "utf8mb4",
             "connect_timeout": CONNECT_SECONDS,
             "read_timeout": patience,
             "write_timeout": patience,
-            "client_flag": CLIENT.FOUND_ROWS,  # an update that changes nothing has met its row as well
+            "client_flag": CLIENT.FOUND_ROWS,  # an update that changes nothing counts its row, too
             "autocommit": None,
         }
-        made = sa.create_engine(url, poolclass=NullPool, connect_args=wanted, hide_parameters=True)
+        engine = sa.create_engine(url, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
 
-        @sa.event.listens_for(made, "connect")
+        @sa.event.listens_for(engine, "connect")
         def prepare(connection: pymysql.Connection[Any], _: object) -> None:
             with connection.cursor() as cursor:
                 cursor.execute("SET SESSION " + ", ".join(_SESSION))
                 cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
 
-        return made
+        return engine
 
     def stamp(self, session: Session) -> object:
         del session
@@ -111,65 +111,65 @@ class MySql:
 
     def begin(self, session: Session, seconds: float) -> None:
         quarter = seconds / 4
-        whole = max(1, int(quarter))
+        whole_seconds = max(1, int(quarter))
         limits = {"innodb_lock_wait_timeout": max(1, int(quarter * 0.8))}
         if _is_mariadb(session):
-            limits |= {"idle_transaction_timeout": whole, "idle_write_transaction_timeout": whole}
+            limits |= {"idle_transaction_timeout": whole_seconds, "idle_write_transaction_timeout": whole_seconds}
             timed = f"max_statement_time = {quarter}"
         else:
-            limits["wait_timeout"] = whole
+            limits["wait_timeout"] = whole_seconds
             timed = f"max_execution_time = {max(1, round(quarter * 1000))}"
         session.raw._read_timeout = session.raw._write_timeout = round(seconds) + 2  # noqa: SLF001 - no other way
-        session.say_once("SET SESSION " + ", ".join([timed, *(f"{name} = {value}" for name, value in limits.items())]))
-        session.say("START TRANSACTION READ WRITE")
+        session.send_once("SET SESSION " + ", ".join([timed, *(f"{name} = {value}" for name, value in limits.items())]))
+        session.send("START TRANSACTION READ WRITE")
 
     def begin_reading(self, session: Session, seconds: float) -> None:
         limit = f"max_statement_time = {seconds}"
         if not _is_mariadb(session):
             limit = f"max_execution_time = {max(1, round(seconds * 1000))}"
-        session.say_once(f"SET SESSION {limit}")
-        session.say("START TRANSACTION READ ONLY")
+        session.send_once(f"SET SESSION {limit}")
+        session.send("START TRANSACTION READ ONLY")
 
     def commit(self, session: Session) -> None:
-        session.say("COMMIT")
+        session.send("COMMIT")
 
     def default_schema(self, session: Session) -> str | None:
-        found = session.one("SELECT database()")
-        return None if found is None else str(found)
+        schema = session.value("SELECT database()")
+        return None if schema is None else str(schema)
 
     def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
-        name = ".".join(self.quoted(one) for one in (schema, table) if one)
-        known, definition = session.remembered.get(name), self._definition(session, name)
+        name = ".".join(self.quoted(part) for part in (schema, table) if part)
+        remembered, definition = session.remembered.get(name), self._definition(session, name)
         if definition is None:
             return None
-        if known is not None and known[0] == definition:
-            return known[1]
+        if remembered is not None and remembered[0] == definition:
+            return remembered[1]
         rows = session.run(_TABLE, (schema, table)).rows
         if not rows:
             return None
-        inside, found, kind, engine, transactions, is_default = rows[0]
+        schema_name, table_name, kind, engine, transactions, is_default = rows[0]
         if kind not in ("BASE TABLE", "SYSTEM VERSIONED"):
             raise NotATable(
-                f"{found} of source {session.place.source!r} is a {str(kind).lower()}; nothing is cleaned there: name "
-                f"the table that its records are kept in"
+                f"{table_name} of source {session.place.source!r} is a {str(kind).lower()}. Nothing is cleaned there. "
+                f"Name the table that holds its records"
             )
-        columns = tuple(_column(row) for row in session.run(_COLUMNS, (inside, found)).rows)
-        known_as = found if is_default else f"{inside}.{found}"
-        kept = None if transactions == "YES" else f"its engine {engine} has no transactions"
-        key = _key(columns, session.run(_KEYS, (inside, found)).rows)
-        shape = Shape(known_as, inside, found, columns, key, kept)
+        columns = tuple(_column(row) for row in session.run(_COLUMNS, (schema_name, table_name)).rows)
+        known_as = table_name if is_default else f"{schema_name}.{table_name}"
+        read_only_because = None if transactions == "YES" else f"its engine {engine} has no transactions"
+        key = _key(columns, session.run(_KEYS, (schema_name, table_name)).rows)
+        shape = Shape(known_as, schema_name, table_name, columns, key, read_only_because)
         session.remembered[name] = (definition, shape)
         return shape
 
     def _definition(self, session: Session, name: str) -> str | None:
-        """What creates the table, without how far it has counted; None where there is none, or none to be seen."""
+        """The CREATE TABLE statement, without its counter; None if the table does not exist or is not visible."""
         try:
-            told = session.run(f"SHOW CREATE TABLE {name}").rows
+            rows = session.run(f"SHOW CREATE TABLE {name}").rows
         except session.errors as error:
             if self.code(error) not in _NO_TABLE:
                 raise
             return None
-        return re.sub(r" AUTO_INCREMENT=\d+", "", str(told[0][1]))
+        return re.sub(r" AUTO_INCREMENT=\d+", "", str(rows[0][1]))
 
     def quoted(self, name: str) -> str:
         return "`" + name.replace("`", "``").replace("%", "%%") + "`"
@@ -186,7 +186,7 @@ class MySql:
                 return f"CAST({name} AS BINARY)"
             case "bit":
                 return f"CAST({name} + 0 AS CHAR)"
-            case "float":  # as a text it would lose digits; as a double it has all of them
+            case "float":  # a text loses digits; a double has all of them
                 return f"CAST(CAST({name} AS DOUBLE) AS CHAR)"
         return f"CAST({name} AS CHAR)"
 
@@ -203,7 +203,7 @@ class MySql:
         del column, cells
         return None
 
-    def sought(self, column: Column, cell: Cell) -> Fragment:
+    def search_value(self, column: Column, cell: Cell) -> Fragment:
         return self.written(column, cell)
 
     def is_exactly(self, column: Column, cell: Cell) -> Fragment:
@@ -224,11 +224,11 @@ class MySql:
             return f"{name} IS NULL", ()
         mark, bound = self.written(column, cell)
         kind = column.type.partition("(")[0].lower()
-        if kind in ("enum", "set"):  # written without regard to case, kept as declared
+        if kind in ("enum", "set"):  # accepted in any case, stored as declared
             return f"{name} <=> {mark}", bound
         if column.form == "float":
             return f"ABS({name} - {mark}) <= ABS({mark}) * 1e-6", (*bound, *bound)
-        if kind == "binary":  # filled up with zeros
+        if kind == "binary":  # padded with zeros
             return f"{name} <=> CAST({mark} AS {column.type})", bound
         if column.form in ("text", "coded"):
             texts = f"CONVERT({name} USING utf8mb4)", f"CONVERT({mark} USING utf8mb4)"
@@ -237,12 +237,12 @@ class MySql:
         return f"{name} <=> {mark}", bound
 
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
-        each = []
+        conditions = []
         for cells in to:
             parts = list(map(self._refers, link.columns, link.to_columns, cells, [link.soft] * len(cells)))
             sql, bound = joined(parts, " AND ")
-            each.append((f"({sql})", bound))
-        return joined(each, " OR ")
+            conditions.append((f"({sql})", bound))
+        return joined(conditions, " OR ")
 
     def _refers(self, column: Column, to: Column, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
         name = self.quoted(column.name)
@@ -259,7 +259,7 @@ class MySql:
         return f"{name} = {mark}", bound
 
     def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
-        return [("%s", (one,)) for one in _forms(value, kind, column)]
+        return [("%s", (form,)) for form in _forms(value, kind, column)]
 
     def transaction(self, session: Session) -> str | None:
         del session
@@ -273,8 +273,8 @@ class MySql:
         return self.place(session, str(self.default_schema(session)))
 
     def place(self, session: Session, schema: str) -> str | None:
-        asked = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid')"
-        rows = session.run(asked).rows
+        statement = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid')"
+        rows = session.run(statement).rows
         return f"mysql:{rows[0][1]}:{schema}" if rows and rows[0][1] else None
 
     def code(self, error: Exception) -> str:
@@ -287,7 +287,7 @@ def _is_mariadb(session: Session) -> bool:
 
 
 def _column(row: Sequence[Any]) -> Column:
-    name, kind, told, nullable, charset, generated = row
+    name, kind, declared_type, nullable, charset, generated = row
     kind = str(kind).lower()
     form = "plain"
     if kind in _WHOLE:
@@ -298,27 +298,27 @@ def _column(row: Sequence[Any]) -> Column:
         form = "bytes"
     elif kind in _TEXT:
         form = "text" if charset is None or charset in _EXACT_CHARSETS else "coded"
-    return Column(name, str(told), form, nullable=nullable == "YES", generated=bool(generated))
+    return Column(name, str(declared_type), form, nullable=nullable == "YES", generated=bool(generated))
 
 
 def _key(columns: Sequence[Column], parts: Sequence[Sequence[Any]]) -> tuple[str, ...]:
-    required = {one.name for one in columns if not one.nullable}
+    required = {column.name for column in columns if not column.nullable}
     keys: dict[str, list[tuple[str | None, Any]]] = {}
     for index, name, prefix in parts:
         keys.setdefault(index, []).append((name, prefix))
-    whole = {
-        index: tuple(str(name) for name, _ in found)
-        for index, found in keys.items()
-        if all(name is not None and prefix is None for name, prefix in found)
+    whole_keys = {
+        index: tuple(str(name) for name, _ in parts)
+        for index, parts in keys.items()
+        if all(name is not None and prefix is None for name, prefix in parts)
     }
-    if "PRIMARY" in whole:
-        return whole["PRIMARY"]
-    found = [key for key in whole.values() if required.issuperset(key)]
-    return min(found, key=lambda key: (len(key), key)) if found else ()
+    if "PRIMARY" in whole_keys:
+        return whole_keys["PRIMARY"]
+    candidates = [key for key in whole_keys.values() if required.issuperset(key)]
+    return min(candidates, key=lambda key: (len(key), key)) if candidates else ()
 
 
 def _value(column: Column, cell: Cell) -> Any:
-    """What PyMySQL makes a literal of: numbers are compared as texts are not."""
+    """The parameter for PyMySQL: a number for a number column, which compares differently from text."""
     if cell is None:
         return None
     tag, text = cell
@@ -334,12 +334,11 @@ def _value(column: Column, cell: Cell) -> Any:
         if column.form in ("float", "double"):
             return float(text)
     except (ValueError, InvalidOperation):
-        return text  # a person's text: the database says what it thinks of it
+        return text  # text that a person typed: the database accepts or rejects it
     return text
 
 
 def _forms(value: Any, kind: Kind, column: Column) -> list[Any]:
-    """The value as a parameter."""
     match value:
         case bool():
             return [int(value)]
@@ -353,5 +352,5 @@ def _forms(value: Any, kind: Kind, column: Column) -> list[Any]:
         case dt.date():
             return [value.isoformat()]
         case str():
-            return [] if any("\ud800" <= one <= "\udfff" for one in value) else [value]
+            return [] if any("\ud800" <= character <= "\udfff" for character in value) else [value]
     return [str(value)]

@@ -1,7 +1,7 @@
-"""What an error of a database says about the transaction that it ended: one table, as data.
+"""The outcome of a transaction that ended with a database error: one table, as data.
 
-A code that no row names is TERMINAL before COMMIT was sent, which gives it to a person, and AMBIGUOUS from then on.
-`GONE` stands for a connection that broke without a word.
+An unlisted code is TERMINAL before COMMIT was sent, so that a person sees it, and AMBIGUOUS afterwards. `GONE` is the
+code of a connection that broke without an error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 from connectors.target import Outcome
 
 Phase = Literal["before", "commit"]
-"""Whether COMMIT had been sent."""
+"""`commit`: COMMIT had been sent."""
 GONE = ""
 NOT_COMMITTED = "not committed"
 
@@ -22,7 +22,7 @@ N, A, P, C, T = Outcome.NOT_DONE, Outcome.AMBIGUOUS, Outcome.PAUSE, Outcome.CONF
 
 @dataclass(frozen=True)
 class Meaning:
-    """Codes of a dialect, what they mean before COMMIT was sent and after, and the reason in words."""
+    """Codes of a dialect, their outcomes before COMMIT was sent and after, and the reason in words."""
 
     codes: tuple[str, ...]
     before: Outcome
@@ -33,18 +33,18 @@ class Meaning:
         return self.before if phase == "before" else self.commit
 
 
-# A code of PostgreSQL is a SQLSTATE, or the beginning of it: the longest that fits counts.
+# A code of PostgreSQL is a SQLSTATE or its beginning: the longest match counts.
 _POSTGRESQL = (
     Meaning(("40001",), N, N, "another transaction changed the same rows"),
-    Meaning(("40P01",), N, N, "it met a deadlock"),
+    Meaning(("40P01",), N, N, "it ran into a deadlock"),
     Meaning(("40002", "23"), C, C, "a constraint of the database does not allow it"),
     Meaning(("40003",), A, A, "the database does not know whether it was completed"),
-    Meaning(("55P03",), N, N, "somebody else holds the rows locked"),
+    Meaning(("55P03",), N, N, "another transaction has locked the rows"),
     Meaning(("55006",), N, N, "an object is in use"),
     Meaning(("57014",), N, N, "a statement was cancelled or took too long"),
-    Meaning(("25P03",), N, N, "the database ended the session, which had said nothing for too long"),
+    Meaning(("25P03",), N, N, "the database ended the session because it was idle for too long"),
     Meaning(("25P04",), N, N, "the transaction took too long"),
-    Meaning(("25P02",), N, N, "the transaction had failed already"),
+    Meaning(("25P02",), N, N, "the transaction had already failed"),
     Meaning(("53100",), P, P, "its disk is full"),
     Meaning(("53000", "53200", "53300", "53400", "53"), N, N, "it is short of resources"),
     Meaning(
@@ -54,15 +54,15 @@ _POSTGRESQL = (
     Meaning(("08",), N, A, "the connection broke"),
     Meaning(("28", "3D", "42501"), P, P, "the user may not do that"),
     Meaning(("25006",), P, P, "it is read-only, or a standby"),
-    Meaning(("58", "F0", "XX"), P, A, "the server has a fault of its own"),
+    Meaning(("58", "F0", "XX"), P, A, "the server reported an internal error"),
     Meaning(("P0001", "P0", "09", "27", "38", "39"), C, C, "a trigger or a function of the database refused it"),
     Meaning(("44",), C, C, "a check option of the database does not allow it"),
     Meaning(("22",), T, T, "a value does not fit its column"),
-    Meaning(("0A", "21", "25", "26", "2B", "2D", "3F", "42", "54", "55"), T, T, "it does not understand what is asked"),
+    Meaning(("0A", "21", "25", "26", "2B", "2D", "3F", "42", "54", "55"), T, T, "it does not understand the statement"),
 )
 _MYSQL = (
-    Meaning(("1205",), N, N, "somebody else holds the rows locked"),
-    Meaning(("1213",), N, N, "it met a deadlock"),
+    Meaning(("1205",), N, N, "another transaction has locked the rows"),
+    Meaning(("1213",), N, N, "it ran into a deadlock"),
     Meaning(("1020",), N, N, "another transaction changed the same rows"),
     Meaning(("1180", "1181"), N, A, "the engine could not end the transaction"),
     Meaning(("1040", "1203", "1226", "1135", "1037", "1038", "1041"), N, N, "it is short of resources"),
@@ -82,8 +82,8 @@ _MYSQL = (
     ),
     Meaning(("1049",), P, P, "the database was dropped"),
     Meaning(("1021", "1114", "3675"), P, P, "its disk or its table space is full"),
-    Meaning(("1290", "1792", "1836", "1223", "1665", "4082"), P, P, "it is read-only, or set up so that it cannot"),
-    Meaning(("1026", "1030", "1034", "1035", "1194", "1195"), P, A, "the engine has a fault of its own"),
+    Meaning(("1290", "1792", "1836", "1223", "1665", "4082"), P, P, "it is read-only, or its settings forbid it"),
+    Meaning(("1026", "1030", "1034", "1035", "1194", "1195"), P, A, "its storage engine reported an internal error"),
     Meaning(
         (
             "1022",
@@ -119,26 +119,26 @@ _MYSQL = (
         ("1054", "1064", "1100", "1109", "1110", "1136", "1146", "1267", "1305", "1906", "3105"),
         T,
         T,
-        "it does not understand what is asked",
+        "it does not understand the statement",
     ),
 )
-# A code of SQLite is the name of its result: the longest beginning that fits counts.
+# A code of SQLite is the name of its result: the longest matching beginning counts.
 _SQLITE = (
-    Meaning(("SQLITE_BUSY", "SQLITE_LOCKED"), N, N, "another program holds it locked for writing"),
+    Meaning(("SQLITE_BUSY", "SQLITE_LOCKED"), N, N, "another program has locked it for writing"),
     Meaning(("SQLITE_INTERRUPT",), N, N, "it took too long"),
     Meaning(("SQLITE_SCHEMA", "SQLITE_ABORT", "SQLITE_PROTOCOL"), N, N, "another program changed it meanwhile"),
     Meaning(("SQLITE_NOMEM",), N, N, "it is short of memory"),
-    Meaning(("SQLITE_FULL",), P, P, "there is no room for it"),
+    Meaning(("SQLITE_FULL",), P, P, "it has no room left"),
     Meaning(("SQLITE_IOERR",), P, A, "its file cannot be written"),
     Meaning(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_CANTOPEN"), P, P, "it is read-only"),
     Meaning(("SQLITE_CORRUPT", "SQLITE_NOTADB"), P, A, "its file is damaged"),
     Meaning(("SQLITE_CONSTRAINT",), C, C, "a constraint of the database does not allow it"),
     Meaning(("SQLITE_MISMATCH", "SQLITE_TOOBIG", "SQLITE_RANGE"), T, T, "a value does not fit its column"),
-    Meaning(("SQLITE_ERROR", "SQLITE_MISUSE"), T, T, "it does not understand what is asked"),
+    Meaning(("SQLITE_ERROR", "SQLITE_MISUSE"), T, T, "it does not understand the statement"),
 )
 _LOST = Meaning((GONE,), N, A, "the connection broke")
 _ROLLED_BACK = Meaning((NOT_COMMITTED,), N, N, "it answered COMMIT with a rollback")
-_UNKNOWN = Meaning((), T, A, "it gave a reason that is not known here")
+_UNKNOWN = Meaning((), T, A, "it gave an unknown reason")
 
 TABLE: dict[str, tuple[Meaning, ...]] = {
     "postgresql": (*_POSTGRESQL, _LOST, _ROLLED_BACK),
@@ -148,10 +148,10 @@ TABLE: dict[str, tuple[Meaning, ...]] = {
 
 
 def meaning(dialect: str, code: str) -> Meaning:
-    """The row for a code: the same code, else its longest beginning that is listed; MariaDB's codes only whole."""
+    """The row for a code: the code itself, else its longest listed beginning. MariaDB's codes match only whole."""
     whole = dialect == "mysql"
-    found = [(len(one), row) for row in TABLE[dialect] for one in row.codes if _fits(one, code, whole=whole)]
-    return max(found, key=lambda pair: pair[0])[1] if found else _UNKNOWN
+    matches = [(len(listed), row) for row in TABLE[dialect] for listed in row.codes if _fits(listed, code, whole=whole)]
+    return max(matches, key=lambda pair: pair[0])[1] if matches else _UNKNOWN
 
 
 def _fits(listed: str, code: str, *, whole: bool) -> bool:
@@ -159,5 +159,5 @@ def _fits(listed: str, code: str, *, whole: bool) -> bool:
 
 
 def every_code() -> Sequence[tuple[str, str]]:
-    """(dialect, code) of all that is listed."""
+    """All listed codes, as (dialect, code)."""
     return [(dialect, code) for dialect, rows in TABLE.items() for row in rows for code in row.codes]

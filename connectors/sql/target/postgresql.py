@@ -1,4 +1,4 @@
-"""Changing rows of PostgreSQL: every value as the text that PostgreSQL itself writes and reads again."""
+"""Changing rows of PostgreSQL: every value is the text that PostgreSQL itself writes and reads."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _TEXTS = (
     "SET LOCAL xmloption = 'content'",
     "SET LOCAL row_security = off",
 )
-"""Under these settings every type's text is read back as the same value, whatever the server's settings are.
+"""Under these settings PostgreSQL reads every type's text back as the same value, whatever the server's settings are.
 
-With row_security off a statement that would not see all rows of a table is an error.
+With row_security off, a statement that would not see all rows of a table is an error.
 """
 _DURABLE = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
 _ENDS_TRANSACTIONS = 170000
@@ -69,16 +69,16 @@ _SAME = """
     FROM pg_attribute a WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY a.attnum
 """
-"""The last columns of _SHAPE: a tenth of its time, and other ones after any change of the table's columns."""
+"""The last columns of _SHAPE, in a tenth of its time. They differ after any change of the table's columns."""
 _IN_ARRAYS = {"smallint", "integer", "bigint", "text", "character varying", "uuid"}
-"""Types of which PostgreSQL takes an array, sent as a text that names no type, for an array of the column's type."""
+"""Types for which PostgreSQL reads an untyped text as an array of the column's type."""
 _KINDS = {"v": "a view", "m": "a materialised view", "f": "a foreign table", "S": "a sequence"}
 _NUMBER = "^[[:space:]]*[-+]?(0|[1-9][0-9]*)([.][0-9]*)?[[:space:]]*$"
 _WHICH = "SELECT pg_walfile_name(pg_current_wal_lsn())"
 
 
 class PostgreSql:
-    """Parameters are sent as texts without a type, so that each is read as the type of its column is."""
+    """Parameters are sent as untyped texts, so that PostgreSQL reads each as its column's type."""
 
     name: ClassVar[str] = "postgresql"
     mark: ClassVar[str] = "%s"
@@ -87,7 +87,7 @@ class PostgreSql:
     or_abort: ClassVar[str] = ""
     lost: ClassVar[Collection[str]] = (GONE, "08003", "08006", "57P01", "57P02", "57P05", "25P03")
     no_rights: ClassVar[Collection[str]] = ("42501", "3F000")
-    made_meanwhile: ClassVar[Collection[str]] = ("23505", "42P07")
+    created_meanwhile: ClassVar[Collection[str]] = ("23505", "42P07")
     duplicate: ClassVar[str] = "23505"
     receipt_types: ClassVar[Mapping[str, str]] = {
         "key": 'text COLLATE "C" NOT NULL PRIMARY KEY',
@@ -103,28 +103,28 @@ class PostgreSql:
 
     def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
         del source, root
-        wanted = {
+        arguments = {
             **KEEPALIVES,
             "connect_timeout": CONNECT_SECONDS,
             "tcp_user_timeout": max(1000, round(seconds * 1000)),
             "client_encoding": "utf8",
         }
-        made = sa.create_engine(url, poolclass=NullPool, connect_args=wanted, hide_parameters=True)
+        engine = sa.create_engine(url, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
 
-        @sa.event.listens_for(made, "connect")
+        @sa.event.listens_for(engine, "connect")
         def prepare(connection: Any, _: object) -> None:
             forgiving_dates(connection)
             connection.autocommit = True  # we say BEGIN and COMMIT ourselves
             connection.prepare_threshold = None  # a pooler between us need not know of statements
 
-        return made
+        return engine
 
     def stamp(self, session: Session) -> object:
         del session
         return None
 
     def begin(self, session: Session, seconds: float) -> None:
-        self._must_know_its_letters(session)
+        self._must_have_encoding(session)
         quarter = max(1, round(seconds * 250))
         limits = {
             "statement_timeout": quarter,
@@ -134,18 +134,18 @@ class PostgreSql:
         if session.raw.info.server_version >= _ENDS_TRANSACTIONS:
             limits["transaction_timeout"] = 4 * quarter
         settings = [f"SET LOCAL {name} = {value}" for name, value in limits.items()]
-        session.say("; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", *settings, *_TEXTS, _DURABLE]))
+        session.send("; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", *settings, *_TEXTS, _DURABLE]))
 
     def begin_reading(self, session: Session, seconds: float) -> None:
-        self._must_know_its_letters(session)
+        self._must_have_encoding(session)
         limit = f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}"
-        session.say("; ".join(["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", limit, *_TEXTS]))
+        session.send("; ".join(["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", limit, *_TEXTS]))
 
-    def _must_know_its_letters(self, session: Session) -> None:
+    def _must_have_encoding(self, session: Session) -> None:
         if session.raw.info.parameter_status("server_encoding") == "SQL_ASCII":
             raise TargetRefused(
-                f"Source {session.place.source!r} at {session.place.where} is in the encoding SQL_ASCII, where nobody "
-                f"knows what its texts are; nothing is cleaned there: restore a dump of it into a database in UTF8"
+                f"Source {session.place.source!r} at {session.place.where} uses the encoding SQL_ASCII, so its texts "
+                f"cannot be decoded. Nothing is cleaned there. Restore a dump of it into a UTF8 database"
             )
 
     def commit(self, session: Session) -> None:
@@ -158,30 +158,32 @@ class PostgreSql:
             cursor.close()
 
     def default_schema(self, session: Session) -> str | None:
-        found = session.one("SELECT current_schema()")
-        return None if found is None else str(found)
+        schema = session.value("SELECT current_schema()")
+        return None if schema is None else str(schema)
 
     def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
         name = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, table) if part)
-        known = session.remembered.get(name)
-        if known is not None and known[0] == session.run(_SAME, (name,)).rows:
-            return known[1]
+        remembered = session.remembered.get(name)
+        if remembered is not None and remembered[0] == session.run(_SAME, (name,)).rows:
+            return remembered[1]
         rows = session.run(_SHAPE, (name,)).rows
         if not rows:
             return None
-        inside, found, kind, is_default, _, keys = rows[0][:6]
+        schema_name, table_name, kind, is_default, _, keys = rows[0][:6]
         if kind in _KINDS:
             raise NotATable(
-                f"{found} of source {session.place.source!r} is {_KINDS[kind]}; nothing is cleaned there: name the "
-                f"table that its records are kept in"
+                f"{table_name} of source {session.place.source!r} is {_KINDS[kind]}. Nothing is cleaned there. "
+                f"Name the table that holds its records"
             )
         columns, numbers = [], {}
-        for *_, never, _, _, number, column, told, required, generated, identity in rows:
+        for *_, is_domain_required, _, _, number, column, type_name, required, generated, identity in rows:
             numbers[number] = column
-            nullable = not (required or never)
-            columns.append(Column(column, told, nullable=nullable, generated=bool(generated), identity=bool(identity)))
-        known_as = found if is_default else f"{inside}.{found}"
-        shape = Shape(known_as, inside, found, tuple(columns), _key(numbers, columns, keys or []))
+            nullable = not (required or is_domain_required)
+            columns.append(
+                Column(column, type_name, nullable=nullable, generated=bool(generated), identity=bool(identity))
+            )
+        known_as = table_name if is_default else f"{schema_name}.{table_name}"
+        shape = Shape(known_as, schema_name, table_name, tuple(columns), _key(numbers, columns, keys or []))
         session.remembered[name] = ([row[6:] for row in rows], shape)
         return shape
 
@@ -204,7 +206,7 @@ class PostgreSql:
             raise Unwritable("a cell that PostgreSQL did not make")
         return "%s", (None if cell is None else cell[1],)
 
-    def sought(self, column: Column, cell: Cell) -> Fragment:
+    def search_value(self, column: Column, cell: Cell) -> Fragment:
         return self.written(column, cell)
 
     def is_exactly(self, column: Column, cell: Cell) -> Fragment:
@@ -225,17 +227,17 @@ class PostgreSql:
     def is_any(self, column: Column, cells: Sequence[Cell]) -> Fragment | None:
         if column.type.partition("(")[0] not in _IN_ARRAYS or column.type.endswith("[]") or None in cells:
             return None
-        bound = [text for one in cells for text in self.written(column, one)[1]]
+        bound = [text for cell in cells for text in self.written(column, cell)[1]]
         name, array = self.quoted(column.name), "{" + ",".join(map(_element, bound)) + "}"
         return f'({name} = ANY (%s) AND {name}::text COLLATE "C" = ANY (%s))', (array, array)
 
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
-        each = []
+        conditions = []
         for cells in to:
             parts = list(map(self._refers, link.columns, link.to_columns, cells, [link.soft] * len(cells)))
             sql, bound = joined(parts, " AND ")
-            each.append((f"({sql})", bound))
-        return joined(each, " OR ")
+            conditions.append((f"({sql})", bound))
+        return joined(conditions, " OR ")
 
     def _refers(self, column: Column, to: Column, cell: Cell, soft: bool) -> Fragment:  # noqa: FBT001 - mapped over
         mark, bound = self.written(to, cell)
@@ -253,47 +255,47 @@ class PostgreSql:
 
     def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
         del column
-        return [("%s", (one,)) for one in _texts(value, kind)]
+        return [("%s", (text,)) for text in _texts(value, kind)]
 
     def transaction(self, session: Session) -> str | None:
-        found = session.one("SELECT pg_current_xact_id()::text")
-        return f"{self._cluster(session)}/{self._timeline(session)}/{found}"
+        transaction_id = session.value("SELECT pg_current_xact_id()::text")
+        return f"{self._cluster(session)}/{self._timeline(session)}/{transaction_id}"
 
     def happened(self, session: Session, transaction: str) -> bool | None:
         where, _, name = transaction.rpartition("/")
         if where != f"{self._cluster(session)}/{self._timeline(session)}":
             return None
         try:
-            status = session.one("SELECT pg_xact_status(%s::xid8)", (name,))
-        except psycopg.errors.InvalidParameterValue:  # it is in the future: this is another history
+            status = session.value("SELECT pg_xact_status(%s::xid8)", (name,))
+        except psycopg.errors.InvalidParameterValue:  # its number is in the future: this is another history
             return None
         if status == "in progress":
             raise failed(session.place, "that transaction is not over yet", Outcome.AMBIGUOUS)
         return None if status is None else status == "committed"
 
     def identity(self, session: Session) -> str | None:
-        return f"postgresql:{self._cluster(session)}:{session.one('SELECT current_database()')}"
+        return f"postgresql:{self._cluster(session)}:{session.value('SELECT current_database()')}"
 
     def place(self, session: Session, schema: str) -> str | None:
         return f"{self.identity(session)}/{schema}"
 
     def _cluster(self, session: Session) -> str:
-        """The system identifier; where a user may not ask for it, the number of the database in its cluster."""
-        if session.one("SELECT has_function_privilege('pg_control_system()', 'execute')"):
-            return str(session.one("SELECT system_identifier FROM pg_control_system()"))
-        return f"oid-{session.one('SELECT oid FROM pg_database WHERE datname = current_database()')}"
+        """The system identifier or, where the user may not read it, the database's number in its cluster."""
+        if session.value("SELECT has_function_privilege('pg_control_system()', 'execute')"):
+            return str(session.value("SELECT system_identifier FROM pg_control_system()"))
+        return f"oid-{session.value('SELECT oid FROM pg_database WHERE datname = current_database()')}"
 
     def _timeline(self, session: Session) -> str:
-        if session.one("SELECT pg_is_in_recovery()"):
+        if session.value("SELECT pg_is_in_recovery()"):
             return "standby"
-        return str(session.one(_WHICH))[:8]
+        return str(session.value(_WHICH))[:8]
 
     def code(self, error: Exception) -> str:
         state = str(getattr(error, "sqlstate", None) or "")
         if state:
             return state
         lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError))
-        return GONE if lost else "22021"  # the driver could not even send it
+        return GONE if lost else "22021"  # the driver could not send the value
 
 
 def _element(text: str) -> str:
@@ -301,20 +303,20 @@ def _element(text: str) -> str:
 
 
 def _key(names: Mapping[int, str], columns: Sequence[Column], keys: Sequence[str]) -> tuple[str, ...]:
-    required = {one.name for one in columns if not one.nullable}
-    found = []
-    for one in keys:
-        kind, *numbers = one.split(" ")
+    required = {column.name for column in columns if not column.nullable}
+    candidates = []
+    for index in keys:
+        kind, *numbers = index.split(" ")
         key = tuple(names[int(number)] for number in numbers)
         if kind == "p":
             return key
         if required.issuperset(key):
-            found.append(key)
-    return min(found, key=lambda key: (len(key), key)) if found else ()
+            candidates.append(key)
+    return min(candidates, key=lambda key: (len(key), key)) if candidates else ()
 
 
 def _texts(value: Any, kind: Kind) -> list[Any]:
-    """The value as a parameter; none where PostgreSQL cannot hold it."""
+    """The value as a parameter; empty where PostgreSQL cannot hold it."""
     match value:
         case bool():
             return ["true" if value else "false"]
@@ -331,5 +333,5 @@ def _texts(value: Any, kind: Kind) -> list[Any]:
         case dt.date():
             return [value.isoformat()]
         case str():
-            return [] if "\0" in value or any("\ud800" <= one <= "\udfff" for one in value) else [value]
+            return [] if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value) else [value]
     return [str(value)]

@@ -1,11 +1,11 @@
-"""Our own two tables in a target: what was done there, and which store cleans there.
+"""Our own two tables in a target: the effects made there, and the store that cleans there.
 
-`reconcile_receipts` has a row for every effect that was made, written in the transaction that made it.
-`reconcile_owner` has at most one row. Nothing else of ours is ever in a target.
+`reconcile_receipts` has a row for every effect, written in the transaction that made it. `reconcile_owner` has at most
+one row. Nothing else of ours is ever in a target.
 
-They stand in the schema (PostgreSQL) or database (MariaDB, MySQL) of the table that is cleaned, so that whoever cleans
-that table finds them, whatever the default schema of a session is. Every statement names that schema. Older versions
-kept them in the default schema; what such a version left is told by `identity`, which has no `_MARK` before it.
+They are in the schema (PostgreSQL) or database (MariaDB, MySQL) of the cleaned table. So every store that cleans it
+finds them, whatever the default schema of its session is. Every statement names that schema. Older versions kept them
+in the default schema; `identity` in such a row has no `_MARK` before it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from connectors.target import Receipt
 
 RECEIPTS, OWNER = "reconcile_receipts", "reconcile_owner"
 _MARK = "schema:"
-"""What begins the `identity` of an owner's row that speaks for the tables of its own schema, and for no others."""
+"""Begins the `identity` of an owner's row that covers only the tables of its own schema."""
 _COLUMNS = ("key", "fingerprint", "store", "epoch", "fence", "bundle", "after")
 _NUMBERS = {"epoch", "fence"}
 _KINDS: Mapping[str, trust.Columns] = {
@@ -36,12 +36,12 @@ _KINDS: Mapping[str, trust.Columns] = {
 _AT_ONCE = 100
 _UPDATES_AT_ONCE = 50
 _FEW = 8
-"""Up to so many it costs less to send each value by itself, where they could go as JSON."""
+"""Up to this many receipts, separate parameters cost less than JSON."""
 
 
 @dataclass(frozen=True)
 class OwnerRow:
-    """The owner's row: `owner` is (store, epoch, ratchet), None while nobody is. `is_older`: see the module."""
+    """The owner's row: `owner` is (store, epoch, ratchet), None before an adoption. `is_older`: see the module."""
 
     owner: tuple[str, int, int] | None
     identity: str
@@ -49,55 +49,55 @@ class OwnerRow:
 
 
 class OurTables:
-    """The statements on those of one schema, in the words of a database."""
+    """The statements on our tables of one schema, in the SQL of its database."""
 
     def __init__(self, dialect: Dialect, schema: str) -> None:
         self._dialect = dialect
         self.schema = schema
-        self._receipts, self._owner = (f"{dialect.quoted(schema)}.{dialect.quoted(one)}" for one in (RECEIPTS, OWNER))
-        self._names = {one: dialect.quoted(one) for one in (*_COLUMNS, "id", "at", "ratchet", "identity")}
+        self._receipts, self._owner = (f"{dialect.quoted(schema)}.{dialect.quoted(name)}" for name in (RECEIPTS, OWNER))
+        self._names = {column: dialect.quoted(column) for column in (*_COLUMNS, "id", "at", "ratchet", "identity")}
         self._all = self._list(_COLUMNS)
 
-    def made(self) -> Mapping[str, str]:
-        """What creates each where it is not there yet."""
+    def create_statements(self) -> Mapping[str, str]:
+        """The statement that creates each table if it does not exist, by its name."""
         types = {**self._dialect.receipt_types, "one": f"{self._dialect.receipt_types['number']} PRIMARY KEY"}
-        made = {}
+        statements = {}
         for name, columns in _KINDS.items():
-            told = ", ".join(f"{self._names[column]} {types[kind]}" for column, kind in columns)
-            made[name] = f"CREATE TABLE IF NOT EXISTS {self._relation(name)} ({told}){types['end']}"
-        return made
+            declarations = ", ".join(f"{self._names[column]} {types[kind]}" for column, kind in columns)
+            statements[name] = f"CREATE TABLE IF NOT EXISTS {self._relation(name)} ({declarations}){types['end']}"
+        return statements
 
     def _relation(self, name: str) -> str:
         return self._receipts if name == RECEIPTS else self._owner
 
     def check(self, session: Session, name: str) -> None:
-        """Raise TableNotOurs where this table, if it is there, is not as we make it."""
+        """Raise TableNotOurs if this table exists and is not as we create it."""
         trust.check(
             lambda sql, bound: session.run(sql, bound).rows,
             self._dialect.name,
             session.place.source,
             (self.schema, name),
             _KINDS[name],
-            self.made()[name],
+            self.create_statements()[name],
         )
 
     def hold(self, session: Session) -> None:
-        """The same of the receipts, and it stays so until the transaction ends. Triggers of MariaDB and MySQL, where
-        no lock keeps them away for so long, run as whoever made them, and are not asked for again."""
+        """Check the receipts and keep them so until the transaction ends. MariaDB and MySQL have no lock against new
+        triggers, but run those with the rights of their authors; they are not checked again."""
         if self._dialect.name == "postgresql":
             session.run(f"LOCK TABLE ONLY {self._receipts} IN ROW EXCLUSIVE MODE")
         if self._dialect.name != "mysql":
             self.check(session, RECEIPTS)
 
     def insert(self, session: Session, receipts: Sequence[Receipt]) -> bool:
-        """Whether all of them are new. Otherwise some may be inserted: the savepoint has to be rolled back.
+        """Return True if all of them are new. If not, some may be inserted: roll the savepoint back.
 
-        Waits for a transaction that is inserting the same ones, as long as the database lets it.
+        Waits for a transaction that is inserting the same ones, as long as the database allows.
         """
-        for some in chunks(sorted(receipts, key=lambda one: one.key), _AT_ONCE):
-            sql, bound = self._new(some)
+        for batch in chunks(sorted(receipts, key=lambda receipt: receipt.key), _AT_ONCE):
+            sql, bound = self._new(batch)
             if self._dialect.insert_new:
-                if len(session.run(sql + self._dialect.insert_new, bound).rows) < len(some):
+                if len(session.run(sql + self._dialect.insert_new, bound).rows) < len(batch):
                     return False
             elif not self._inserted(session, sql, bound):
                 return False
@@ -108,7 +108,7 @@ class OurTables:
         if self._are_many(receipts):
             return f"{into}SELECT {self._all} FROM {self._dialect.receipts_given}", (_json(receipts, _COLUMNS),)
         marks = ", ".join([f"({self._marks(_COLUMNS)})"] * len(receipts))
-        return f"{into}VALUES {marks}", tuple(value for one in receipts for value in _values(one))
+        return f"{into}VALUES {marks}", tuple(value for receipt in receipts for value in _values(receipt))
 
     def _inserted(self, session: Session, sql: str, bound: Sequence[object]) -> bool:
         try:
@@ -120,10 +120,10 @@ class OurTables:
         return True
 
     def seal(self, session: Session, receipts: Sequence[Receipt]) -> int:
-        """How many of these rows got their `after`."""
+        """Write the `after` of these rows; return the number of rows written."""
         size = _AT_ONCE if self._dialect.receipts_given else _UPDATES_AT_ONCE
-        some = chunks(sorted(receipts, key=lambda one: one.key), size)
-        return sum(session.run(*self._sealed(one)).count for one in some)
+        batches = chunks(sorted(receipts, key=lambda receipt: receipt.key), size)
+        return sum(session.run(*self._sealed(batch)).count for batch in batches)
 
     def _sealed(self, receipts: Sequence[Receipt]) -> Fragment:
         mark, table = self._dialect.mark, self._receipts
@@ -133,23 +133,23 @@ class OurTables:
             return f"{sets} WHERE {table}.{key} = given.{key}", (_json(receipts, ("key", "after")),)
         cases = " ".join([f"WHEN {mark} THEN {mark}"] * len(receipts))
         sql = f"UPDATE {table} SET {after} = CASE {key} {cases} END WHERE {key} IN ({self._marks(receipts)})"
-        bound = [value for one in receipts for value in (one.key, one.after)]
-        return sql, (*bound, *(one.key for one in receipts))
+        bound = [value for receipt in receipts for value in (receipt.key, receipt.after)]
+        return sql, (*bound, *(receipt.key for receipt in receipts))
 
     def _are_many(self, receipts: Sequence[Receipt]) -> bool:
         return bool(self._dialect.receipts_given) and len(receipts) > _FEW
 
     def find(self, session: Session, keys: Iterable[str]) -> dict[str, Receipt]:
-        found: dict[str, Receipt] = {}
-        for some in chunks(sorted(set(keys)), _AT_ONCE):
-            sql = f"SELECT {self._all} FROM {self._receipts} WHERE {self._names['key']} IN ({self._marks(some)})"
-            for row in session.run(sql, some).rows:
+        by_key: dict[str, Receipt] = {}
+        for batch in chunks(sorted(set(keys)), _AT_ONCE):
+            sql = f"SELECT {self._all} FROM {self._receipts} WHERE {self._names['key']} IN ({self._marks(batch)})"
+            for row in session.run(sql, batch).rows:
                 receipt = Receipt(**dict(zip(_COLUMNS, row, strict=True)))
-                found[receipt.key] = receipt
-        return found
+                by_key[receipt.key] = receipt
+        return by_key
 
     def row(self, session: Session) -> OwnerRow | None:
-        """The owner's row of a table that is there; None while it has none."""
+        """The owner's row of an existing table; None if it has none."""
         columns = self._list(("store", "epoch", "ratchet", "identity"))
         rows = session.run(f"SELECT {columns} FROM {self._owner} WHERE {self._row}").rows
         if not rows:
@@ -159,10 +159,10 @@ class OurTables:
         return OwnerRow(owner, str(identity).removeprefix(_MARK), not str(identity).startswith(_MARK))
 
     def name_it(self, session: Session, identity: str, before: OurTables | None, *, mark: bool) -> None:
-        """Make the owner's row, of nobody yet, where there is none, under a random name; `mark`: see `adopt`.
+        """Insert the owner's row, without an owner and under a random name, if there is none; `mark`: see `adopt`.
 
-        `before` is where an older version kept these tables: its receipts are taken over, and its owner, unless that
-        speaks for its own schema only.
+        `before` is where an older version kept these tables: we take over its receipts, and its owner unless that row
+        covers only its own schema.
         """
         columns = ("id", "identity", "store", "epoch", "ratchet")
         sql = f"INSERT INTO {self._owner} ({self._list(columns)}) VALUES ({self._marks(columns)})"
@@ -178,7 +178,7 @@ class OurTables:
             self._take_over(session, before)
 
     def _take_over(self, session: Session, before: OurTables) -> None:
-        """Copy its receipts, also those of transactions that are still under way there: they are waited for."""
+        """Copy its receipts; wait for transactions that are still writing some."""
         columns, waiting = f"{self._all}, {self._names['at']}", " LOCK IN SHARE MODE"
         if self._dialect.name == "postgresql":
             session.run(f"LOCK TABLE ONLY {before._receipts} IN SHARE MODE")
@@ -192,15 +192,15 @@ class OurTables:
     def adopt(
         self, session: Session, to: tuple[str, int, int], instead_of: tuple[str, int, int] | None, *, mark: bool
     ) -> bool:
-        """Whether the owner was `instead_of` and is `to` now. `mark`: from now on for its own schema only."""
+        """Return True if the owner was `instead_of` and is `to` now. `mark`: from now on for its own schema only."""
         sign, names = self._dialect.mark, ("store", "epoch", "ratchet")
         was = instead_of or ("", 0, 0)
         row = self.row(session)
         if row is None:
             return False
         identity = row.identity if row.is_older and not mark else _MARK + row.identity
-        sets = ", ".join(f"{self._names[one]} = {sign}" for one in (*names, "identity"))
-        still = " AND ".join(f"{self._names[one]} = {sign}" for one in names)
+        sets = ", ".join(f"{self._names[name]} = {sign}" for name in (*names, "identity"))
+        still = " AND ".join(f"{self._names[name]} = {sign}" for name in names)
         sql = f"UPDATE {self._owner} SET {sets} WHERE {self._row} AND {still}"
         return session.run(sql, (*to, identity, *was)).count == 1
 
@@ -209,15 +209,15 @@ class OurTables:
         return f"{self._names['id']} = 1"
 
     def _list(self, columns: Iterable[str]) -> str:
-        return ", ".join(self._names[one] for one in columns)
+        return ", ".join(self._names[column] for column in columns)
 
     def _marks(self, items: Sequence[object]) -> str:
         return ", ".join([self._dialect.mark] * len(items))
 
 
 def _values(receipt: Receipt) -> tuple[str | int, ...]:
-    return tuple(getattr(receipt, one) for one in _COLUMNS)
+    return tuple(getattr(receipt, column) for column in _COLUMNS)
 
 
 def _json(receipts: Sequence[Receipt], names: Sequence[str]) -> str:
-    return json.dumps([{name: getattr(one, name) for name in names} for one in receipts])
+    return json.dumps([{name: getattr(receipt, name) for name in names} for receipt in receipts])

@@ -1,4 +1,4 @@
-"""Records found by their ids: the cells of their rows, and their values exactly as a scan gives them."""
+"""Find records by their ids: the cells of their rows, and their values exactly as a scan returns them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.sql.elements import quoted_name
 from connectors.errors import ValueDoesNotFit
 from connectors.sql.cells import Column, Fragment, Shape, chunks, joined
 from connectors.sql.columns import Kind, SqlColumn, columns
-from connectors.sql.reading import ROWS, Asked, Reading
+from connectors.sql.reading import ROWS, AnswerColumn, Reading
 from connectors.sql.settings import SqlDataset
 from connectors.sql.target.dialect import Dialect
 from connectors.sql.target.session import Session
@@ -36,63 +36,66 @@ class Records:
             quoted_name(shape.table, quote=True), schema=shape.schema and quoted_name(shape.schema, quote=True)
         )
         self._columns = columns(session.connection, base, dataset.timezone)
-        known = [one.name for one in self._columns]
-        dataset.must_have(session.place.source, dataset.columns, known)
+        names = [column.name for column in self._columns]
+        dataset.must_have(session.place.source, dataset.columns, names)
 
     def with_ids(self, key: Sequence[str], ids: Sequence[Id]) -> list[Row | None]:
         """As `Target.rows`: in the order of `ids`."""
-        self._dataset.must_have(self._session.place.source, key, [one.name for one in self._columns])
-        wanted = {typed(one): tuple(one) for one in ids if None not in one}
-        found: dict[Typed, Row] = {}
+        self._dataset.must_have(self._session.place.source, key, [column.name for column in self._columns])
+        wanted_ids = {typed(id_values): tuple(id_values) for id_values in ids if None not in id_values}
+        rows_by_id: dict[Typed, Row] = {}
         size = _IDS_AT_ONCE if len(key) == 1 else _LONG_IDS_AT_ONCE
-        for some in chunks(list(wanted.values()), size):
-            condition = self._condition(key, some)
+        for batch in chunks(list(wanted_ids.values()), size):
+            condition = self._condition(key, batch)
             if condition:
-                self._take(found, key, wanted, condition)
-        missing = [one for one in wanted if one not in found]
+                self._take(rows_by_id, key, wanted_ids, condition)
+        missing = [typed_id for typed_id in wanted_ids if typed_id not in rows_by_id]
         if missing and any(map(self._is_read_otherwise, key)):
             for condition in self._read_through(key, set(missing)):
-                self._take(found, key, missing, condition)
-        return [found.get(typed(one)) for one in ids]
+                self._take(rows_by_id, key, missing, condition)
+        return [rows_by_id.get(typed(id_values)) for id_values in ids]
 
-    def _take(self, found: dict[Typed, Row], key: Sequence[str], wanted: Container[Typed], where: Fragment) -> None:
+    def _take(self, rows: dict[Typed, Row], key: Sequence[str], wanted: Container[Typed], where: Fragment) -> None:
         for cells, values in self._read(where, self._shape.columns, self._columns):
             row = self._tables.row(self._shape, cells)
-            own = typed([values.get(name) for name in key])
-            if own not in wanted:
+            row_id = typed([values.get(name) for name in key])
+            if row_id not in wanted:
                 continue
-            if own in found and found[own].name != row.name:
+            if row_id in rows and rows[row_id].name != row.name:
                 raise TargetRefused(
-                    f"Two rows of table {self._shape.name} of source {self._session.place.source!r} have one "
-                    f"{', '.join(key)}: a record cannot be told from another by it; name an id that is unique"
+                    f"Two rows of table {self._shape.name} of source {self._session.place.source!r} have the same "
+                    f"{', '.join(key)}, so it does not identify a record. Choose a unique `id`"
                 )
-            found[own] = replace(row, values=values)
+            rows[row_id] = replace(row, values=values)
 
     def _condition(self, key: Sequence[str], ids: Sequence[Id]) -> Fragment | None:
-        shaped, kinds = self._shape.by_name, {one.name: one.kind for one in self._columns}
-        each = []
-        for one in ids:
+        shaped, kinds = self._shape.by_name, {column.name: column.kind for column in self._columns}
+        conditions = []
+        for id_values in ids:
             forms = [
                 [
                     form
                     for stored in self._stored(name, kinds[name], value)
                     for form in self._dialect.wanted(shaped[name], kinds[name], stored)
                 ]
-                for name, value in zip(key, one, strict=True)
+                for name, value in zip(key, id_values, strict=True)
             ]
             if all(forms):
-                each.append([joined(some, ", ") for some in forms])
-        if not each:
+                conditions.append([joined(fragments, ", ") for fragments in forms])
+        if not conditions:
             return None
         if len(key) == 1:
-            sql, bound = joined([form for (form,) in each], ", ")
+            sql, bound = joined([form for (form,) in conditions], ", ")
             return f"{self._dialect.quoted(key[0])} IN ({sql})", bound
         names = [self._dialect.quoted(name) for name in key]
-        pairs = [[(f"{name} IN ({sql})", bound) for name, (sql, bound) in zip(names, one, strict=True)] for one in each]
-        return joined([_bracketed(joined(one, " AND ")) for one in pairs], " OR ")
+        rows = []
+        for parts in conditions:
+            pairs = [(f"{name} IN ({sql})", bound) for name, (sql, bound) in zip(names, parts, strict=True)]
+            rows.append(_bracketed(joined(pairs, " AND ")))
+        return joined(rows, " OR ")
 
     def _stored(self, name: str, kind: Kind, value: Any) -> list[Any]:
-        """How the value may be stored, so that an index finds it; none: only reading all of them does."""
+        """The forms in which the value may be stored, so that an index finds it; empty: only a full read finds it."""
         if name not in self._dataset.columns or self._dialect.name == "sqlite":
             return [value]
         match kind:
@@ -105,67 +108,67 @@ class Records:
         return [str(value)]
 
     def _is_read_otherwise(self, name: str) -> bool:
-        """Whether values are not what is stored, so that no index finds them: declared types, dates in SQLite."""
-        kind = next(one.kind for one in self._columns if one.name == name)
+        """Return True if no index finds such values, because they are stored differently: declared, dates in SQLite."""
+        kind = next(column.kind for column in self._columns if column.name == name)
         calendar = isinstance(kind, (sa.Date, sa.DateTime)) and self._dialect.name == "sqlite"
         return name in self._dataset.columns or calendar
 
-    def _read_through(self, key: Sequence[str], wanted: set[Typed]) -> Iterator[Fragment]:
-        """Conditions that find the rows with these ids, by reading the ids of all."""
+    def _read_through(self, key: Sequence[str], wanted_ids: set[Typed]) -> Iterator[Fragment]:
+        """Read the ids of all rows; yield conditions that find the rows with these."""
         keyed, by_name = self._shape.keyed, self._shape.by_name
-        ids = [one for one in self._columns if one.name in key]
+        ids = [column for column in self._columns if column.name in key]
         names = [
             cells
             for cells, values in self._read(("1 = 1", ()), keyed, ids)
-            if typed([values.get(name) for name in key]) in wanted
+            if typed([values.get(name) for name in key]) in wanted_ids
         ]
-        for some in chunks(names, _LONG_IDS_AT_ONCE):
-            each = [
-                joined([self._dialect.is_exactly(by_name[name], cell) for name, cell in one.items()], " AND ")
-                for one in some
+        for batch in chunks(names, _LONG_IDS_AT_ONCE):
+            conditions = [
+                joined([self._dialect.is_exactly(by_name[name], cell) for name, cell in cells.items()], " AND ")
+                for cells in batch
             ]
-            yield joined(list(map(_bracketed, each)), " OR ")
+            yield joined(list(map(_bracketed, conditions)), " OR ")
 
     def _read(
         self, condition: Fragment, cells: Sequence[Column], values: Sequence[SqlColumn]
     ) -> Iterator[tuple[dict[str, Cell], dict[str, Any]]]:
         where, bound = condition
         dialect = self._session.connection.dialect
-        wanted = ", ".join([*map(self._dialect.read, cells), *(_expression(one, dialect) for one in values)])
-        sql = f"SELECT {wanted} FROM {self._dialect.relation(self._shape)} WHERE {where}"
+        expressions = ", ".join([*map(self._dialect.read, cells), *(_expression(column, dialect) for column in values)])
+        sql = f"SELECT {expressions} FROM {self._dialect.relation(self._shape)} WHERE {where}"
         answer = self._session.connection.exec_driver_sql(sql, bound, execution_options={"yield_per": ROWS})
         try:
-            while some := answer.fetchmany(ROWS):
-                read = self._values(values, [tuple(row[len(cells) :]) for row in some])
-                for row, value in zip(some, read, strict=True):
+            while rows := answer.fetchmany(ROWS):
+                values_of_rows = self._values(values, [tuple(row[len(cells) :]) for row in rows])
+                for row, value in zip(rows, values_of_rows, strict=True):
                     stored = zip(cells, row, strict=False)
-                    yield {one.name: self._dialect.cell(one, cell) for one, cell in stored}, value
+                    yield {column.name: self._dialect.cell(column, cell) for column, cell in stored}, value
         finally:
             answer.close()
 
     def _values(self, columns: Sequence[SqlColumn], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-        """What a scan gives. A column that holds a value which a scan would refuse is left out: no rule reads it."""
+        """The values a scan returns, without columns whose values it would refuse: no rule reads them."""
         try:
             return self._scanned(columns, rows)
         except ValueDoesNotFit:
             if len(columns) == 1:
                 return [{} for _ in rows]
-        parts = [self._values([one], [(row[place],) for row in rows]) for place, one in enumerate(columns)]
+        parts = [self._values([column], [(row[place],) for row in rows]) for place, column in enumerate(columns)]
         return [dict(item for part in parts for item in part[at].items()) for at in range(len(rows))]
 
     def _scanned(self, columns: Sequence[SqlColumn], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-        asked = [Asked(one.name, one.kind, self._dataset.declared(one.name)) for one in columns]
-        reading = Reading(asked, self._dataset.notation, self._session.place)
+        answer = [AnswerColumn(column.name, column.kind, self._dataset.declared(column.name)) for column in columns]
+        reading = Reading(answer, self._dataset.notation, self._session.place)
         try:
-            found: list[dict[str, Any]] = reading.rows(rows).to_pylist()
+            scanned: list[dict[str, Any]] = reading.rows(rows).to_pylist()
         finally:
             reading.close()
-        return found
+        return scanned
 
 
 def typed(values: Sequence[Any]) -> Typed:
-    """An id with the types of its values: True and 1, or 1 and 1.0, are equal in Python and are not the same id."""
-    return tuple((type(one), one) for one in values)
+    """An id with the types of its values: True and 1, or 1 and 1.0, are equal in Python but are different ids."""
+    return tuple((type(value), value) for value in values)
 
 
 def _bracketed(fragment: Fragment) -> Fragment:
@@ -173,7 +176,7 @@ def _bracketed(fragment: Fragment) -> Fragment:
 
 
 def _expression(column: SqlColumn, dialect: sa.Dialect) -> str:
-    """The column as the relation of a scan gives it."""
+    """The column as the relation of a scan selects it."""
     plain: sa.ColumnElement[Any] = sa.column(quoted_name(column.name, quote=True))
-    asked = sa.cast(plain, column.kind) if column.cast else plain
-    return str(asked.compile(dialect=dialect))
+    expression = sa.cast(plain, column.kind) if column.cast else plain
+    return str(expression.compile(dialect=dialect))

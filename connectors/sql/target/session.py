@@ -1,4 +1,4 @@
-"""One connection that speaks a database's own words: no ORM, no cache, the driver's errors as they are."""
+"""One connection that runs a database's own SQL: no ORM, no cache, unchanged driver errors."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from connectors.sql.stop import read_of
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows of a statement, and how many it touched."""
+    """The rows of a statement, and the number of rows it touched."""
 
     rows: Sequence[Sequence[Any]]
     count: int
 
 
 class Session:
-    """A connection in use. `until` is when it sends nothing more, in seconds of `time.monotonic`."""
+    """A connection in use. After `until`, in seconds of `time.monotonic`, it sends nothing more."""
 
     def __init__(self, connection: sa.Connection, place: Place, seconds: float) -> None:
         self.connection = connection
         self.is_clean = False
-        """Nothing is open in it and nothing went wrong: it can be used again."""
+        """Nothing is open in it and nothing failed: it can be reused."""
         self.stamp: object = None
         self.remembered: dict[str, tuple[object, Shape]] = {}
-        """Tables as an earlier transaction found them, each with what tells quickly whether it is the same still."""
-        self._said = ""
+        """Tables as an earlier transaction found them, each with a value that changes with the table."""
+        self._sent_settings = ""
         self.is_cut = False
         self.place = place
         self.until = time.monotonic() + seconds
@@ -52,21 +52,21 @@ class Session:
 
     @property
     def is_ended(self) -> bool:
-        """Whether somebody stopped it from outside."""
+        """Return True if it was stopped from outside."""
         return read_of(self.connection).ended
 
     def again(self, seconds: float) -> Session:
-        """The same connection with time anew."""
+        """The same connection with a new time limit."""
         self.until = time.monotonic() + seconds
         return self
 
     def cut(self) -> None:
-        """End whatever it is at, from another thread: cancelled in the database, then cut off."""
+        """End its current statement, from another thread: cancel it in the database, then cut the connection."""
         self.is_cut = True
         read_of(self.connection).end()
 
     def end(self) -> None:
-        """Close it; what is not committed is rolled back. Says nothing where the connection is broken."""
+        """Close it and roll back uncommitted changes. Ignores a broken connection."""
         try:
             self.raw.rollback()
         except self.errors:
@@ -74,7 +74,7 @@ class Session:
         self.connection.close()
 
     def run(self, sql: str, bound: Sequence[Any] = ()) -> Answer:
-        """One statement. Raises the driver's errors."""
+        """Run one statement. Raises the driver's errors."""
         cursor = self._cursor
         cursor.execute(sql, tuple(bound))
         if not self._has_rows:
@@ -83,18 +83,18 @@ class Session:
         return Answer(rows, len(rows))
 
     def run_many(self, sql: str, bound: Sequence[Sequence[Any]]) -> int:
-        """The same statement for each of these parameters; how many rows it touched in all."""
+        """Run the statement with each of these parameters; return the number of rows it touched in all."""
         if sql.startswith("SELECT"):
-            return sum(self.run(sql, one).count for one in bound)
-        self._cursor.executemany(sql, [tuple(one) for one in bound])
+            return sum(self.run(sql, parameters).count for parameters in bound)
+        self._cursor.executemany(sql, [tuple(parameters) for parameters in bound])
         return int(self._cursor.rowcount)
 
-    def say(self, sql: str) -> None:
-        """Statements without parameters, several at once where the driver takes that."""
+    def send(self, sql: str) -> None:
+        """Run statements without parameters, several at once if the driver allows it."""
         self._cursor.execute(sql)
 
     def ask(self, sql: str) -> Sequence[Sequence[Any]]:
-        """The same, and the rows of all of them."""
+        """Run several statements without parameters; return the rows of all of them."""
         self._cursor.execute(sql)
         rows: list[Sequence[Any]] = []
         while True:
@@ -109,13 +109,13 @@ class Session:
             return bool(self._cursor.description)
         return bool(self._cursor.pgresult.nfields)  # psycopg makes objects of all columns when it is asked for them
 
-    def say_once(self, sql: str) -> None:
-        """The settings of the session, where they are not these already."""
-        if self._said != sql:
-            self.say(sql)
-            self._said = sql
+    def send_once(self, sql: str) -> None:
+        """Send the settings of the session, unless they are already in force."""
+        if self._sent_settings != sql:
+            self.send(sql)
+            self._sent_settings = sql
 
-    def one(self, sql: str, bound: Sequence[Any] = ()) -> Any:
-        """The first value of the first row; None where there is no row."""
+    def value(self, sql: str, bound: Sequence[Any] = ()) -> Any:
+        """The first value of the first row; None if there is no row."""
         rows = self.run(sql, bound).rows
         return rows[0][0] if rows else None

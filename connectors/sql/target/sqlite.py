@@ -1,4 +1,4 @@
-"""Changing rows of SQLite: one writer at a time, foreign keys kept, a storage class for every cell."""
+"""Changing rows of SQLite: one writer at a time, enforced foreign keys, a storage class for every cell."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ _READ: Mapping[str, Callable[[str], Any]] = {
     BYTES: bytes.fromhex,
     BAD_TEXT: bytes.fromhex,
 }
+_TABLE = "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE"
 _GENERATED = (2, 3)
 _HIDDEN = 1
 
 
 class Sqlite:
-    """Locks are of the whole file: BEGIN IMMEDIATE waits for the other writer, and then there is none."""
+    """A lock covers the whole file: BEGIN IMMEDIATE waits until there is no other writer."""
 
     name: ClassVar[str] = "sqlite"
     mark: ClassVar[str] = "?"
@@ -46,7 +47,7 @@ class Sqlite:
     or_abort: ClassVar[str] = " OR ABORT"
     lost: ClassVar[Collection[str]] = ()
     no_rights: ClassVar[Collection[str]] = ()
-    made_meanwhile: ClassVar[Collection[str]] = ()
+    created_meanwhile: ClassVar[Collection[str]] = ()
     duplicate: ClassVar[str] = "SQLITE_CONSTRAINT_PRIMARYKEY"
     receipt_types: ClassVar[Mapping[str, str]] = {
         "key": "TEXT NOT NULL PRIMARY KEY",
@@ -59,50 +60,50 @@ class Sqlite:
     def engine(self, source: str, url: sa.URL, root: Path, seconds: float) -> sa.Engine:
         path = sqlite_file(source, url, root)
         query = {**url.query, "mode": "rw", "uri": "true"}
-        quoted = re.sub(r"[%?#]", lambda found: f"%{ord(found[0]):02x}", str(path.resolve()))
+        quoted = re.sub(r"[%?#]", lambda match: f"%{ord(match[0]):02x}", str(path.resolve()))
         del seconds
-        made = sa.create_engine(
+        engine = sa.create_engine(
             url.set(database=f"file:{quoted}", query=query), poolclass=NullPool, hide_parameters=True
         )
 
-        @sa.event.listens_for(made, "connect")
+        @sa.event.listens_for(engine, "connect")
         def prepare(connection: sqlite3.Connection, _: object) -> None:
             connection.isolation_level = None
             connection.text_factory = decoded
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = FULL")
 
-        return made
+        return engine
 
     def stamp(self, session: Session) -> object:
-        known = session.stamp  # the file that a connection is of stays the same; what its name means may not
-        path = known[0] if isinstance(known, tuple) else self._file(session)
+        stamp = session.stamp  # a connection keeps its file, even if another file takes its name
+        path = stamp[0] if isinstance(stamp, tuple) else self._file(session)
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
             return None
-        return path, found.st_dev, found.st_ino
+        return path, status.st_dev, status.st_ino
 
     def begin(self, session: Session, seconds: float) -> None:
         self._must_be_utf8(session)
-        session.say_once(f"PRAGMA busy_timeout = {max(1, round(seconds * 250))}")
-        session.say("BEGIN IMMEDIATE")
+        session.send_once(f"PRAGMA busy_timeout = {max(1, round(seconds * 250))}")
+        session.send("BEGIN IMMEDIATE")
 
     def begin_reading(self, session: Session, seconds: float) -> None:
         del seconds
         self._must_be_utf8(session)
-        session.say("PRAGMA query_only = ON")
-        session.say("BEGIN DEFERRED")
+        session.send("PRAGMA query_only = ON")
+        session.send("BEGIN DEFERRED")
 
     def _must_be_utf8(self, session: Session) -> None:
-        if session.one("PRAGMA encoding") != "UTF-8":
+        if session.value("PRAGMA encoding") != "UTF-8":
             raise TargetRefused(
-                f"Source {session.place.source!r} at {session.place.where} keeps its text in UTF-16, where cells "
-                f"cannot be read back byte for byte; nothing is cleaned there: make a UTF-8 copy of it with .dump"
+                f"Source {session.place.source!r} at {session.place.where} keeps its text in UTF-16, so its cells "
+                f"cannot be read back byte for byte. Nothing is cleaned there. Make a UTF-8 copy with .dump"
             )
 
     def commit(self, session: Session) -> None:
-        session.say("COMMIT")
+        session.send("COMMIT")
 
     def default_schema(self, session: Session) -> str | None:
         del session
@@ -111,19 +112,18 @@ class Sqlite:
     def shape(self, session: Session, schema: str | None, table: str) -> Shape | None:
         if schema not in (None, "main"):
             return None
-        version = session.one("PRAGMA schema_version")
-        known = session.remembered.get(table)
-        if known is not None and known[0] == version:
-            return known[1]
-        asked = "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE"
-        found = session.run(asked, (table,)).rows
-        if not found:
+        version = session.value("PRAGMA schema_version")
+        remembered = session.remembered.get(table)
+        if remembered is not None and remembered[0] == version:
+            return remembered[1]
+        tables = session.run(_TABLE, (table,)).rows
+        if not tables:
             return None
-        name, kind, sql = found[0]
+        name, kind, sql = tables[0]
         if kind != "table" or str(sql).upper().startswith("CREATE VIRTUAL"):
             raise NotATable(
-                f"{name} of source {session.place.source!r} is a {'view' if kind == 'view' else 'virtual table'}; "
-                f"nothing is cleaned there: name the table that its records are kept in"
+                f"{name} of source {session.place.source!r} is a {'view' if kind == 'view' else 'virtual table'}. "
+                f"Nothing is cleaned there. Name the table that holds its records"
             )
         rows = session.run(f"PRAGMA table_xinfo({self.quoted(name)})").rows
         columns = tuple(
@@ -137,14 +137,14 @@ class Sqlite:
         return shape
 
     def _unique(self, session: Session, table: str, columns: Sequence[Column]) -> tuple[str, ...]:
-        required = {one.name for one in columns if not one.nullable}
-        found = []
+        required = {column.name for column in columns if not column.nullable}
+        candidates = []
         for row in session.run(f"PRAGMA index_list({self.quoted(table)})").rows:
             if row[2] and not row[4]:
-                named = tuple(one[2] for one in session.run(f"PRAGMA index_info({self.quoted(row[1])})").rows)
-                if required.issuperset(named):
-                    found.append(named)
-        return min(found, key=lambda key: (len(key), key)) if found else ()
+                names = tuple(part[2] for part in session.run(f"PRAGMA index_info({self.quoted(row[1])})").rows)
+                if required.issuperset(names):
+                    candidates.append(names)
+        return min(candidates, key=lambda key: (len(key), key)) if candidates else ()
 
     def quoted(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"'
@@ -191,26 +191,26 @@ class Sqlite:
         del column, cells
         return None
 
-    def sought(self, column: Column, cell: Cell) -> Fragment:
+    def search_value(self, column: Column, cell: Cell) -> Fragment:
         return self.written(column, cell)
 
     def refers(self, link: Link, to: Sequence[Sequence[Cell]]) -> Fragment:
         if link.soft:
-            each = [joined(list(map(self._names, link.columns, link.to_columns, cells)), " AND ") for cells in to]
-            return joined([(f"({sql})", bound) for sql, bound in each], " OR ")
+            conditions = [joined(list(map(self._names, link.columns, link.to_columns, cells)), " AND ") for cells in to]
+            return joined([(f"({sql})", bound) for sql, bound in conditions], " OR ")
         # A foreign key compares by the collation and the affinity of the key that it refers to.
         child, names = self.relation(link.table), _names(link.table, self.quoted)
         pairs = zip(link.to_columns, link.columns, strict=True)
         same = " AND ".join(
-            f"referred.{self.quoted(one.name)} = {child}.{self.quoted(other.name)}" for one, other in pairs
+            f"referred.{self.quoted(key.name)} = {child}.{self.quoted(column.name)}" for key, column in pairs
         )
         where, bound = any_of(self, link.to_columns, to, "referred.")
         keys = ", ".join(f"{child}.{name}" for name in names)
-        found = f"SELECT {keys} FROM {self.relation(link.to_table)} AS referred JOIN {child} ON {same} WHERE {where}"
-        return f"({', '.join(names)}) IN ({found})", bound
+        subquery = f"SELECT {keys} FROM {self.relation(link.to_table)} AS referred JOIN {child} ON {same} WHERE {where}"
+        return f"({', '.join(names)}) IN ({subquery})", bound
 
     def _names(self, column: Column, to: Column, cell: Cell) -> Fragment:
-        """The condition that a column of a declared link names this cell."""
+        """The condition that a column of a declared link refers to this cell."""
         name = self.quoted(column.name)
         if (number := number_of(column, to, cell)) is not None:
             looks = f"trim({name}) NOT GLOB '*[^0-9.+-]*' AND trim({name}) NOT GLOB '?*[+-]*' "
@@ -218,7 +218,7 @@ class Sqlite:
             return f"({looks} AND CAST(trim({name}) AS NUMERIC) = CAST(? AS NUMERIC))", (number,)
         if (digits := uuid_of(column, to, cell)) is not None:
             return f"lower(replace(replace(replace({name}, '-', ''), '{{', ''), '}}', '')) = ?", (digits,)
-        mark, bound = self.sought(column, cell)
+        mark, bound = self.search_value(column, cell)
         return f"{name} = {mark}", bound
 
     def relation(self, shape: Shape) -> str:
@@ -226,7 +226,7 @@ class Sqlite:
 
     def wanted(self, column: Column, kind: Kind, value: Any) -> Sequence[Fragment]:
         del column
-        return [("?", (one,)) for one in _stored(value, kind)]
+        return [("?", (form,)) for form in _stored(value, kind)]
 
     def transaction(self, session: Session) -> str | None:
         del session
@@ -238,26 +238,26 @@ class Sqlite:
 
     def identity(self, session: Session) -> str | None:
         path = self._file(session)
-        found = path.stat()
-        return f"sqlite:{found.st_dev}:{found.st_ino}:{path}"
+        status = path.stat()
+        return f"sqlite:{status.st_dev}:{status.st_ino}:{path}"
 
     def place(self, session: Session, schema: str) -> str | None:
         del schema
         return self.identity(session)
 
     def _file(self, session: Session) -> Path:
-        return Path(str(session.one("SELECT file FROM pragma_database_list WHERE name = 'main'")))
+        return Path(str(session.value("SELECT file FROM pragma_database_list WHERE name = 'main'")))
 
     def code(self, error: Exception) -> str:
         return str(getattr(error, "sqlite_errorname", "") or type(error).__name__)
 
 
 def _names(shape: Shape, quoted: Callable[[str], str]) -> list[str]:
-    """What tells rows apart in SQL: the key, or the rowid where the key may be null and so is in no list."""
-    if not any(one.nullable for one in shape.keyed):
-        return [quoted(one) for one in shape.key]
-    taken = {one.name.lower() for one in shape.columns}
-    return [next(one for one in ("rowid", "_rowid_", "oid") if one not in taken)]
+    """The columns that identify a row in SQL: the key, or the rowid if the key may be null: null matches no list."""
+    if not any(column.nullable for column in shape.keyed):
+        return [quoted(name) for name in shape.key]
+    names = {column.name.lower() for column in shape.columns}
+    return [next(alias for alias in ("rowid", "_rowid_", "oid") if alias not in names)]
 
 
 def _value(cell: Cell) -> Any:
@@ -271,7 +271,7 @@ def _value(cell: Cell) -> Any:
 
 
 def _stored(value: Any, kind: Kind) -> list[Any]:
-    """In which ways a value may be stored that a scan gives as this one."""
+    """The stored forms for which a scan returns this value."""
     match value:
         case bool():
             return [int(value)]
@@ -280,8 +280,9 @@ def _stored(value: Any, kind: Kind) -> list[Any]:
         case float():
             return [value]
         case Decimal():
-            whole = int(value)
-            return [float(value), *([whole] if whole == value and abs(whole) <= _LARGEST else []), format(value, "f")]
+            number = int(value)
+            whole = [number] if number == value and abs(number) <= _LARGEST else []
+            return [float(value), *whole, format(value, "f")]
         case dt.datetime():
             return _moments(value, kind)
         case dt.date():
@@ -300,11 +301,11 @@ def _moments(value: dt.datetime, kind: Kind) -> list[Any]:
 
 def _texts(text: str) -> list[Any]:
     try:
-        found: list[Any] = [text, text.encode()]
+        forms: list[Any] = [text, text.encode()]
     except UnicodeEncodeError:
         return []
     if re.fullmatch(r"-?(0|[1-9][0-9]{0,18})", text) and abs(int(text)) <= _LARGEST:
-        found.append(int(text))
+        forms.append(int(text))
     elif re.fullmatch(r"-?[0-9.]+(e[+-][0-9]+)?", text) and text.count(".") <= 1 and text.strip("-.e"):
-        found.append(float(text))
-    return found
+        forms.append(float(text))
+    return forms

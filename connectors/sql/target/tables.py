@@ -1,4 +1,4 @@
-"""Tables as rows of them are named, read and written, asked of the catalogue once in a transaction."""
+"""Tables and how to name, read and write their rows, read from the catalogue once per transaction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from connectors.sql.target.session import Session
 from connectors.target import Cell, Reference, Row, RowName, TargetRefused
 
 CONDITIONS_AT_ONCE = 100
-"""Of several columns: SQLite takes no condition that is nested deeper than 1,000."""
+"""Conditions over several columns: SQLite refuses one that is nested deeper than 1,000."""
 
 
 class Tables:
@@ -23,7 +23,7 @@ class Tables:
         self._selects: dict[str, str] = {}
 
     def named(self, name: str) -> Shape:
-        """The table that a RowName means. Raises TargetError where there is none, TargetRefused for a view."""
+        """The table that a RowName means. Raises TargetError if it does not exist, TargetRefused for a view."""
         if name not in self._shapes:
             shape = self.find(name)
             if shape is None:
@@ -32,10 +32,10 @@ class Tables:
         return self._shapes[name]
 
     def find(self, name: str) -> Shape | None:
-        """The table called so in the default schema, else `schema.table`."""
-        schema, _, rest = name.rpartition(".")
-        found = self._dialect.shape(self._session, None, name)
-        return found or (self._dialect.shape(self._session, schema, rest) if schema else None)
+        """The table of this name in the default schema, else `schema.table`."""
+        schema, _, table_name = name.rpartition(".")
+        shape = self._dialect.shape(self._session, None, name)
+        return shape or (self._dialect.shape(self._session, schema, table_name) if schema else None)
 
     def select(self, shape: Shape) -> str:
         """The SELECT of all cells, which ends with the table."""
@@ -45,10 +45,12 @@ class Tables:
         return self._selects[shape.name]
 
     def cells(self, shape: Shape, row: Sequence[object]) -> dict[str, Cell]:
-        return {one.name: self._dialect.cell(one, value) for one, value in zip(shape.columns, row, strict=False)}
+        return {
+            column.name: self._dialect.cell(column, value) for column, value in zip(shape.columns, row, strict=False)
+        }
 
     def row(self, shape: Shape, cells: dict[str, Cell]) -> Row:
-        """The row, named by its key. Raises TargetRefused where the table has none."""
+        """The row, named by its key. Raises TargetRefused if the table has none."""
         if not shape.key:
             raise TargetRefused(
                 f"Rows of table {shape.name} of source {self._session.place.source!r} cannot be told apart: it has "
@@ -57,7 +59,7 @@ class Tables:
         return Row(RowName(shape.name, tuple((name, cells[name]) for name in shape.key)), cells)
 
     def columns(self, shape: Shape, names: Sequence[str]) -> tuple[Column, ...]:
-        """Raises TargetError for one that is not there."""
+        """The columns of these names. Raises TargetError for one that does not exist."""
         by_name = shape.by_name
         for name in names:
             if name not in by_name:
@@ -65,7 +67,6 @@ class Tables:
         return tuple(by_name[name] for name in names)
 
     def referring(self, reference: Reference, to: Sequence[tuple[Cell, ...]], *, lock: bool) -> list[Row]:
-        """See `Work.referring`."""
         shape, parent = self.named(reference.table), self.named(reference.to_table)
         if not shape.key:
             raise TargetRefused(
@@ -75,9 +76,9 @@ class Tables:
         ours, theirs = self.columns(shape, reference.columns), self.columns(parent, reference.to_columns)
         link = Link(shape, ours, parent, theirs, soft=reference.soft)
         order = ", ".join(map(self._dialect.quoted, shape.key))
-        found: dict[RowName, Row] = {}
-        for some in chunks(list(dict.fromkeys(one for one in to if None not in one)), CONDITIONS_AT_ONCE):
-            where, bound = self._dialect.refers(link, some)
+        rows_by_name: dict[RowName, Row] = {}
+        for batch in chunks(list(dict.fromkeys(cells for cells in to if None not in cells)), CONDITIONS_AT_ONCE):
+            where, bound = self._dialect.refers(link, batch)
             sql = f"{self.select(shape)} WHERE {where} ORDER BY {order}{self._dialect.for_update if lock else ''}"
             for values in self._seen(reference, sql, bound, lock=lock):
                 row = self.row(shape, self.cells(shape, values))
@@ -86,19 +87,19 @@ class Tables:
                         f"A row of {reference.table} refers to {reference.to_table} and cannot be told from others: "
                         f"its primary key is null. Give it one"
                     )
-                found[row.name] = row
-        return sorted(found.values(), key=lambda one: row_order(one.name.key))
+                rows_by_name[row.name] = row
+        return sorted(rows_by_name.values(), key=lambda row: row_order(row.name.key))
 
     def _seen(
         self, reference: Reference, sql: str, bound: Sequence[object], *, lock: bool
     ) -> Sequence[Sequence[object]]:
-        """The rows; where the user may not see all of them, only what refers there is refused, not the database."""
+        """The rows. Raises TargetRefused, which blocks only this reference, if the user may not see all of them."""
         try:
             return self._session.run(sql, bound).rows
         except self._session.errors as error:
             if lock or self._dialect.code(error) not in self._dialect.no_rights:
                 raise
         raise TargetRefused(
-            f"This user may not see all rows of {reference.table}, which refer to {reference.to_table}. Clean as one "
-            f"who does, with SELECT on it and, where row-level security is on, its owner or one with BYPASSRLS"
+            f"This user may not see all rows of {reference.table}, which refer to {reference.to_table}. Use one with "
+            f"SELECT on it and, where row-level security is on, its owner or one with BYPASSRLS"
         )

@@ -1,16 +1,16 @@
-"""Checks that our own tables in a database are as we make them: what stands in them decides, and runs as us.
+"""Check that our own tables in a database are as we create them: we trust their rows, and their code runs as us.
 
-Whoever may create tables beside the cleaned ones could have made `reconcile_receipts` or `reconcile_owner` before us,
-with a trigger, a rule, a default or a check that runs with our rights, or without the key that tells a receipt is there
-already. Such a table is refused; nothing is read from it and nothing is written to it.
+A user who may create tables beside the cleaned ones could have created `reconcile_receipts` or `reconcile_owner` first.
+Such a table could have a trigger, rule, default or check that runs with our rights, or lack the key that detects
+existing receipts. It is refused: nothing is read from it or written to it.
 
 | database | checked |
 | --- | --- |
 | PostgreSQL | it is a plain table; its owner is this role, a role it is a member of, or a superuser; columns, types, defaults and primary key are ours; it has no trigger, rule, row security, inheritance, further constraint, or index that runs code |
-| MariaDB, MySQL | it is a base table of InnoDB; columns, types, defaults, and primary key are ours; it has no trigger, foreign key or check. There are no owners, triggers run as whoever made them, and they are seen only with the right TRIGGER |
-| SQLite | it is a table, made by the very statement that we send; it has no trigger |
+| MariaDB, MySQL | it is a base table of InnoDB; columns, types, defaults, and primary key are ours; it has no trigger, foreign key or check. There are no owners, triggers run with the rights of their authors, and they are visible only with the right TRIGGER |
+| SQLite | it is a table, created by exactly the statement that we send; it has no trigger |
 
-What is checked inside a transaction that writes stays so until it ends: PostgreSQL is told to lock the table first.
+A check inside a writing transaction holds until it ends: in PostgreSQL we lock the table first.
 """  # noqa: E501 - a table
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from connectors.target import TargetRefused
 
 Run = Callable[[str, Sequence[Any]], Sequence[Sequence[Any]]]
-"""One statement of the driver's own words, and its rows."""
+"""Runs one statement in the driver's own style; returns its rows."""
 Columns = Sequence[tuple[str, str]]
 """The name of each column and its kind: `key`, `word`, `number`, `time`, or `one`, a number that is the primary key."""
 _FACTS: Mapping[str, Mapping[str, str]] = {
@@ -42,11 +42,11 @@ _FACTS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """Each kind as the statements below describe it."""
-_OTHER_COLUMNS = "its columns, defaults or primary key are others"
+_OTHER_COLUMNS = "its columns, defaults or primary key differ"
 
 
 class TableNotOurs(TargetRefused):
-    """A table has the name of one of ours, and is not as we make it; it was not used, and nothing was changed."""
+    """A table has the name of one of ours but is not as we create it; it was not used, and nothing was changed."""
 
     def __init__(self, source: str, table: str, fault: str, remedy: str) -> None:
         super().__init__(
@@ -102,29 +102,29 @@ def _postgresql(run: Run, schema: str, table: str, columns: Columns) -> tuple[st
     rows = run(_POSTGRESQL, (schema, table))
     if not rows:
         return None
-    kind, owner, user, is_trusted, triggers, rules, hides_rows, inherits, others, found = rows[0]
+    kind, owner, user, is_trusted, triggers, rules, hides_rows, inherits, other_objects, described = rows[0]
     place = f"{schema}.{table}"
     drop = f"Find out who made it, then drop it: `DROP TABLE {place}`"
     if kind != _PLAIN:
-        what = "an unlogged table" if kind == _UNLOGGED else _KINDS.get(kind[0], "no plain table")
-        return f"it is {what}", drop.replace("TABLE", "VIEW") if kind[0] == "v" else drop
+        noun = "an unlogged table" if kind == _UNLOGGED else _KINDS.get(kind[0], "not a plain table")
+        return f"it is {noun}", drop.replace("TABLE", "VIEW") if kind[0] == "v" else drop
     if not is_trusted:
         give = f"`ALTER TABLE {place} OWNER TO {user}`"
         return (
             f"it belongs to role {owner}, not to {user}",
-            f"If Reconcile made it as {owner}, say {give}; if not, drop it",
+            f"If Reconcile created it as {owner}, run {give}; if not, drop it",
         )
-    for what, names in (("trigger", triggers), ("rule", rules)):
+    for noun, names in (("trigger", triggers), ("rule", rules)):
         if names:
-            return f"it has the {what} {', '.join(names)}", f"Find out who made that, then drop the {what}"
+            return f"it has the {noun} {', '.join(names)}", f"Find out who made that, then drop the {noun}"
     if hides_rows:
         off = f"`ALTER TABLE {place} DISABLE ROW LEVEL SECURITY`"
-        return "it has row security", f"Find out who made that, drop its policies, then say {off}"
+        return "it has row security", f"Find out who enabled it, drop its policies, then run {off}"
     if inherits:
         return "it inherits from a table, or another one inherits from it", drop
-    if others:
-        return f"it has the constraint or index {', '.join(others)}", "Find out who made that, then drop it"
-    return None if found == _described("postgresql", columns) else (_OTHER_COLUMNS, drop)
+    if other_objects:
+        return f"it has the constraint or index {', '.join(other_objects)}", "Find out who made that, then drop it"
+    return None if described == _described("postgresql", columns) else (_OTHER_COLUMNS, drop)
 
 
 _MYSQL = """
@@ -145,8 +145,8 @@ _MYSQL_OTHERS = """
 
 
 def _mysql(run: Run, schema: str, table: str, columns: Columns) -> tuple[str, str] | None:
-    there = (schema, table)
-    rows = run(_MYSQL, there)
+    place = (schema, table)
+    rows = run(_MYSQL, place)
     if not rows:
         return None
     [(kind, engine)] = rows
@@ -155,12 +155,12 @@ def _mysql(run: Run, schema: str, table: str, columns: Columns) -> tuple[str, st
         return f"it is a {str(kind).lower()}", drop.replace("TABLE", "VIEW") if kind == "VIEW" else drop
     if engine != "InnoDB":
         return f"its engine is {engine}", drop
-    others = run(_MYSQL_OTHERS, there + there)
-    if others:
-        what, name = others[0]
-        return f"it has the {what} {name}", f"Find out who made that, then drop the {what}"
-    found = [_mysql_column(row) for row in run(_MYSQL_COLUMNS, there)]
-    return None if found == _described("mysql", columns) else (_OTHER_COLUMNS, drop)
+    other_objects = run(_MYSQL_OTHERS, place + place)
+    if other_objects:
+        noun, name = other_objects[0]
+        return f"it has the {noun} {name}", f"Find out who made that, then drop the {noun}"
+    described = [_mysql_column(row) for row in run(_MYSQL_COLUMNS, place)]
+    return None if described == _described("mysql", columns) else (_OTHER_COLUMNS, drop)
 
 
 def _mysql_column(row: Sequence[Any]) -> str:
@@ -181,18 +181,18 @@ def _sqlite(run: Run, table: str, sql: str) -> tuple[str, str] | None:
     rows = run(_SQLITE, (table,))
     if not rows:
         return None
-    kind, made = rows[0]
+    kind, create_statement = rows[0]
     drop = f"Find out who made it, then drop it: `DROP {str(kind).upper()} {table}`"
     if kind != "table":
         return f"it is a {kind}", drop
     if triggers := run(_SQLITE_TRIGGERS, (table,)):
         names = ", ".join(str(name) for (name,) in triggers)
         return f"it has the trigger {names}", "Find out who made that, then drop the trigger"
-    return None if _body(made) == _body(sql) else (_OTHER_COLUMNS, drop)
+    return None if _body(create_statement) == _body(sql) else (_OTHER_COLUMNS, drop)
 
 
 def _body(sql: object) -> str:
-    """What follows the name of a table, blanks counted once."""
+    """The statement after the table's name, with single spaces."""
     return re.sub(r"\s+", " ", str(sql).partition("(")[2]).strip()
 
 
@@ -201,9 +201,9 @@ def _described(dialect: str, columns: Columns) -> list[str]:
 
 
 def check(run: Run, dialect: str, source: str, place: tuple[str, str], columns: Columns, sql: str) -> None:
-    """Raise TableNotOurs unless the table in `place` (schema, name) is as we make it, or is not there.
+    """Raise TableNotOurs if the table in `place` (schema, name) exists and is not as we create it.
 
-    `sql` is the statement that makes it. Errors of the database pass through.
+    `sql` is the statement that creates it. Errors of the database pass through.
     """
     schema, table = place
     if dialect == "sqlite":

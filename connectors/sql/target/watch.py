@@ -1,4 +1,4 @@
-"""Cutting off what takes too long, whatever its driver is waiting for: one thread for all transactions of a process."""
+"""Cut off transactions that take too long, in any driver: one thread for all transactions of a process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEPT = 1000
 
 
 class Watch:
-    """Calls back when a block has not ended in time. Its thread begins with the first block, and after a fork anew."""
+    """Calls back when a block does not end in time. Its thread starts with the first block, and again after a fork."""
 
     def __init__(self) -> None:
         self._begin()
@@ -29,7 +29,7 @@ class Watch:
 
     @contextmanager
     def within(self, seconds: float, late: Callable[[], None]) -> Iterator[None]:
-        """Calls `late`, once and in another thread, when the block is not over after so many seconds."""
+        """Call `late`, once and in another thread, if the block is not over after so many seconds."""
         if self._process != os.getpid():
             self._begin()
         number = next(self._numbers)
@@ -46,7 +46,7 @@ class Watch:
             with self._changed:
                 self._over.add(number)
                 if len(self._over) > _KEPT:
-                    self._waiting = [one for one in self._waiting if one[1] not in self._over]
+                    self._waiting = [entry for entry in self._waiting if entry[1] not in self._over]
                     heapq.heapify(self._waiting)
                     self._over.clear()
 
@@ -58,15 +58,15 @@ class Watch:
                 late()
 
     def _next(self) -> Callable[[], None] | None:
-        """The next that is late; None after a while in which nothing was."""
+        """The next callback that is due; None after waiting in vain."""
         while self._waiting and self._waiting[0][1] in self._over:
             self._over.discard(heapq.heappop(self._waiting)[1])
         if not self._waiting:
             self._changed.wait()
             return None
-        left = self._waiting[0][0] - time.monotonic()
-        if left > 0:
-            self._changed.wait(left)
+        seconds_left = self._waiting[0][0] - time.monotonic()
+        if seconds_left > 0:
+            self._changed.wait(seconds_left)
             return None
         return heapq.heappop(self._waiting)[2]
 

@@ -1,1 +1,1 @@
-"""What a database itself counts as changed, compared with what our statements did."""
+"""A database's own count of changes, compared with those of our statements."""

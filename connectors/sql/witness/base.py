@@ -1,7 +1,7 @@
-"""The witness of a transaction: what the database itself says was changed, compared with what our statements did.
+"""The witness of a transaction compares the database's own count of changes with the rows our statements changed.
 
-No prediction of cascades, triggers or hidden rows is trusted: the count decides. What each database can tell is in the
-three modules beside this one, one a database; `docs/guarantees.md` lists what none of them can.
+We trust no prediction of cascades, triggers or hidden rows: the count decides. Each database has a module beside this
+one; `docs/guarantees.md` lists the changes that none of them sees.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from connectors.target import Change, Witness
 
 Kind = Literal["insert", "update", "delete"]
 Statements = Counter[tuple[str, Kind]]
-"""How many rows our own statements met, by the table's name in a RowName and the kind of statement."""
+"""The number of rows our own statements met, by the table's name in a RowName and the kind of statement."""
 
 
 @dataclass(frozen=True)
 class Counting:
-    """What a witness counts with. `statements` goes on counting while the changes are made.
+    """The inputs of a witness. `statements` goes on counting while the changes are made.
 
     `related` are more tables in which nothing but these changes may happen. `triggers`: the plan knows of triggers.
     """
@@ -38,17 +38,17 @@ class Counting:
 
     @property
     def changed_tables(self) -> list[str]:
-        """The tables in which a row is changed, guards left out."""
+        """The tables in which a row is changed, without those of guards."""
         return sorted({change.row.table for change in self.changes if not change.is_guard})
 
     @property
     def related_tables(self) -> list[str]:
-        """The tables in which nothing but the plan may happen, as far as they are known without foreign keys."""
+        """The tables in which only the plan may change rows, except those known by foreign keys alone."""
         return sorted({change.row.table for change in self.changes} | set(self.related))
 
 
 def begin_witness(counting: Counting) -> Witness:
-    """Begin to count in the way of this database. Raises the driver's errors, and a TargetError that is PAUSE."""
+    """Begin to count changes in this database. Raises the driver's errors, and a TargetError that is PAUSE."""
     if counting.dialect.name == "postgresql":
         from connectors.sql.witness.postgresql import PostgreSqlWitness  # noqa: PLC0415 - only one of them is needed
 

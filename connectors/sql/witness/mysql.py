@@ -1,12 +1,12 @@
 """MariaDB and MySQL count the rows that a transaction changed, cascades included, in one number for all tables.
 
 The number is in `SHOW ENGINE INNODB STATUS`, which needs the PROCESS privilege. `information_schema.innodb_trx` has the
-same one, but from a cache that is only renewed when nobody has read it for a tenth of a second. Our transaction is
-found by a random word in our own statement, since the report also quotes what others say.
+same number, but in a cache that is renewed only after a tenth of a second without reads. A random word in our own
+statement identifies our transaction, since the report also quotes the statements of others.
 
-What triggers do is also in the session's `Handler_%` counters, which cascades are not in: so the two are told apart.
-Without the privilege, and where triggers fire, the rows that refer to changed ones by any foreign key we can see are
-read before and after, under lock, as well.
+The session's `Handler_%` counters also count the changes of triggers, but not those of cascades, which separates the
+two. Without the privilege, and where triggers fire, we also read the rows that refer to changed ones by any visible
+foreign key, before and after, under lock.
 """
 
 from __future__ import annotations
@@ -65,8 +65,6 @@ class _Referring:
 
 
 class MySqlWitness:
-    """See the port `Witness`."""
-
     def __init__(self, counting: Counting) -> None:
         self._counting = counting
         self._session = counting.session
@@ -97,9 +95,9 @@ class MySqlWitness:
         return differences
 
     def _beyond(self, images: Sequence[Image], by_triggers: int) -> int:
-        """How many rows more, or fewer, InnoDB changed than the plan and the triggers asked it to: what cascades did.
+        """The number of rows that InnoDB changed beyond, or short of, the plan and the triggers: changes by cascades.
 
-        A trigger may also have changed tables of other engines, or nothing of a row: those leave no undo record.
+        Changes of triggers in tables of other engines, or without effect on a row, leave no undo record.
         """
         entries = self._undo_entries()
         if entries is None:
@@ -109,9 +107,9 @@ class MySqlWitness:
         return max(counted - most - by_triggers, least - counted, 0)
 
     def _by_triggers(self) -> int:
-        """How many rows triggers changed: what the server asked of its tables beside our own statements.
+        """The number of rows that triggers changed: calls to the storage engine beyond those of our own statements.
 
-        Cascades happen below these counters. A versioned table writes a row of history for each update.
+        These counters do not include cascades. A versioned table writes a history row for each update.
         """
         now, ours = self._handled(), self._counting.statements - self._statements
         return max(now - self._before - sum(ours.values()) - self._history(ours), 0)
@@ -123,7 +121,7 @@ class MySqlWitness:
         return sum(count for (table, kind), count in ours.items() if kind == "update" and self._is_versioned(table))
 
     def _undo_entries(self) -> int | None:
-        """How many undo records our transaction has: one a changed row. None where this user may not know."""
+        """The number of undo records of our transaction: one per changed row. None if this user may not see it."""
         word = secrets.token_hex(16)
         try:
             rows = self._session.run(f"SHOW /* {word} */ ENGINE INNODB STATUS").rows
@@ -140,7 +138,7 @@ class MySqlWitness:
         return int(entries[1]) if entries else 0
 
     def _may_cascade(self) -> bool:
-        """Whether a foreign key that is not seen could do anything: rows go, or columns of an index change."""
+        """Return True if an invisible foreign key could act: a row is deleted, or an indexed column changes."""
         for change in self._counting.changes:
             if change.after is None:
                 return True
@@ -156,7 +154,7 @@ class MySqlWitness:
         return sees_every_table(str(row[0]) for row in self._session.run("SHOW GRANTS").rows)
 
     def _expected(self, images: Sequence[Image]) -> tuple[int, int]:
-        """The fewest and the most undo records that these changes leave."""
+        """The minimum and maximum number of undo records of these changes."""
         keys = {table: self._primary_key(table) for table in {image.change.row.table for image in images}}
         versioned = {table for table in keys if self._is_versioned(table)}
         bounds = [
@@ -170,10 +168,10 @@ class MySqlWitness:
 
     def _is_versioned(self, table: str) -> bool:
         shape = self._counting.tables.named(table)
-        return bool(self._session.one(_VERSIONED, (shape.schema, shape.table)))
+        return bool(self._session.value(_VERSIONED, (shape.schema, shape.table)))
 
     def _links_to(self, table: str) -> list[Link]:
-        """The foreign keys that refer to a table, whatever key of it they refer to."""
+        """The foreign keys that refer to any key of a table."""
         parent = self._counting.tables.named(table)
         columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for row in self._session.run(_LINKS, (parent.schema, parent.table)).rows:
@@ -182,9 +180,9 @@ class MySqlWitness:
         links = []
         for (child, _), pairs in columns.items():
             shape = self._counting.tables.named(child)
-            own = self._counting.tables.columns(shape, [pair[0] for pair in pairs])
+            referring_columns = self._counting.tables.columns(shape, [pair[0] for pair in pairs])
             to = self._counting.tables.columns(parent, [pair[1] for pair in pairs])
-            links.append(Link(shape, own, parent, to, soft=False))
+            links.append(Link(shape, referring_columns, parent, to, soft=False))
         return links
 
     def _read_referring(self) -> list[_Referring]:
@@ -193,7 +191,7 @@ class MySqlWitness:
         ]
 
     def _values_referred_to(self, link: Link) -> list[tuple[Cell, ...]]:
-        """What the rows that are to be changed hold in the columns that this foreign key refers to."""
+        """The cells of the rows to change in the columns that this foreign key refers to."""
         cells = (
             tuple(change.before.get(column.name) for column in link.to_columns)
             for change in self._counting.changes
@@ -203,20 +201,20 @@ class MySqlWitness:
 
     def _rows(self, link: Link, to: Sequence[tuple[Cell, ...]]) -> _Rows:
         tables, dialect, rows = self._counting.tables, self._counting.dialect, _Rows()
-        for some in chunks(list(to), CONDITIONS_AT_ONCE):
-            where, bound = dialect.refers(link, some)
+        for batch in chunks(list(to), CONDITIONS_AT_ONCE):
+            where, bound = dialect.refers(link, batch)
             sql = f"{tables.select(link.table)} WHERE {where}{dialect.for_update}"
             referring_rows = (tables.cells(link.table, row) for row in self._session.run(sql, bound).rows)
             rows |= Counter(tuple(cells.items()) for cells in referring_rows)
         return rows
 
     def _rows_that_differ(self, images: Sequence[Image]) -> list[Unplanned]:
-        """How many rows, table by table, that referred to a changed one are gone or other ones without the plan."""
+        """The number of rows per table that referred to a changed row and changed or vanished without the plan."""
         planned = {(image.change.row.table, _key(image.before, image)) for image in images if image.before is not None}
         beyond: Counter[str] = Counter()
         for referring in self._referring:
             shape = referring.link.table
-            rows = {row for row in referring.rows if (shape.name, _named(shape, dict(row))) not in planned}
+            rows = {row for row in referring.rows if (shape.name, _key_of(shape, dict(row))) not in planned}
             beyond[shape.name] += len(rows - self._still_there(shape, rows))
         return [Unplanned(table, rows, related=True) for table, rows in sorted(beyond.items()) if rows]
 
@@ -224,16 +222,16 @@ class MySqlWitness:
         tables, dialect = self._counting.tables, self._counting.dialect
         keyed: Sequence[Column] = shape.keyed or shape.columns
         rows_there: set[tuple[tuple[str, Cell], ...]] = set()
-        for some in chunks(sorted(rows, key=str), CONDITIONS_AT_ONCE):
-            each = [[dialect.is_exactly(column, dict(row)[column.name]) for column in keyed] for row in some]
-            where = " OR ".join("(" + " AND ".join(sql for sql, _ in conditions) + ")" for conditions in each)
-            bound = [value for conditions in each for _, values in conditions for value in values]
+        for batch in chunks(sorted(rows, key=str), CONDITIONS_AT_ONCE):
+            row_conditions = [[dialect.is_exactly(column, dict(row)[column.name]) for column in keyed] for row in batch]
+            where = " OR ".join("(" + " AND ".join(sql for sql, _ in conditions) + ")" for conditions in row_conditions)
+            bound = [value for conditions in row_conditions for _, values in conditions for value in values]
             answer = self._session.run(f"{tables.select(shape)} WHERE {where}", bound)
             rows_there |= {tuple(tables.cells(shape, row).items()) for row in answer.rows}
         return rows_there
 
     def _may_be_ours(self) -> bool:
-        """Whether a trigger may have changed a table of the plan, or one that refers to it: one number cannot tell."""
+        """Return True if a trigger may have changed a table of the plan, or one that refers to it."""
         plan = {self._counting.tables.named(table).table for table in self._counting.related_tables}
         plan |= {link.table.table for link in self._links}
         return not all(
@@ -243,7 +241,7 @@ class MySqlWitness:
         )
 
     def _bodies(self, table: str) -> list[str]:
-        """What the triggers of a table do; an empty text where this user may not see it."""
+        """The statements of a table's triggers; an empty text if this user may not see one."""
         shape = self._counting.tables.named(table)
         return [str(row[0] or "") for row in self._session.run(_BODIES, (shape.schema, shape.table)).rows]
 
@@ -253,7 +251,7 @@ class MySqlWitness:
 
 
 def _records(image: Image, primary_key: frozenset[str], versioned: bool) -> tuple[int, int]:  # noqa: FBT001
-    """The fewest and the most undo records of one change. A row under another primary key is deleted and inserted."""
+    """The minimum and maximum number of undo records of one change. A new primary key deletes and inserts the row."""
     if image.before is None or image.after is None:
         deleted = image.after is None
         return (2, 2) if versioned and deleted else (1, 1)
@@ -274,5 +272,5 @@ def _key(cells: Cells, image: Image) -> tuple[Cell, ...]:
     return tuple(cells.get(name) for name, _ in image.change.row.key)
 
 
-def _named(shape: Shape, cells: Mapping[str, Cell]) -> tuple[Cell, ...]:
+def _key_of(shape: Shape, cells: Mapping[str, Cell]) -> tuple[Cell, ...]:
     return tuple(cells[name] for name in shape.key)

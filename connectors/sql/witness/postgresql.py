@@ -1,9 +1,9 @@
 """PostgreSQL counts the rows that the current transaction inserts, updates and deletes, table by table.
 
-The counters (`pg_stat_get_xact_tuples_*`) can be read by any role. They include what cascades and triggers do, also in
-rows that row-level security hides. They are not reduced when a savepoint is rolled back, and they include what earlier
-transactions of the session did until that is reported, so only differences mean something. They do not see TRUNCATE:
-it takes a lock that nothing of ours takes, and that lock is looked for.
+Any role can read the counters (`pg_stat_get_xact_tuples_*`). They include changes by cascades and triggers, also in
+rows that row-level security hides. A rolled-back savepoint does not reduce them, and they include earlier transactions
+of the session until those are reported, so only differences count. They do not see TRUNCATE, but it takes a lock that
+nothing of ours takes, so we look for that lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COUNTS = """
          OR pg_catalog.pg_stat_get_xact_tuples_updated(c.oid) > 0
          OR pg_catalog.pg_stat_get_xact_tuples_deleted(c.oid) > 0)
 """
-"""Of one table alone, without a join: planning a join would take longer than everything else."""
+"""Reads one table, without a join: planning a join would take longer than everything else."""
 _NAMES = """
     SELECT c.oid, n.nspname, c.relname, n.nspname = current_schema(), c.relkind = 'p'
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -63,15 +63,13 @@ _Counts = tuple[int, int, int]
 
 
 class PostgreSqlWitness:
-    """See the port `Witness`."""
-
     def __init__(self, counting: Counting) -> None:
         self._counting = counting
         self._session = counting.session
-        if self._session.one("SELECT current_setting('track_counts')") != "on":
+        if self._session.value("SELECT current_setting('track_counts')") != "on":
             raise failed(
                 self._session.place,
-                "PostgreSQL's setting track_counts is off for this user, so nobody can check what a change does; "
+                "PostgreSQL's setting track_counts is off for this user, so Reconcile cannot check its changes; "
                 "switch it on",
                 Outcome.PAUSE,
             )
@@ -79,8 +77,8 @@ class PostgreSqlWitness:
         self._statements: Statements = counting.statements.copy()
 
     def unplanned(self, images: Sequence[Image]) -> list[Unplanned]:
-        del images  # our own statements say how many rows they met
-        self._session.say(_FIRE_DEFERRED)  # deferred triggers would otherwise fire at COMMIT, after the count
+        del images  # our own statements count the rows they met
+        self._session.send(_FIRE_DEFERRED)  # deferred triggers would otherwise fire at COMMIT, after the count
         counted = self._changed_since()
         beyond = {
             table: rows
@@ -96,7 +94,7 @@ class PostgreSqlWitness:
         return differences + [Unplanned(table, None, table in related) for table in sorted(unknown)]
 
     def _counts(self) -> Mapping[int, _Counts]:
-        """By the number of the table in which anything was changed, its partitions added up."""
+        """The counts of each changed table by its oid, with its partitions added up."""
         sums: dict[int, _Counts] = {}
         for oid, inserted, updated, deleted in self._session.run(_COUNTS).rows:
             before = sums.get(oid, (0, 0, 0))
@@ -104,7 +102,7 @@ class PostgreSqlWitness:
         return sums
 
     def _changed_since(self) -> dict[str, tuple[_Counts, bool]]:
-        """By the name of the table: what changed since we began to count, and whether the table has partitions."""
+        """The changes since the count began, by the table's name, and True if the table has partitions."""
         changed: dict[int, _Counts] = {}
         for oid, (inserted, updated, deleted) in self._counts().items():
             before = self._before.get(oid, (0, 0, 0))
@@ -126,7 +124,7 @@ class PostgreSqlWitness:
         return {_name(row[0], row[1], is_default=row[2]) for row in self._session.run(_TRUNCATED).rows}
 
     def _related(self) -> set[str]:
-        """The tables of the plan and all that refer to them, as the catalogue says."""
+        """The tables of the plan and all that refer to them in the catalogue."""
         shapes = [self._counting.tables.named(table) for table in self._counting.related_tables]
         bound = ([shape.schema for shape in shapes], [shape.table for shape in shapes])
         rows = self._session.run(_RELATED, bound).rows
@@ -134,7 +132,7 @@ class PostgreSqlWitness:
 
 
 def _beyond(counts: _Counts, planned: _Counts, *, is_partitioned: bool) -> int:
-    """How many rows more, or fewer, than planned. A row that moves to another partition is deleted and inserted."""
+    """The difference from the planned number of rows. A row that moves to another partition is deleted and inserted."""
     inserted, updated, deleted = (count - plan for count, plan in zip(counts, planned, strict=True))
     if is_partitioned and updated < 0 and inserted == deleted == -updated:
         return 0

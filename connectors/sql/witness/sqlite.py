@@ -1,9 +1,9 @@
-"""SQLite tells of each changed row by temporary triggers, and of the number of all changes by `total_changes`.
+"""In SQLite, temporary triggers log each changed row, and `total_changes` counts all changes.
 
-A temporary trigger belongs to our connection alone, and fires for what foreign keys and other triggers do as well. The
-total says whether any change was made in a table without one. Rows that a REPLACE clause deletes are in neither, so
-our statements say OR ABORT, which overrides such clauses of constraints and of triggers. A DELETE cannot say it, so
-where triggers fire, something is deleted, and a REPLACE clause is anywhere in the database, nothing is done.
+A temporary trigger belongs to our connection alone, and also fires for changes by foreign keys and other triggers. The
+total shows changes in tables without such a trigger. Neither includes rows that a REPLACE clause deletes, so our
+statements use OR ABORT, which overrides such clauses of constraints and triggers. A DELETE has no OR ABORT: if triggers
+fire, a row is deleted, and any REPLACE clause exists in the database, nothing is done.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ _ROW_IDS = ("rowid", "_rowid_", "oid")
 
 
 class SqliteWitness:
-    """See the port `Witness`."""
-
     def __init__(self, counting: Counting) -> None:
         self._counting = counting
         self._session = counting.session
@@ -71,14 +69,14 @@ class SqliteWitness:
         return differences
 
     def _replacing(self) -> str | None:
-        """What deletes rows by REPLACE, if anything may: our statements override it but for what a DELETE fires."""
+        """The table or trigger that may delete rows by REPLACE, if any: our statements override it, except a DELETE."""
         rows = self._session.run(MASTER).rows
         deletes = any(change.after is None for change in self._counting.changes)
         deletes = deletes or any(kind == "trigger" and _says(str(sql), _DELETE) for kind, _, sql in rows)
         return replacing(rows) if deletes else None
 
     def _reached(self) -> set[str]:
-        """The tables of the plan and all that refer to them, whose names SQLite compares without case."""
+        """The tables of the plan and all that refer to them; SQLite compares their names without case."""
         children: dict[str, set[str]] = {}
         for child, parent in self._session.run(_LINKS).rows:
             children.setdefault(str(parent).lower(), set()).add(str(child))
@@ -92,10 +90,10 @@ class SqliteWitness:
         return reached
 
     def _watch(self) -> Mapping[str, str]:
-        """Make the triggers that are not there yet; what names a row of each table, as an expression of its columns."""
-        there = {str(row[0]) for row in self._session.run("SELECT name FROM sqlite_temp_master").rows}
-        if _LOG not in there:
-            self._session.say(_MADE)
+        """Create the missing triggers; return the expression that names a row of each table."""
+        existing = {str(row[0]) for row in self._session.run("SELECT name FROM sqlite_temp_master").rows}
+        if _LOG not in existing:
+            self._session.send(_MADE)
         expressions = {}
         for table, without_rowid in self._session.run(_TABLES).rows:
             if not self._counting.triggers and table not in self._related:
@@ -105,44 +103,44 @@ class SqliteWitness:
             expressions[table] = _row(parts)
             for event, side in _EVENTS:
                 name = f"{_LOG} {event} {table} {' '.join(parts)}"
-                if name not in there:
-                    self._session.say(_trigger(name, event, table, _row([f"{side}.{part}" for part in parts])))
+                if name not in existing:
+                    self._session.send(_trigger(name, event, table, _row([f"{side}.{part}" for part in parts])))
         return expressions
 
     def _logged_as(self, rows: Iterable[RowName]) -> set[tuple[str, str]]:
-        """How the log names these rows, those that are there."""
+        """The names in the log of those of these rows that exist."""
         by_table: dict[str, list[RowName]] = {}
         for row in rows:
             by_table.setdefault(row.table, []).append(row)
         logged = set()
         for table, names in by_table.items():
             shape = self._counting.tables.named(table)
-            for some in chunks(names, CONDITIONS_AT_ONCE):
-                logged |= {(shape.table, str(found[0])) for found in self._session.run(*self._asked(shape, some)).rows}
+            for batch in chunks(names, CONDITIONS_AT_ONCE):
+                logged |= {(shape.table, str(row[0])) for row in self._session.run(*self._select(shape, batch)).rows}
         return logged
 
-    def _asked(self, shape: Shape, rows: Sequence[RowName]) -> Fragment:
-        each = []
+    def _select(self, shape: Shape, rows: Sequence[RowName]) -> Fragment:
+        conditions = []
         for row in rows:
             columns = self._counting.tables.columns(shape, [column for column, _ in row.key])
             cells = [cell for _, cell in row.key]
-            each.append(joined(list(map(self._counting.dialect.is_exactly, columns, cells)), " AND "))
-        where, bound = joined([(f"({sql})", values) for sql, values in each], " OR ")
+            conditions.append(joined(list(map(self._counting.dialect.is_exactly, columns, cells)), " AND "))
+        where, bound = joined([(f"({sql})", values) for sql, values in conditions], " OR ")
         expression = self._rows_by_table.get(shape.table, "''")
         return f"SELECT {expression} FROM {self._counting.dialect.relation(shape)} WHERE {where}", bound
 
 
 def _identity(shape: Shape, *, without_rowid: bool) -> list[str]:
-    """The columns, quoted, that name a row of the table for as long as the transaction lasts."""
-    taken = {column.name.lower() for column in shape.columns}
-    row_id = next((name for name in _ROW_IDS if name not in taken), None)
+    """The quoted columns that identify a row of the table during the transaction."""
+    names = {column.name.lower() for column in shape.columns}
+    row_id = next((name for name in _ROW_IDS if name not in names), None)
     if not without_rowid and row_id is not None:
         return [row_id]
     return ['"' + name.replace('"', '""') + '"' for name in shape.key]
 
 
 def _row(parts: Sequence[str]) -> str:
-    """The expression that names a row by these columns."""
+    """The expression that identifies a row by these columns."""
     return " || ' ' || ".join(f"quote({part})" for part in parts) or "''"
 
 
@@ -155,11 +153,11 @@ def _trigger(name: str, event: str, table: str, row: str) -> str:
 
 
 def replacing(rows: Iterable[Sequence[object]]) -> str | None:
-    """The first table or trigger with a REPLACE clause of what MASTER gives, if there is any."""
+    """The first table or trigger with a REPLACE clause among the rows of MASTER, if any."""
     return next((f"{kind} {name}" for kind, name, sql in rows if _says(str(sql), _REPLACE)), None)
 
 
 def _says(sql: str, pairs: Collection[tuple[str, str]]) -> bool:
-    """Whether a statement has one of these pairs of words outside of texts, names in quotes and comments."""
+    """Return True if a statement has one of these pairs of words outside texts, quoted names and comments."""
     words = [match[0].upper() for match in _TOKENS.finditer(sql)]
     return any(pair in pairs for pair in pairwise(words))

@@ -1,8 +1,8 @@
-"""Whether what triggers of MariaDB and MySQL change is certain to be elsewhere, as their text says.
+"""Decide from the text of triggers of MariaDB and MySQL that they change no table of a plan.
 
-Their one count for all tables does not say where rows were changed. So a trigger is only believed to stay out of the
-tables of a plan where every name in its text is accounted for: plain tables that no view, trigger or foreign key leads
-away from, and functions that the server itself has. Anything else might lead back.
+The servers' one count for all tables does not say where rows were changed. We trust a trigger to stay out of a plan's
+tables only if we know every name in its text: plain tables without triggers or foreign keys to them, and built-in
+functions. Any other name might lead back.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FUNCTIONS = frozenset(
     year and or not on as when then else set key
     """.split()  # noqa: SIM905 - as a list it would be longer than the rest of the module
 )
-"""What may stand before a parenthesis: functions of the server that change nothing, and keywords."""
+"""The names allowed before a parenthesis: functions of the server that change nothing, and keywords."""
 _PLAIN = """
     SELECT count(*) FROM information_schema.tables t
     WHERE t.table_schema = %s AND t.table_name = %s AND t.table_type = 'BASE TABLE'
@@ -49,32 +49,32 @@ _PLAIN = """
 
 
 def stays_elsewhere(session: Session, schema: str, body: str, plan: Collection[str]) -> bool:
-    """Return True if a trigger of a table in `schema` cannot change one of the tables `plan`, by their bare names.
-
-    False wherever that is not certain.
-    """
+    """Return True if a trigger of a table in `schema` certainly changes none of the tables `plan` (bare names)."""
     tokens = [token for token in map(_plain, _TOKENS.findall(body)) if token]
     words = [token.lower() for token in tokens]
-    if _RUNS_OTHERS & set(words) or "/*!" in body or "/*M!" in body:  # such a comment is carried out
+    if _RUNS_OTHERS & set(words) or "/*!" in body or "/*M!" in body:  # such a comment is executed
         return False
     tables = _tables(tokens, words)
     if tables is None or not _knows_functions(words, tables.keys()):
         return False
     names = {name.lower() for name in plan}
     reached = set(tables.values())
-    return all(name.lower() not in names and session.one(_PLAIN, (own or schema, name)) for own, name in reached)
+    return all(
+        name.lower() not in names and session.value(_PLAIN, (own_schema or schema, name))
+        for own_schema, name in reached
+    )
 
 
 def _plain(token: str) -> str:
-    """A token without comments and texts; a quoted name is marked, so that it is no keyword."""
+    """A token without comments and texts; a quoted name gets a mark, so that it is not a keyword."""
     if token.startswith(("--", "#", "/*", "'", '"')):
         return "" if token.startswith(("--", "#", "/*")) else "''"
     return "`" + token[1:-1].replace("``", "`") if token.startswith("`") else token
 
 
 def _tables(tokens: Sequence[str], words: Sequence[str]) -> dict[int, tuple[str, str]] | None:
-    """(schema, table) of whatever stands where a table does, by its place; None where that cannot be told."""
-    found = {}
+    """The (schema, table) names in the places of tables, by place; None if that is not certain."""
+    by_place = {}
     for place, word in enumerate(words):
         if words[place - 1 : place] == ["key"] and word == "update":
             continue  # ON DUPLICATE KEY UPDATE
@@ -84,22 +84,18 @@ def _tables(tokens: Sequence[str], words: Sequence[str]) -> dict[int, tuple[str,
         while at < len(words) and words[at] in _WORDS_BETWEEN:
             at += 1
         if at >= len(words) or not re.fullmatch(r"`.+|[\w$]+", tokens[at]):
-            return None  # a subquery, or something that is not understood
+            return None  # a subquery or unknown syntax
         name, schema = tokens[at].lstrip("`"), ""
         if tokens[at + 1 : at + 2] == ["."] and at + 2 < len(tokens):
             at += 2
             schema, name = name, tokens[at].lstrip("`")
-        found[at] = schema, name
+        by_place[at] = schema, name
         if tokens[at + 1 : at + 2] == [","] and word in ("from", "join", "update"):
             return None  # a list of tables
-    return found
+    return by_place
 
 
 def _knows_functions(words: Sequence[str], tables: Collection[int]) -> bool:
-    """Whether each name before a parenthesis is a function of the server's own, a keyword, or a table where one is."""
-    called = [
-        place for place, (word, after) in enumerate(pairwise(words)) if after == "(" and re.match(r"[`\w$]", word)
-    ]
-    return all(
-        place in tables or (words[place] in _FUNCTIONS and words[place - 1 : place] != ["."]) for place in called
-    )
+    """Return True if each name before a parenthesis is a built-in function, a keyword, or a table in its place."""
+    calls = [place for place, (word, after) in enumerate(pairwise(words)) if after == "(" and re.match(r"[`\w$]", word)]
+    return all(place in tables or (words[place] in _FUNCTIONS and words[place - 1 : place] != ["."]) for place in calls)
