@@ -428,7 +428,7 @@ def test_a_hostile_workbook_is_refused_in_a_sentence(tmp_path: Path) -> None:
 def test_a_rule_that_does_not_fit_its_columns_is_told_at_check(shop: Project) -> None:
     for rule, part in (
         ("key: [order_id], window: {order_id: 15m}", "`window` measures time, but `order_id` is of type text"),
-        ("key: [{amount: [mailbox]}]", "`mailbox` takes text, but here the value is of type decimal"),
+        ("key: [{amount: [mailbox]}]", "`mailbox` takes text, but the value is of type decimal"),
         ('key: [order_id], where: "paid_at > 5"', "Cannot compare instant with integer"),
         ('key: [order_id], where: "order_id + 1 = 2"', "`+` takes numbers but this is of type text"),
         ("key: [order_id], keep: [{first: piad_at}]", "did you mean `paid_at`?"),
@@ -611,10 +611,10 @@ def test_a_disk_that_is_full_at_any_moment_leaves_the_state_whole(tmp_path: Path
 def test_a_hostile_configuration_is_told_at_its_place(shop: Project) -> None:
     path = shop.folder / "reconcile.yaml"
     for raw, part in (
-        (FILES.encode() + b"\0", "the control character U+0000 stands here"),
+        (FILES.encode() + b"\0", "control character U+0000 found"),
         (FILES.encode() + b"# x\n" * 500_000, "this file is larger than 1,000 kB"),
         (FILES.encode("utf-16"), "UTF-16"),
-        (b"a: " + b"[" * 9_000, "nests deeper than 40 levels"),
+        (b"a: " + b"[" * 9_000, "nested deeper than 40 levels"),
         (b"", "a configuration is a mapping"),
     ):
         path.write_bytes(raw)

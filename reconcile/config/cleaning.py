@@ -50,7 +50,7 @@ def _time(value: Any) -> Any:
 
 def _day(value: Any) -> Any:
     if value not in DAYS:
-        raise ValueError(f"`{short(str(value))}` is not a day; {suggestion(str(value), DAYS, otherwise='use')}")
+        raise ValueError(f"`{short(str(value))}` is not a day; {suggestion(str(value), DAYS)}")
     return value
 
 

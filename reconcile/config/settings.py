@@ -162,7 +162,7 @@ def _column(value: Any) -> Any:
     if not word:
         raise ValueError("a column is declared by its type, like decimal, or by {is: expression}")
     if word not in COLUMN_TYPES and not _SIZED_DECIMAL.fullmatch(word):
-        raise ValueError(f"`{short(word)}` is not a type; {suggestion(word, COLUMN_TYPES, otherwise='use')}")
+        raise ValueError(f"`{short(word)}` is not a type; {suggestion(word, COLUMN_TYPES)}")
     if form and word not in ("date", "instant"):
         raise ValueError(f"only date and instant take a format; write `{word}` alone")
     if form and "%" not in form:
