@@ -34,7 +34,7 @@ def books(tmp_path: Path) -> Project:
 
 def test_the_demo_writes_into_no_folder_that_holds_something(shop: Project) -> None:
     in_words(shop("demo", "--in", "."), 2, ". is not empty, so nothing was written", "--in FOLDER", lines=1)
-    in_words(shop("demo", "--in", "orders.csv"), 2, "orders.csv cannot hold a project: File exists", lines=1)
+    in_words(shop("demo", "--in", "orders.csv"), 2, "orders.csv cannot be used: File exists", lines=1)
 
     assert (shop.folder / "reconcile.yaml").read_text() == FILES
     assert sorted(one.name for one in shop.folder.iterdir()) == ["orders.csv", "reconcile.yaml"]
