@@ -55,12 +55,7 @@ class Clean(Strict):
     ignore_drift: Annotated[tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)] = Field(
         default=(), description="Columns that may change between the plan and its execution."
     )
-    bundle_rows: int = Field(
-        default=1000,
-        ge=1,
-        le=100_000,
-        description="The most rows changed for one group; a larger group is left to you.",
-    )
+    bundle_rows: int = Field(default=1000, ge=1, le=100_000, description="The most rows changed for one group.")
 
 
 class Approval(Strict):
@@ -76,9 +71,7 @@ class Approval(Strict):
     @model_validator(mode="after")
     def _makes_a_difference(self) -> Approval:
         if self.when is not None and self.then == self.otherwise:
-            raise ValueError(
-                f"gives `{self.then}` in both cases; write `approval: {self.then}`, or add a different `else`"
-            )
+            raise ValueError(f"gives `{self.then}` either way; write `approval: {self.then}`, or change `else`")
         return self
 
     def asks(self, *, surplus: int, records: int, money: Mapping[str, Decimal]) -> Policy:

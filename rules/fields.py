@@ -106,9 +106,7 @@ def check_fields(
         if len(of_group) > 1:
             sentences.append(f"{listed(group)} come from one record, so they need one strategy; give them the same one")
         if any(chosen.how == "union" for chosen in of_group):
-            sentences.append(
-                f"{listed(group)} come from one record, but `union` takes from several; choose another strategy"
-            )
+            sentences.append(f"{listed(group)} come from one record, but `union` takes from several; choose another")
     return sentences
 
 
@@ -150,9 +148,7 @@ def _group(records: Sequence[Source], group: tuple[str, ...], strategy: Strategy
         return Chosen(group, (0,))
     filled = [sum(record.values[name] is not None for name in group) for record in records]
     most = max(filled)
-    return Chosen(
-        group, _best(records, [n for n, count in enumerate(filled) if count == most and most], group, strategy)
-    )
+    return Chosen(group, _best(records, [n for n, k in enumerate(filled) if k == most and most], group, strategy))
 
 
 def _best(

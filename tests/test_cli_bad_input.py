@@ -475,11 +475,11 @@ def test_no_folder_is_made_for_the_state(shop: Project) -> None:
     """A slip of the pen would make an empty state, and everything would be found and told anew."""
     shop.write("state: sqlite:///stat/reconcile.db\n" + FILES)
 
-    missing = "there is no folder " + str(shop.folder / "stat")
+    missing = f"folder {shop.folder / 'stat'} does not exist"
     for command in ("run", "serve", "migrate", "restore"):
         in_words(shop(command, *(["x.db"] if command == "restore" else [])), 2, lines=1)
         assert not (shop.folder / "stat").exists()
-    in_words(shop("run"), 2, missing, "Correct `state:`, or make the folder", lines=1)
+    in_words(shop("run"), 2, missing, "Correct `state:`, or create the folder", lines=1)
     in_words(shop("findings"), 2, "There is no state database at", "correct `state:`", lines=1)
     checked, examined = shop("check", "-q"), shop("doctor", "-q")
     assert (checked.code, checked.out.startswith("wrong  state: "), missing in checked.out) == (2, True, True)
@@ -519,7 +519,7 @@ def test_a_folder_that_may_not_be_looked_into_is_told(public: Path) -> None:
 def test_a_state_that_is_not_ours_is_left_as_it_is(shop: Project) -> None:
     for make, code, part in (
         (lambda path: path.write_text("nothing of the kind " * 99), 3, "cannot be read: file is not a database"),
-        (_fill, 2, "is another program's database (it holds the table orders)"),
+        (_fill, 2, "belongs to another program (it has the table orders)"),
         (_directory, 2, "it is not a file"),
     ):
         name = f"other{uuid.uuid4().hex[:6]}.db"
@@ -542,7 +542,7 @@ def test_a_state_whose_key_is_gone_is_not_gone_on_with(shop: Project) -> None:
     kept = key.read_bytes()
     key.unlink()
 
-    in_words(shop("run"), 3, "The key file", "Copy back the file", lines=1)
+    in_words(shop("run"), 3, "The key file", "Restore the file", lines=1)
 
     key.write_bytes(kept)
     key.chmod(0o600)
@@ -554,8 +554,8 @@ def test_a_state_on_a_server_that_is_down_or_refuses_is_told_apart(shop: Project
     up = sa.make_url(postgres_url).set(password=SECRET_CELL)
     for url, part in (
         (up.set(port=_port_nobody_hears()), "did not answer: Connection refused. Run it again when it is up"),
-        (up.set(username="nobody_such"), 'refused us: role "nobody_such" does not exist'),
-        (up.set(database="no_such_base"), 'refused us: database "no_such_base" does not exist'),
+        (up.set(username="nobody_such"), 'refused the connection: role "nobody_such" does not exist'),
+        (up.set(database="no_such_base"), 'refused the connection: database "no_such_base" does not exist'),
     ):
         shop.write(f'state: "{url.render_as_string(hide_password=False)}"\n' + FILES)
 
@@ -598,7 +598,7 @@ def test_a_disk_that_is_full_at_any_moment_leaves_the_state_whole(tmp_path: Path
         answer = project.start("run", "-q", file_size=size).end()
 
         if answer.code != 0:
-            in_words(answer, 3, "reconcile.db", "has no room left", "Nothing of this step was kept", lines=1)
+            in_words(answer, 3, "reconcile.db", "has no space left", "This step was not saved", lines=1)
         assert project.audit_is_intact(), size
         assert project("run").code == 0
         assert len(project("findings", "--json").json) == 1

@@ -72,8 +72,7 @@ def load_kept(
 ) -> Project:
     """Read kept texts (Project.files) as the configuration at `path`; see `load`.
 
-    `called` is their name in sentences. `sets_aside`: an entry that only lacks a secret is no mistake
-    (Project.unusable).
+    `called` is their name in sentences. `sets_aside`: a missing secret is no mistake (Project.unusable).
     """
     sections = gather_kept(kept, path, environ, called)
     if sets_aside:
@@ -186,28 +185,24 @@ class _Loading:
         if not isinstance(entry.node, MapNode):
             self._read(Reader(TopSettings, what), entry.node, entry.key_at)
             return None
-        type_entry = entry.node.entries.get("type")
+        kind = entry.node.entries.get("type")
         kinds = Kinds(group)
-        if type_entry is None:
+        if kind is None:
             self.sections.tell(entry.key_at, f"{what} needs `type`; it is one of {', '.join(sorted(kinds))}")
             return None
-        name = (
-            type_entry.node.text if isinstance(type_entry.node, ScalarNode) and not type_entry.node.sealed_as else None
-        )
+        name = kind.node.text if isinstance(kind.node, ScalarNode) and not kind.node.sealed_as else None
         try:
             if name is not None and name in kinds:
                 return kinds.load(name)
         except PluginBroken as error:
-            self.sections.tell(type_entry.node.at, str(error))
+            self.sections.tell(kind.node.at, str(error))
             return None
         if name in _LATER_TYPES[section]:
             self.sections.tell(
-                type_entry.node.at, f"type `{name}` comes with a later version; use one of {', '.join(sorted(kinds))}"
+                kind.node.at, f"type `{name}` comes with a later version; use one of {', '.join(sorted(kinds))}"
             )
         else:
-            self.sections.tell(
-                type_entry.node.at, f"`{short(name or '')}` is not a type; {suggestion(name or '', kinds)}"
-            )
+            self.sections.tell(kind.node.at, f"`{short(name or '')}` is not a type; {suggestion(name or '', kinds)}")
         return None
 
     def _source(self, name: str, entry: Entry) -> SourceConfig | None:
@@ -257,9 +252,7 @@ class _Loading:
         settings = self._read(reader, entry.node, entry.key_at)
         if common is None or settings is None:
             return None
-        derived = {
-            column: declaration.is_ for column, declaration in common.columns.items() if declaration.is_ is not None
-        }
+        derived = {key: column.is_ for key, column in common.columns.items() if column.is_ is not None}
         return DatasetConfig(
             name,
             common.source,

@@ -72,9 +72,7 @@ class MaintenanceEntry(Strict):
 
     source: str = Field(description="The source.")
     begins: TimeOfDay = Field(alias="from", description="The beginning, like 22:00.")
-    ends: TimeOfDay = Field(
-        alias="to", description="The end, like 02:00; on the next day if it is earlier than the beginning."
-    )
+    ends: TimeOfDay = Field(alias="to", description="The end, like 02:00; on the next day if it is earlier.")
     days: Days = Field(default=DAYS, description="The days on which it begins; default every day.")
     timezone: Zone | None = Field(default=None, description="The time zone; default the project's.")
 

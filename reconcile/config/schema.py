@@ -82,9 +82,9 @@ def _clean(description: str) -> Schema:
     """Return the schema of `clean`, selected by `action`."""
     models = {name: _load("actions", name, "Settings") for name in Kinds("actions")}
     schemas = [_told_by(_of(model), "action", name) for name, model in models.items() if model is not None]
-    return (
-        {"description": description, **_any_of(schemas)} if schemas else {"type": "object", "description": description}
-    )
+    if not schemas:
+        return {"type": "object", "description": description}
+    return {"description": description, **_any_of(schemas)}
 
 
 def _told_by(schema: Schema, key: str, name: str) -> Schema:

@@ -154,9 +154,8 @@ class Resolver:
                 raw = file.read(MAX_SECRET_BYTES + 1)
         except OSError as error:
             reason = (error.strerror or type(error).__name__).lower()
-            raise _Unresolved(
-                f"the secret file {path} cannot be read: {reason}; mount it or correct the path"
-            ) from error
+            sentence = f"the secret file {path} cannot be read: {reason}; mount it or correct the path"
+            raise _Unresolved(sentence) from error
         except ValueError as error:
             raise _Unresolved("the path of this secret file is not valid; correct it") from error
         if len(raw) > MAX_SECRET_BYTES:

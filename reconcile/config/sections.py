@@ -228,6 +228,5 @@ def _add_section(section: str, entry: Entry, gathered: Sections) -> None:
         first_at = entries.setdefault(name, added).key_at
         if first_at != added.key_at:
             subject = f"{section[:-1]} `{short(name)}`"
-            gathered.tell(
-                added.key_at, f"{subject} is also defined in {first_at.file}:{first_at.line}; rename or remove one"
-            )
+            at = f"{first_at.file}:{first_at.line}"
+            gathered.tell(added.key_at, f"{subject} is also defined in {at}; rename or remove one")

@@ -100,8 +100,7 @@ class TopSettings(Strict):
     )
     retention: Retention = Field(default_factory=Retention, description="How long finished data is kept.")
     listen: Annotated[str, BeforeValidator(parse_listen)] = Field(
-        default=DEFAULT_LISTEN,
-        description="Address where `serve` answers /healthz, /readyz and /metrics; none: no listener.",
+        default=DEFAULT_LISTEN, description="Address of /healthz, /readyz and /metrics of `serve`; none: no listener."
     )
     listen_hosts: Annotated[
         tuple[Annotated[str, AfterValidator(parse_host)], ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA)
@@ -127,8 +126,7 @@ class TopSettings(Strict):
         BeforeValidator(listed),
         WithJsonSchema(NAMES_SCHEMA),
     ] = Field(
-        default=(),
-        description="Encrypts previous values in the state; of several keys, the first encrypts and all decrypt.",
+        default=(), description="Encrypts previous values in the state: the first key encrypts, all keys decrypt."
     )
     audit: AuditSettings = Field(
         default_factory=AuditSettings, description="External places for signed heads of the audit log."
@@ -382,8 +380,8 @@ class Project:
     def caps_of(self, source: str) -> Caps:
         """Return what all rules together may change in a source; by default the largest limit of a single rule."""
         configured = self.limits.get(source, TargetLimits())
-        rules = (rule for rule in self.rules.values() if self.datasets[rule.dataset].source == source)
-        limits = [rule.limits for rule in rules if rule.clean]
+        rules = (rule for rule in self.rules.values() if rule.clean and self.datasets[rule.dataset].source == source)
+        limits = [rule.limits for rule in rules]
         records = configured.records
         if records is None:
             records = max((limit.records for limit in limits), default=Limits().records)

@@ -69,10 +69,7 @@ def _scalar(value: Any) -> str:
         return "{}" if isinstance(value, dict) else "[]"
     if _PLAIN.fullmatch(value) and value not in _NULLS:
         return value
-    return "".join(
-        character if character.isprintable() else _escape(character)
-        for character in json.dumps(value, ensure_ascii=False)
-    )
+    return "".join(char if char.isprintable() else _escape(char) for char in json.dumps(value, ensure_ascii=False))
 
 
 def _escape(character: str) -> str:

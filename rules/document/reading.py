@@ -105,9 +105,8 @@ class Reader(Generic[Model]):
         name = next((str(step) for step in reversed(place.path) if isinstance(step, str)), None)
         sentence = self.hide(secrets.hide(_sentence(error, place.node, secrets)))
         subject = f"`{name}`" if name else self.what
-        return Problem.at(
-            _at_fault(place, sentence), sentence if sentence.startswith(subject) else f"{subject}: {sentence}"
-        )
+        text = sentence if sentence.startswith(subject) else f"{subject}: {sentence}"
+        return Problem.at(_at_fault(place, sentence), text)
 
 
 def name_problem(name: str, key_at: Position) -> Problem | None:
@@ -193,12 +192,8 @@ def _tag(node: Node, context: Mapping[str, Any]) -> str:
 def _choice(value: str, expected: str) -> str:
     names = re.findall(r"'([^']*)'", expected) or [expected]
     closest = nearest(value.strip("`"), names)
-    choices = f"write {listed(names, 'or')}"
-    return (
-        f"{value} is not allowed here; did you mean `{closest}`?"
-        if closest
-        else f"{value} is not allowed here; {choices}"
-    )
+    hint = f"did you mean `{closest}`?" if closest else f"write {listed(names, 'or')}"
+    return f"{value} is not allowed here; {hint}"
 
 
 def _shown(node: Node) -> str:

@@ -93,9 +93,8 @@ def repeating(sorted_: np.ndarray[tuple[int], np.dtype[Number]], minimum: int) -
     """Return the values that a sorted array has at least `minimum` times, each once."""
     offset = minimum - 1
     repeats = sorted_[offset:][sorted_[offset:] == sorted_[: max(len(sorted_) - offset, 0)]]
-    return np.concatenate(
-        [repeats[:1], repeats[1:][repeats[1:] != repeats[:-1]]]
-    )  # np.unique loads numpy.ma, 20 ms a run
+    # np.unique loads numpy.ma, 20 ms a run
+    return np.concatenate([repeats[:1], repeats[1:][repeats[1:] != repeats[:-1]]])
 
 
 def repeated(question: Repeats) -> sa.Select[Any]:
@@ -121,10 +120,8 @@ def repeated(question: Repeats) -> sa.Select[Any]:
         .where(MARKS.c.key_hash.in_(hashes))
         .cte("ordered")
     )
-    place, previous, following = (
-        sa.type_coerce(ordered.c[n], question.near.at.type) for n in ("place", "before", "after")
-    )
-    near = sa.or_(question.near.within(previous, place), question.near.within(place, following))
+    place, before, after = (sa.type_coerce(ordered.c[n], question.near.at.type) for n in ("place", "before", "after"))
+    near = sa.or_(question.near.within(before, place), question.near.within(place, after))
     return sa.select(ordered.c.key_hash, ordered.c.place).where(near).distinct()
 
 

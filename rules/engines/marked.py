@@ -100,9 +100,8 @@ def mark_counts(rows: Iterable[tuple[int, int]], records: int) -> MarkCounts:
     non_ascii = sum(count for number, count in repeated if number == _OTHERS) - _ADDED
     marks = tuple(number for number, _ in repeated if number >= 0)
     taking_part = records - non_ascii - sum(states.values())
-    return MarkCounts(
-        {**states, 0: taking_part} if taking_part else states, non_ascii, marks if len(marks) <= MOST else None
-    )
+    states |= {0: taking_part} if taking_part else {}
+    return MarkCounts(states, non_ascii, marks if len(marks) <= MOST else None)
 
 
 def alike(marked: Marked, question: Repeats, marks: sa.ColumnElement[Any]) -> sa.Select[Any]:

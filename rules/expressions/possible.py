@@ -157,11 +157,7 @@ def _compared(node: Node, sign: str, value: Any, ranges: dict[Term, Range]) -> b
     if term is None:
         return True
     is_filled = _can_be(node, ranges, null=False)
-    if (
-        is_filled
-        and _kind(value) is not None
-        and all(_kind(constant) == _kind(value) for constant in _values(ranges[term]))
-    ):
+    if is_filled and _kind(value) is not None and all(_kind(end) == _kind(value) for end in _values(ranges[term])):
         ranges[term] = ranges[term].compared(sign, value)
     return is_filled and not ranges[term].is_empty
 
