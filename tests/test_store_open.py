@@ -314,7 +314,7 @@ def test_another_programs_sqlite_file_is_left_as_it_is(tmp_path: Path) -> None:
         other.executescript("CREATE TABLE meta (id); CREATE TABLE orders (id); CREATE TABLE a (x); CREATE TABLE b (x)")
     before = file.read_bytes()
 
-    with pytest.raises(errors.StoreForeign, match="holds the tables a, b, meta and 1 more"):
+    with pytest.raises(errors.StoreForeign, match="has the tables a, b, meta and 1 more"):
         Store.open(SQLITE, tmp_path)
     assert file.read_bytes() == before
 

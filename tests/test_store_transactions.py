@@ -61,7 +61,7 @@ def test_a_file_that_is_not_the_one_that_was_opened_takes_nothing_more(tmp_path:
     with Store.open(SQLITE, tmp_path) as store:
         file = tmp_path / "reconcile.db"
         file.rename(tmp_path / "moved.db")
-        with pytest.raises(errors.StoreGone, match="put it back"):
+        with pytest.raises(errors.StoreGone, match="Put it back"):
             releases(store)
         assert not file.exists()
 
