@@ -117,7 +117,7 @@ def test_a_name_that_stands_twice_in_a_header_is_told_by_check_and_by_the_runs_o
         ("status = 'ok'", "status = 5", "Cannot compare text with integer at column 8 of `status = 5`; a text is"),
         ("status = 'ok'", "id = '5'", "Cannot compare integer with text at column 4 of `id = '5'`; a number is"),
         ("status = 'ok'", "5 = status", "; a text is written in single quotes."),
-        ("currency: currency", "currency: euro", "write a column, or a currency as three capitals like EUR; use"),
+        ("currency: currency", "currency: euro", "write a column, or a currency as three capitals like EUR; known names:"),
         ("currency: currency", "currency: curency", "has no such column; did you mean `currency`?"),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_heading_below_a_title_is_asked_for_and_what_there_is_instead_stands_o
 
     said = books("check", "-q").out
 
-    assert said.count("; use `") == 1
+    assert said.count("known names:") == 1
     assert said.count("say `header_row` (workbook) or `skip` (file)") == 1
     assert books.write(BILLS.replace("id: Beleg", "header_row: 2, id: Beleg"))("check").code == 0
 

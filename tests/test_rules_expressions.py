@@ -134,7 +134,7 @@ def test_an_expression_means_what_it_says(text: str, values: dict[str, Value] | 
         ("booked - 1h > slot()", "A date moves by whole days at column 10"),
         ("charged_at > 90d", "A duration needs a time at column 14"),
         ("amount - 90d", "A duration cannot be used with decimal at column 8"),
-        ("upper(name)", "There is no function `upper` at column 1 of `upper(name)`; use `abs`"),
+        ("upper(name)", "There is no function `upper` at column 1 of `upper(name)`; known names: `abs`"),
         ("now() > charged_at", "There is no function `now` at column 1"),
         ("round(amount, fee)", "`round` takes a whole number of decimals from -18 to 18 at column 15"),
         ("paid < true", "Values of type boolean have no order at column 6"),

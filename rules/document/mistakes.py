@@ -46,7 +46,7 @@ def suggestion(name: str, allowed: Iterable[str]) -> str:
     closest = nearest(name, names)
     if closest is not None:
         return f"did you mean `{closest}`?"
-    return f"use {listed(names, 'or')}" if names else "there are none yet"
+    return f"known names: {listed(names)}" if names else "there are none yet"
 
 
 def listed(names: Iterable[str], last: str = "and") -> str:
