@@ -1,8 +1,8 @@
 """Connectors, rule kinds, normalisers, channels and actions by name: ours, and those of other packages.
 
-A package adds one with an entry point in the group `reconcile.connectors`, `reconcile.rules`, `reconcile.normalisers`,
-`reconcile.channels` or `reconcile.actions`, written like our own KINDS: `name = "module:object"`. Nothing is
-imported before a configuration names it, and a built-in name always means the built-in.
+A package adds its own with an entry point in the group `reconcile.connectors`, `reconcile.rules`,
+`reconcile.normalisers`, `reconcile.channels` or `reconcile.actions`, written like our own KINDS:
+`name = "module:object"`. Nothing is imported before a configuration names it, and built-in names cannot be replaced.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from rules.kinds.base import Kind, Rule
 _BUILT_IN: dict[str, Mapping[str, str]] = {
     "connectors": connectors.KINDS,
     "rules": rules.kinds.KINDS,
-    "normalisers": {},  # the built-in ones stand in rules.normalise; here are only those of other packages
+    "normalisers": {},  # built-in normalisers are in rules.normalise; only those of other packages are loaded here
     "channels": notifications.KINDS,
-    "actions": resolve_name("reconcile.cleaning.actions:KINDS"),  # by name: these stand above this module
+    "actions": resolve_name("reconcile.cleaning.actions:KINDS"),  # by name: this package imports our module
 }
 
 
 class PluginBroken(Exception):
-    """A connector, rule kind, normaliser, channel or action is there by name and cannot be loaded."""
+    """A named connector, rule kind, normaliser, channel or action cannot be loaded."""
 
     def __init__(self, group: str, name: str, reason: str) -> None:
         super().__init__(
-            f"`{name}` of {group} cannot be loaded: {reason}; install what it needs, for ours with "
+            f"`{name}` of {group} cannot be loaded: {reason}; install its dependencies, for ours with "
             f"pip install 'reconcile-runner[all]'"
         )
 
 
 class Kinds(Mapping[str, str]):
-    """Names to `module:object`. Other packages are asked only when a built-in name does not answer."""
+    """Names to `module:object`. Other packages are searched only for names that are not built in."""
 
     def __init__(self, group: str) -> None:
         self.group = group
@@ -54,13 +54,13 @@ class Kinds(Mapping[str, str]):
         return len(list(iter(self)))
 
     def load(self, name: str) -> Any:
-        """The object itself. Raises KeyError for an unknown name, PluginBroken when it cannot be imported."""
+        """Import the object. Raises KeyError for an unknown name, PluginBroken when it cannot be imported."""
         reference = self[name]
         try:
             return resolve_name(reference)
-        except (ImportError, AttributeError) as why:
-            reason = str(why) if isinstance(why, ImportError) else f"{reference} is not there"
-            raise PluginBroken(self.group, name, reason) from why
+        except (ImportError, AttributeError) as error:
+            reason = str(error) if isinstance(error, ImportError) else f"{reference} does not exist"
+            raise PluginBroken(self.group, name, reason) from error
 
 
 def kind_of(rule: Rule) -> Kind:
@@ -71,5 +71,5 @@ def kind_of(rule: Rule) -> Kind:
 
 @functools.cache
 def _foreign(group: str) -> Mapping[str, str]:
-    found = importlib.metadata.entry_points(group=f"reconcile.{group}")
-    return {point.name: point.value for point in sorted(found, key=lambda p: (p.name, p.value))}
+    points = importlib.metadata.entry_points(group=f"reconcile.{group}")
+    return {point.name: point.value for point in sorted(points, key=lambda p: (p.name, p.value))}

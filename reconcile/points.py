@@ -1,7 +1,7 @@
-"""The places where a process may die, by name: `reach(label)` does nothing unless a test of crashes armed it.
+"""Named places where a crash test can end the process; `reach(label)` does nothing unless a test armed it.
 
-Only code arms them: `reconcile.testing.points`, in its own process or in a child of `reconcile.testing.fork`. No
-setting and no environment variable does: whoever starts the installed program cannot make it die between two commits.
+Only `reconcile.testing.points` arms them, in its own process or in a child of `reconcile.testing.fork`. No setting
+and no environment variable can, so nobody can make the installed program die between two commits.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ LABELS = (
     "anchor.before_write",
     "anchor.written",
 )
-"""Every label there is; a test compares them with the calls in the code, and the crash matrix reaches each."""
+"""All labels; a test compares them with the calls in the code, and the crash matrix reaches each."""
 
 armed: Callable[[str], None] | None = None
 
 
 def reach(label: str) -> None:
-    """The process is at this place. Costs nothing unless armed."""
+    """Call the armed function, if any, with this label."""
     if armed is not None:
         armed(label)

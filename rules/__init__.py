@@ -1,6 +1,6 @@
-"""What must not be: rules, their meaning, and the engines that find what breaks them.
+"""Rules, their meaning, and the engines that find the records that break them.
 
-Pure computation. Nothing here opens a network connection, reads the clock or the environment, or knows our other
+Pure computation. Nothing here opens a network connection, reads the clock or the environment, or imports our other
 packages.
 """
 

@@ -1,4 +1,4 @@
-"""What a rule may do to records, and how far: the action's settings, who is asked before, and limits."""
+"""Settings of cleaning: the action, the approval it needs, and its limits."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from rules.values import Column, Schema, Type, Value
 
 Policy = Literal["none", "required", "two_person"]
 POLICIES: tuple[Policy, ...] = ("none", "required", "two_person")
-"""From the one that asks nobody to the strictest."""
+"""From no approval to the strictest."""
 CURRENCY = re.compile(r"[A-Z]{3}")
 DEFAULT_RETRY = "patient"
 
-_ANYTIME = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)  # what is asked of an approval does not depend on time
+_ANYTIME = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)  # a condition of an approval does not depend on time
 _SHORTEST_EXPIRY = dt.timedelta(minutes=1)
 _NAMES_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
@@ -34,34 +34,34 @@ def _listed(value: Any) -> Any:
 
 
 class Clean(Strict):
-    """What every action takes. An action's own model inherits from it and narrows `action` to its name.
+    """Settings of every action. An action's own model inherits from it and narrows `action` to its name.
 
-    `can_undo`: what it does can be taken back, so it may be done without asking. `version` rises when the action does
-    something else with the same settings: approvals given before are void, and the next run asks.
+    `can_undo`: the action can be undone, so it may run without approval. `version` rises when the action does
+    something else with the same settings: earlier approvals become void, and the next run asks again.
     """
 
     can_undo: ClassVar[bool] = True
     version: ClassVar[int] = 1
 
-    action: str = Field(description="What becomes of the surplus.")
+    action: str = Field(description="The action on the surplus records.")
     references: Literal["refuse", "repoint", "capture"] = Field(
         default="refuse",
-        description="What becomes of rows that refer to the surplus: it is left alone, they are moved to the keeper, "
-        "or they are deleted with it.",
+        description="How rows that refer to the surplus are handled: they prevent its cleaning, move to the keeper, "
+        "or are deleted with it.",
     )
     triggers: Literal["known"] | None = Field(
-        default=None, description="`known` says that the table's triggers may fire without anybody being asked."
+        default=None, description="`known` allows the table's triggers to fire without approval."
     )
     ignore_drift: Annotated[tuple[str, ...], BeforeValidator(_listed), WithJsonSchema(_NAMES_SCHEMA)] = Field(
         default=(), description="Columns that may change between the plan and its execution."
     )
-    bundle_rows: int = Field(default=1000, ge=1, le=100_000, description="More rows than this for one group: people.")
+    bundle_rows: int = Field(default=1000, ge=1, le=100_000, description="The most rows changed for one group.")
 
 
 class Approval(Strict):
-    """Who is asked: always `then`, or by what `when` says of the group.
+    """The approval a group needs: always `then`, or `then` or `else` by the condition `when`.
 
-    A question that cannot be answered (an amount that is not known) gets the stricter of the two answers.
+    A condition that cannot be evaluated (an amount is unknown) gets the stricter of the two answers.
     """
 
     when: str | None = None
@@ -71,13 +71,13 @@ class Approval(Strict):
     @model_validator(mode="after")
     def _makes_a_difference(self) -> Approval:
         if self.when is not None and self.then == self.otherwise:
-            raise ValueError(f"asks `{self.then}` in either case; write `approval: {self.then}`, or add `else`")
+            raise ValueError(f"gives `{self.then}` either way; write `approval: {self.then}`, or change `else`")
         return self
 
     def asks(self, *, surplus: int, records: int, money: Mapping[str, Decimal]) -> Policy:
-        """What has to happen before a group of so many records, so many of them surplus, is cleaned.
+        """Return the approval needed before a group of `records` records, `surplus` of them surplus, is cleaned.
 
-        `money` is what the surplus adds up to, by currency; empty where it is not known.
+        `money` is the sum over the surplus by currency; empty where it is unknown.
         """
         if self._bound is None:
             return self.then
@@ -88,12 +88,12 @@ class Approval(Strict):
 
     @property
     def may_ask_nobody(self) -> bool:
-        """Whether there is a group that is cleaned without anybody being asked."""
+        """Return True if some group is cleaned without approval."""
         return "none" in (self.then, self.then if self.when is None else self.otherwise)
 
     @property
     def needs_money(self) -> bool:
-        """Whether the answer depends on amounts."""
+        """Return True if the answer depends on amounts."""
         return self._bound is not None and set(self._bound.expression.columns) - {"surplus", "records"} != set()
 
     @cached_property
@@ -105,9 +105,9 @@ def parse_approval(value: Any) -> Any:
     """`none`, `required`, `two_person`, or the mapping with `when`."""
     if isinstance(value, str):
         if value not in POLICIES:
-            near = nearest(value, POLICIES)
-            hint = f"did you mean `{near}`?" if near else "write `none`, `required` or `two_person`"
-            raise ValueError(f"`{short(value)}` is not a choice here; {hint}")
+            closest = nearest(value, POLICIES)
+            hint = f"did you mean `{closest}`?" if closest else "write `none`, `required` or `two_person`"
+            raise ValueError(f"`{short(value)}` is not allowed here; {hint}")
         return {"then": value}
     if isinstance(value, dict) and value.get("when") is None:
         raise ValueError("needs `when`, like {when: surplus > 3, then: required, else: none}")
@@ -115,7 +115,7 @@ def parse_approval(value: Any) -> Any:
 
 
 def parse_when(text: str) -> Bound:
-    """A condition on a group; raises ExpressionError."""
+    """Parse a condition on a group; raises ExpressionError."""
     expression = parse(text)
     currencies = set[str]()
     for node in walk(expression.root):
@@ -124,40 +124,40 @@ def parse_when(text: str) -> Bound:
         if isinstance(node, Name) and CURRENCY.fullmatch(node.name):
             currencies.add(node.name)
         elif isinstance(node, Name) and node.name not in _ASKED:
-            said = suggestion(node.name, _ASKED)
-            advice = said if said.endswith("?") else f"{said}, and currencies like `EUR`"
+            hint = suggestion(node.name, _ASKED)
+            advice = hint if hint.endswith("?") else f"{hint}, and currencies like `EUR`"
             raise ExpressionError(text, node.at, f"`{short(node.name)}` is not known here", advice)
     money = (Column(name, Type.DECIMAL) for name in sorted(currencies))
     columns = (*(Column(name, kind) for name, kind in _ASKED.items()), *money)
     return expression.condition(Schema(columns))
 
 
-def stricter(one: Policy, other: Policy) -> Policy:
-    """The one of two answers that asks more people."""
-    return max(one, other, key=POLICIES.index)
+def stricter(first: Policy, second: Policy) -> Policy:
+    """Return the answer that asks more people."""
+    return max(first, second, key=POLICIES.index)
 
 
 _ASKED = {"surplus": Type.INTEGER, "records": Type.INTEGER, "money": Type.DECIMAL}
 
 
 class _Amounts(Mapping[str, Value]):
-    """What `when` may ask of a group. `money` is the amount where there is one currency."""
+    """The names `when` may use of a group. `money` is the amount where there is one currency."""
 
     def __init__(self, surplus: int, records: int, money: Mapping[str, Decimal]) -> None:
-        self._known: dict[str, Value] = {"surplus": surplus, "records": records}
-        self._known["money"] = next(iter(money.values())) if len(money) == 1 else None
+        self._counts: dict[str, Value] = {"surplus": surplus, "records": records}
+        self._counts["money"] = next(iter(money.values())) if len(money) == 1 else None
         self._money = money
 
     def __getitem__(self, name: str) -> Value:
-        if name in self._known:
-            return self._known[name]
+        if name in self._counts:
+            return self._counts[name]
         return self._money.get(name, Decimal(0)) if self._money else None
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self._known, *self._money))
+        return iter((*self._counts, *self._money))
 
     def __len__(self) -> int:
-        return len(self._known) + len(self._money)
+        return len(self._counts) + len(self._money)
 
 
 APPROVAL_SCHEMA = {
@@ -179,9 +179,9 @@ APPROVAL_SCHEMA = {
 
 @dataclass(frozen=True)
 class Caps:
-    """What may be changed at most, per run and in any 24 hours; None: that is not limited.
+    """The most that may be changed, per run and in any 24 hours; None: no limit.
 
-    `records` and `share` are numbers of rows: surplus, re-pointed and captured ones. `group` is of the records of one
+    `records` and `share` are numbers of rows: surplus, re-pointed and captured ones. `group` counts the records of one
     group, the keeper included. Where `money` names any currency, an amount in another one is over the limit.
     """
 
@@ -193,27 +193,27 @@ class Caps:
     @property
     def most(self) -> int | None:
         """The smaller of `records` and `share`."""
-        return min((one for one in (self.records, self.share) if one is not None), default=None)
+        return min((limit for limit in (self.records, self.share) if limit is not None), default=None)
 
 
 def parse_share(value: Any) -> Any:
-    """`1%` as 0.01, exactly; more than 0 % and at most 100 %."""
+    """Parse `1%` as exactly 0.01; more than 0 % and at most 100 %."""
     if isinstance(value, Decimal):
         return value
-    found = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)\s*%", str(value).strip(), re.ASCII)
-    if not found:
+    match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)\s*%", str(value).strip(), re.ASCII)
+    if not match:
         raise ValueError(f"`{short(str(value))}` is not a share; write it like 1% or 0.5%")
-    share = Decimal(found[1]) / 100
+    share = Decimal(match[1]) / 100
     if not 0 < share <= 1:
-        raise ValueError(f"`{short(str(value))}` is not a share; it is more than 0% and at most 100%")
+        raise ValueError(f"`{short(str(value))}` is not a share; give more than 0% and at most 100%")
     return share
 
 
 def parse_money(value: Any) -> Any:
-    """`{EUR: 500}`: amounts by currency code, more than 0."""
+    """Parse `{EUR: 500}`: amounts by currency code, more than 0."""
     if not isinstance(value, Mapping) or not value:
         raise ValueError("must be a mapping of currencies to amounts, like {EUR: 500}")
-    return {_currency(code): _amount(said) for code, said in value.items()}
+    return {_currency(code): _amount(amount) for code, amount in value.items()}
 
 
 def _currency(code: Any) -> str:
@@ -222,19 +222,19 @@ def _currency(code: Any) -> str:
     return code
 
 
-def _amount(said: Any) -> Decimal:
+def _amount(value: Any) -> Decimal:
     try:
-        amount = Decimal(str(said))
+        amount = Decimal(str(value))
     except DecimalException:
         amount = Decimal("NaN")
     if not amount.is_finite() or amount <= 0:
-        raise ValueError(f"`{short(str(said))}` is not an amount; write a number that is more than 0, like 500")
+        raise ValueError(f"`{short(str(value))}` is not an amount; write a number greater than 0, like 500")
     return amount
 
 
 def parse_expiry(value: dt.timedelta) -> dt.timedelta:
     if value < _SHORTEST_EXPIRY:
-        raise ValueError("is too short for anybody to answer; give it 1m or more")
+        raise ValueError("is too short for you to answer; give it 1m or more")
     return value
 
 
@@ -248,19 +248,19 @@ Amounts = Annotated[Mapping[str, Decimal], BeforeValidator(parse_money), WithJso
 
 
 class Limits(Strict):
-    """How much one rule may change; what is not said keeps its default."""
+    """How much one rule may change; unset limits keep their defaults."""
 
     records: int = Field(default=100, ge=1, description="Rows: surplus, re-pointed and captured ones.")
     share: Share = Field(
         default=Decimal("0.01"),
         json_schema_extra={"default": "1%"},
-        description="The same, as a share of the records that were scanned.",
+        description="The same as a share of the scanned records.",
     )
     group: int = Field(default=5, ge=2, description="Records of one group, the keeper included.")
-    money: Amounts | None = Field(default=None, description="What the surplus adds up to, by currency.")
+    money: Amounts | None = Field(default=None, description="The sum over the surplus, by currency.")
 
     def caps(self, scanned: int) -> Caps:
-        """The same in rows, where the last full run scanned so many records; a share of them is rounded up."""
+        """Return the limits in rows after a full run that scanned `scanned` records; a share is rounded up."""
         share = int((self.share * scanned).to_integral_value(ROUND_CEILING))
         return Caps(self.records, share, self.group, self.money or {})
 
@@ -269,7 +269,7 @@ class TargetLimits(Strict):
     """How much all rules together may change in one source."""
 
     records: int | None = Field(default=None, ge=1, description="Rows: surplus, re-pointed and captured ones.")
-    money: Amounts | None = Field(default=None, description="What the surplus adds up to, by currency.")
+    money: Amounts | None = Field(default=None, description="The sum over the surplus, by currency.")
 
 
 __all__ = [

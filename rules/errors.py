@@ -1,4 +1,4 @@
-"""What a rule's author can get wrong, each told in one sentence."""
+"""The error for mistakes in a rule."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which record each field of a merged record comes from: survivorship field by field, total and repeatable.
+"""The source record of each field of a merged record: survivorship field by field, total and repeatable.
 
-Records come keeper first, then as `keep` orders them: that order ends every tie. Nulls lose everywhere but in `keep`.
+Records come keeper first, then as `keep` orders them: that order breaks ties. Nulls lose everywhere but in `keep`.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ KEEP = Strategy()
 
 
 def parse_strategy(value: Any) -> Any:
-    """A strategy as people write it; raises ValueError naming the ways there are."""
+    """Parse a strategy as written in YAML; raises ValueError with the allowed forms."""
     if isinstance(value, Strategy):
         return value
     if value in WORDS:
         return {"how": value}
     if isinstance(value, dict) and len(value) == 1:
-        [(how, what)] = value.items()
-        if how in BY_COLUMN and isinstance(what, str):
-            return {"how": how, "column": what}
-        if how == "union" and isinstance(what, str) and what:
-            return {"how": how, "separator": what}
-        if how == "prefer" and isinstance(what, dict) and len(what) == 1:
-            [(column, order)] = what.items()
+        [(how, argument)] = value.items()
+        if how in BY_COLUMN and isinstance(argument, str):
+            return {"how": how, "column": argument}
+        if how == "union" and isinstance(argument, str) and argument:
+            return {"how": how, "separator": argument}
+        if how == "prefer" and isinstance(argument, dict) and len(argument) == 1:
+            [(column, order)] = argument.items()
             return {"how": how, "column": column, "prefer": order if isinstance(order, (list, tuple)) else [order]}
-    said = f"`{short(value)}` is no way to choose a value; " if isinstance(value, str) else ""
+    refusal = f"`{short(value)}` is not a strategy; " if isinstance(value, str) else ""
     raise ValueError(
-        f"{said}write {', '.join(WORDS)}, {{first: column}}, {{last: column}}, {{max: column}}, {{min: column}}, "
+        f"{refusal}write {', '.join(WORDS)}, {{first: column}}, {{last: column}}, {{max: column}}, {{min: column}}, "
         '{prefer: {column: [best, next]}} or {union: ";"}'
     )
 
@@ -78,9 +78,9 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Chosen:
-    """Where the fields of `columns` come from: the records at `origins`, by position; `united` is a value put together.
+    """Where the fields of `columns` come from: the records at `origins`, by position; `united` is the joined value.
 
-    One origin, whose cells are taken as they are; none where every record has null there; several of a union.
+    One origin gives its values unchanged; no origin means every record has null there; a union has several.
     """
 
     columns: tuple[str, ...]
@@ -91,23 +91,23 @@ class Chosen:
 def check_fields(
     fields: Mapping[str, Strategy], linked: Sequence[Sequence[str]], schema: Schema, texts: frozenset[str]
 ) -> list[str]:
-    """What keeps these strategies from working, one sentence each. `texts` are columns that hold plain text."""
-    wrong = []
+    """Return the mistakes in these strategies, one sentence each. `texts` are columns that hold plain text."""
+    sentences = []
     for field, strategy in fields.items():
         if strategy.column is not None and strategy.column not in schema:
-            near = suggestion(strategy.column, schema.names)
-            wrong.append(f"`{field}` is chosen by `{strategy.column}`, and there is no such column; {near}")
+            advice = suggestion(strategy.column, schema.names)
+            sentences.append(f"`{field}` is chosen by `{strategy.column}`, which is not a column; {advice}")
         elif strategy.column is not None:
-            wrong += _unordered(field, strategy, schema[strategy.column].type)
+            sentences += _unordered(field, strategy, schema[strategy.column].type)
         if strategy.how in ("union", "longest") and field not in texts:
-            wrong.append(f"`{field}` holds no plain text, so `{strategy.how}` cannot be said of it")
+            sentences.append(f"`{field}` holds no plain text, so `{strategy.how}` does not apply")
     for group in linked:
         of_group = {fields[name] for name in group if name in fields}
         if len(of_group) > 1:
-            wrong.append(f"{listed(group)} come from one record, so they take one strategy; keep one of theirs")
-        if any(one.how == "union" for one in of_group):
-            wrong.append(f"{listed(group)} come from one record, and `union` takes from several; choose another one")
-    return wrong
+            sentences.append(f"{listed(group)} come from one record, so they need one strategy; give them the same one")
+        if any(chosen.how == "union" for chosen in of_group):
+            sentences.append(f"{listed(group)} come from one record, but `union` takes from several; choose another")
+    return sentences
 
 
 def _unordered(field: str, strategy: Strategy, kind: Type) -> list[str]:
@@ -121,12 +121,12 @@ def _unordered(field: str, strategy: Strategy, kind: Type) -> list[str]:
 def choose(
     records: Sequence[Source], fields: Mapping[str, Strategy], linked: Sequence[Sequence[str]]
 ) -> tuple[Chosen, ...]:
-    """Where every named field comes from; the columns of a linked group together. The first record is the keeper."""
+    """Choose the origin of every field; a linked group has one origin. The first record is the keeper."""
     grouped = [tuple(group) for group in linked]
     inside = {name for group in grouped for name in group}
     choices = [_group(records, group, _of_group(fields, group)) for group in grouped]
     choices += [_single(records, name, strategy) for name, strategy in fields.items() if name not in inside]
-    return tuple(sorted(choices, key=lambda one: one.columns))
+    return tuple(sorted(choices, key=lambda chosen: chosen.columns))
 
 
 def _of_group(fields: Mapping[str, Strategy], group: Sequence[str]) -> Strategy:
@@ -138,23 +138,23 @@ def _single(records: Sequence[Source], name: str, strategy: Strategy) -> Chosen:
         return _united(records, name, strategy.separator)
     if strategy.how == "keep":
         return Chosen((name,), (0,))
-    having = [n for n, one in enumerate(records) if one.values[name] is not None]
+    having = [n for n, record in enumerate(records) if record.values[name] is not None]
     return Chosen((name,), _best(records, having, (name,), strategy))
 
 
 def _group(records: Sequence[Source], group: tuple[str, ...], strategy: Strategy) -> Chosen:
-    """The record that has most of the group's values, all of them if any has; among those, by the strategy."""
+    """Choose the record with most of the group's values; break ties by the strategy."""
     if strategy.how == "keep":
         return Chosen(group, (0,))
-    filled = [sum(one.values[name] is not None for name in group) for one in records]
+    filled = [sum(record.values[name] is not None for name in group) for record in records]
     most = max(filled)
-    return Chosen(group, _best(records, [n for n, many in enumerate(filled) if many == most and most], group, strategy))
+    return Chosen(group, _best(records, [n for n, k in enumerate(filled) if k == most and most], group, strategy))
 
 
 def _best(
     records: Sequence[Source], having: list[int], columns: tuple[str, ...], strategy: Strategy
 ) -> tuple[int, ...]:
-    """The position of the best of these records, if there is any; the first one where several are as good."""
+    """Return the position of the best of these records, if any; the first where several are equally good."""
     if not having:
         return ()
     ranks: dict[str, Callable[[int], Any]] = {
@@ -164,19 +164,19 @@ def _best(
     }
     if strategy.how in ranks:
         return (min(having, key=ranks[strategy.how]),)
-    assert strategy.column is not None  # noqa: S101 - what orders by a column has one
-    known = [n for n in having if records[n].values[strategy.column] is not None]
-    if not known:
+    assert strategy.column is not None  # noqa: S101 - strategies that order by a column have one
+    ordered = [n for n in having if records[n].values[strategy.column] is not None]
+    if not ordered:
         return (having[0],)
-    keyed = [(order_key(records[n].values[strategy.column]), n) for n in known]
+    keyed = [(order_key(records[n].values[strategy.column]), n) for n in ordered]
     best = (max if strategy.how in ("last", "max") else min)(key for key, _ in keyed)
     return (next(n for key, n in keyed if key == best),)
 
 
 def _rarity(records: Sequence[Source], having: list[int], columns: tuple[str, ...]) -> Callable[[int], int]:
     same = {n: sameness([records[n].values[c] for c in columns]) for n in having}
-    met = Counter(same.values())
-    return lambda n: -met[same[n]]
+    counts = Counter(same.values())
+    return lambda n: -counts[same[n]]
 
 
 def _preference(record: Source, strategy: Strategy) -> tuple[bool, int]:
@@ -187,17 +187,17 @@ def _preference(record: Source, strategy: Strategy) -> tuple[bool, int]:
 
 
 def _united(records: Sequence[Source], name: str, separator: str) -> Chosen:
-    """Every part that any record has, trimmed, each once: the keeper's first, in the order they stand in."""
+    """Join all parts of all records, trimmed, each once: the keeper's first, in their order."""
     mark = separator.strip() or separator
-    found: dict[str, int] = {}
+    origin_of_part: dict[str, int] = {}
     of_keeper: set[str] = set()
     for n, record in enumerate(records):
         value = record.values[name]
         for part in map(str.strip, str(value).split(mark) if value is not None else ()):
             if part:
-                found.setdefault(part, n)
+                origin_of_part.setdefault(part, n)
                 of_keeper |= {part} if n == 0 else set()
-    if not found.keys() - of_keeper:
+    if not origin_of_part.keys() - of_keeper:
         return Chosen((name,), (0,))
-    origins = tuple(sorted(set(found.values())))
-    return Chosen((name,), origins, separator.join(found))
+    origins = tuple(sorted(set(origin_of_part.values())))
+    return Chosen((name,), origins, separator.join(origin_of_part))

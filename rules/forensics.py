@@ -1,4 +1,4 @@
-"""Why it happened: what distances between repeats, in time and in files, betray; said only past a threshold."""
+"""Likely causes of duplicates, from distances between repeats in time and in files; stated only past a threshold."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 
 _RATIO = 1.15  # bins grow by 15 %: a retry after 30 s lands in one of two neighbouring bins
-_FEWEST = 8  # repeats; fewer cannot carry a claim
+_FEWEST = 8  # repeats; fewer support no claim
 _SHARE = 0.6  # of the repeats that must lie in the peak
 _CHANCE = 0.001  # of seeing such a peak in scattered repeats, over all bins (Bonferroni)
 _TIMEOUTS = (1, 2, 3, 5, 10, 15, 20, 25, 30, 45, 60, 90, 120, 180, 300, 600, 900, 1800, 3600)
 
 Shift = tuple[str, str, int]
-"""Two files, in the order of their names, and how many rows further down the second one holds a record."""
+"""Two files, ordered by name, and how many rows further down the second file has a record."""
 
 
 def retry_sentence(seconds: Sequence[float]) -> str | None:
-    """One sentence on a peak in the distances (seconds from each repeat to the record before it), or None.
+    """One sentence on a peak in the distances (seconds from each repeat to the previous record), or None.
 
     The test: distances fall into geometric bins; under "scattered" each of the bins between 0.1 s and a day is
     equally likely. Two neighbouring bins that hold at least 60 % of at least 8 repeats, with a one-sided binomial
@@ -36,7 +36,7 @@ def retry_sentence(seconds: Sequence[float]) -> str | None:
     after = _time(usual) if usual else f"about {_time(middle)}"
     between = _time(low) if _time(low) == _time(high) else f"{_range(low, high)}"
     return (
-        f"{len(inside)} of {len(gaps)} repeats came {between} after the record before: "
+        f"{len(inside)} of {len(gaps)} repeats came {between} after the previous record: "
         f"this looks like a client that retries after {after}."
     )
 
@@ -44,16 +44,16 @@ def retry_sentence(seconds: Sequence[float]) -> str | None:
 def copy_sentence(shifts: Mapping[Shift, int], repeats: int) -> str | None:
     """One sentence on a file that holds the same records as another one, or None.
 
-    `shifts` counts pairs of repeated records by their two files and the distance of their rows: an export that was
-    delivered twice, whole or in part, repeats its records at one distance, and what was done twice lies scattered.
+    `shifts` counts pairs of repeated records by their two files and the distance of their rows. An export that was
+    delivered twice, whole or in part, repeats its records at one distance; other repeats are scattered.
     """
     if not shifts:
         return None
-    (first, second, _), count = max(shifts.items(), key=lambda one: (one[1], one[0]))
+    (first, second, _), count = max(shifts.items(), key=lambda item: (item[1], item[0]))
     if count < _FEWEST or count < _SHARE * repeats:
         return None
     return (
-        f"{count:,} of {repeats:,} repeats stand in {first} and, in the same order, in {second}: "
+        f"{count:,} of {repeats:,} repeats are in {first} and, in the same order, in {second}: "
         "this looks like one export that was delivered twice."
     )
 

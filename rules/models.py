@@ -1,4 +1,4 @@
-"""The parts that settings of rules are made of. Unknown keys are errors at every level."""
+"""Building blocks of rule settings. Unknown keys are errors at every level."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
 _UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
 _UNITS |= {"d": 24 * _UNITS["h"], "w": 7 * 24 * _UNITS["h"]}
 _LONGEST = 36_500
-"""Days; a moment so long before or after any of this century still has a date."""
+"""Days; a moment that far from any in this century still has a date."""
 
 
 class Severity(enum.IntEnum):
-    """How bad a finding is; written by name, compared by order."""
+    """Severity of a finding; written by name, compared by order."""
 
     info = 1
     low = 2
@@ -30,22 +30,22 @@ class Severity(enum.IntEnum):
 
 
 def parse_severity(value: Any) -> Any:
-    """A severity by its name; raises ValueError naming the allowed ones."""
+    """Parse a severity by name; raises ValueError naming the allowed ones."""
     if isinstance(value, str) and value in Severity.__members__:
         return Severity[value]
     if isinstance(value, Severity):
         return value
-    raise ValueError(f"`{value}` is not a severity; {suggestion(str(value), Severity.__members__, otherwise='use')}")
+    raise ValueError(f"`{value}` is not a severity; {suggestion(str(value), Severity.__members__)}")
 
 
 def parse_duration(value: Any) -> Any:
-    """`30s 15m 6h 3d 2w` (also `ms`, `us`) as a timedelta, exact to the microsecond; raises ValueError."""
+    """Parse `30s 15m 6h 3d 2w` (also `ms`, `us`) as a timedelta, exact to the microsecond; raises ValueError."""
     if isinstance(value, dt.timedelta):
         return value
-    found = _DURATION.fullmatch(str(value).strip())
-    if not found:
+    match = _DURATION.fullmatch(str(value).strip())
+    if not match:
         raise ValueError(f"`{short(str(value))}` is not a duration; write it like 30s, 15m, 6h, 3d or 2w")
-    microseconds = float(found[1]) * _UNITS[found[2]]
+    microseconds = float(match[1]) * _UNITS[match[2]]
     if microseconds > _LONGEST * _UNITS["d"]:
         raise ValueError(f"`{short(str(value))}` is longer than a hundred years; give it at most {_LONGEST}d")
     return dt.timedelta(microseconds=round(microseconds))
@@ -68,7 +68,7 @@ class Strict(BaseModel):
 
 
 def _argument(value: Any) -> Any:
-    """A whole number where a normaliser's argument is written as one; the file's reader gives texts only."""
+    """Parse a normaliser's argument that is a whole number; the YAML reader gives only texts."""
     return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
 
 

@@ -1,4 +1,4 @@
-"""Many values as few bytes: what is made once, and gone through again later."""
+"""Compressed storage of many values that are built once and read again later."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class Packed(Sequence[T]):
-    """Values in their order, a few hundred bytes each at most times, where the objects would take kilobytes.
+    """Values in order, usually a few hundred bytes each, where the objects would take kilobytes.
 
-    A look at one unpacks its block and makes it anew: it is equal, and not the same. The newest are not packed yet, so
-    few values cost nothing. It can be appended to; safe to read from several threads.
+    Reading a value unpacks its block and builds a new, equal object. The newest values are not packed yet, so a few
+    values cost nothing. Values can be appended; safe to read from several threads.
     """
 
     def __init__(self, values: Iterable[T] = ()) -> None:
@@ -27,7 +27,7 @@ class Packed(Sequence[T]):
             self.append(value)
 
     def append(self, value: T) -> None:
-        """Put a value behind the others; it must be one that can be pickled, and not change any more."""
+        """Append a value; it must be picklable and never change afterwards."""
         if len(self._newest) == BLOCK:
             self._blocks.append(zlib.compress(pickle.dumps(self._newest, pickle.HIGHEST_PROTOCOL), level=1))
             self._newest = []
@@ -42,18 +42,18 @@ class Packed(Sequence[T]):
         yield from self._newest
 
     @overload
-    def __getitem__(self, wanted: int) -> T: ...
+    def __getitem__(self, index: int) -> T: ...
     @overload
-    def __getitem__(self, wanted: slice) -> list[T]: ...
-    def __getitem__(self, wanted: int | slice) -> T | list[T]:
-        if isinstance(wanted, slice):
-            return [self._at(place) for place in range(len(self))[wanted]]
-        return self._at(range(len(self))[wanted])
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self._at(place) for place in range(len(self))[index]]
+        return self._at(range(len(self))[index])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str):
             return NotImplemented
-        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -61,7 +61,7 @@ class Packed(Sequence[T]):
         return repr(tuple(self))
 
     def _at(self, place: int) -> T:
-        """Whoever goes through places in order unpacks each block once."""
+        """Return one value; reading in order unpacks each block once."""
         number, within = divmod(place, BLOCK)
         if number == len(self._blocks):
             return self._newest[within]
@@ -72,5 +72,5 @@ class Packed(Sequence[T]):
         return values[within]
 
     def _unpacked(self, number: int) -> list[T]:
-        values: list[T] = pickle.loads(zlib.decompress(self._blocks[number]))  # noqa: S301 - bytes of this object's own
+        values: list[T] = pickle.loads(zlib.decompress(self._blocks[number]))  # noqa: S301 - bytes that this object wrote
         return values

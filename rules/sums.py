@@ -1,4 +1,4 @@
-"""Sums of money, exact whatever their size and order: the usual 28 digits would round sums of wide decimals. Pure."""
+"""Sums of money, exact for any size and order: the default 28 digits would round sums of wide decimals. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from decimal import Decimal
 EXACT = decimal.Context(prec=1_000)
 
 
-def of(many: Iterable[Mapping[str, Decimal]]) -> dict[str, Decimal]:
-    """The sum of each currency."""
+def of(parts: Iterable[Mapping[str, Decimal]]) -> dict[str, Decimal]:
+    """Return the sum of each currency."""
     total: dict[str, Decimal] = {}
-    for amounts in many:
+    for amounts in parts:
         add(total, amounts)
     return total
 
@@ -23,6 +23,6 @@ def sizes(amounts: Mapping[str, Decimal]) -> dict[str, Decimal]:
 
 
 def add(total: dict[str, Decimal], amounts: Mapping[str, Decimal]) -> None:
-    """Each amount to its currency's sum."""
+    """Add each amount to its currency's sum."""
     for currency, amount in amounts.items():
         total[currency] = EXACT.add(total.get(currency, Decimal(0)), amount)

@@ -1,4 +1,4 @@
-"""Which member of a group is kept: the `keep:` lines in order, then the id, so the choice is total and repeatable."""
+"""The choice of the keeper: the `keep:` lines in order, then the id, so the choice is total and repeatable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rules.errors import RuleError
 from rules.models import Keep
 from rules.values import RecordId, Schema, Type, Value, canonical, order_key
 
-_NAMED = (Type.TEXT, Type.INTEGER, Type.BOOLEAN)  # values that one way of writing names
+_NAMED = (Type.TEXT, Type.INTEGER, Type.BOOLEAN)  # types whose values have one written form
 
 
 class Keepable(Protocol):
@@ -27,13 +27,13 @@ Record = TypeVar("Record", bound=Keepable)
 
 
 def check_keep(keep: Sequence[Keep], schema: Schema) -> None:
-    """Raises RuleError for a line that names an unknown column or asks a column what it cannot answer."""
+    """Raise RuleError for a line that names an unknown column or does not fit the column's type."""
     for line in keep:
         if line.column is None:
             continue
         if line.column not in schema:
             raise RuleError(
-                f"`keep` names `{line.column}`, which is no column; {suggestion(line.column, schema.names)}"
+                f"`keep` names `{line.column}`, which is not a column; {suggestion(line.column, schema.names)}"
             )
         kind = schema[line.column].type
         if line.how in ("first", "last", "max", "min") and kind in (Type.BOOLEAN, Type.BYTES):
@@ -43,14 +43,14 @@ def check_keep(keep: Sequence[Keep], schema: Schema) -> None:
 
 
 def columns_of(keep: Sequence[Keep], schema: Schema) -> tuple[str, ...]:
-    """The columns a choice looks at: all of them for `most_complete`."""
+    """Return the columns that the choice reads: all of them for `most_complete`."""
     if any(line.how == "most_complete" for line in keep):
         return schema.names
     return tuple(dict.fromkeys(line.column for line in keep if line.column is not None))
 
 
 def id_key(record: Keepable) -> tuple[Any, ...]:
-    """The last word between two records: a total order over their ids."""
+    """The final tie-break: a total order over ids."""
     return tuple(order_key(part) for part in record.id)
 
 
@@ -60,11 +60,11 @@ def in_order(
     considered: Sequence[str],
     place: Callable[[Record], Any] = id_key,
 ) -> tuple[Record, ...]:
-    """The members best first, whatever the order they came in; the first one is the keeper.
+    """Sort the members best first, independent of their input order; the first is the keeper.
 
     `first` and `min` prefer the smallest value, `last` and `max` the largest, `prefer` the earliest in its list and
     then any other, `most_complete` the most values that are not null among the `considered` columns. Nulls lose.
-    What is equal in all lines is ordered by `place`, by default the id: numbers by value, then text by code point.
+    Ties after all lines are ordered by `place`, by default the id: numbers by value, then text by code point.
     """
     ordered = sorted(members, key=place)
     for line in reversed(keep):
@@ -73,18 +73,18 @@ def in_order(
 
 
 def _by(line: Keep, members: list[Record], considered: Sequence[str]) -> list[Record]:
-    """Sorted by one line; what it does not tell apart stays as it was."""
+    """Sort by one line; equal members keep their order."""
     column = line.column
     if column is None:
         return sorted(members, key=lambda m: sum(m.values.get(c) is None for c in considered))
-    known = [m for m in members if m.values[column] is not None]
+    filled = [m for m in members if m.values[column] is not None]
     nulls = [m for m in members if m.values[column] is None]
     if line.how == "prefer":
         ranks = {text: rank for rank, text in reversed(list(enumerate(line.prefer)))}
-        known.sort(key=lambda m: ranks.get(_as_written(m.values[column]), len(ranks)))
+        filled.sort(key=lambda m: ranks.get(_as_written(m.values[column]), len(ranks)))
     else:
-        known.sort(key=lambda m: order_key(m.values[column]), reverse=line.how in ("last", "max"))
-    return known + nulls
+        filled.sort(key=lambda m: order_key(m.values[column]), reverse=line.how in ("last", "max"))
+    return filled + nulls
 
 
 def _as_written(value: Value) -> str:

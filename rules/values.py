@@ -1,6 +1,6 @@
-"""Typed values and their canonical form: the ground under keys and fingerprints.
+"""Typed values and their canonical form, the basis of keys and fingerprints.
 
-Two values are the same exactly when their canonical forms are equal, on every engine, in every process, for ever.
+Two values are the same exactly when their canonical forms are equal, on every engine, in every process, forever.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 Value = str | int | Decimal | float | bool | dt.date | dt.datetime | bytes | None
 RecordId = tuple[Value, ...]
 PLACE = ("_file", "_row")
-"""The columns that say where a record of a file is."""
+"""The columns that locate a record in a file."""
 
 
 class Type(enum.Enum):
-    """The types a rule can see. An instant is always aware and in UTC; there are no naive times past a connector."""
+    """The types of columns in rules. An instant is always aware and in UTC; connectors let no naive times through."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -44,8 +44,8 @@ class Type(enum.Enum):
 class Column:
     """One column as a rule sees it.
 
-    `pushable` is the connector's word that the source compares this column exactly as we do, once text is compared
-    binary; without it the planner reads the column and compares here.
+    `pushable` is the connector's claim that the source compares this column exactly as we do, once text is compared
+    binary; without it the planner reads the column and compares it here.
     """
 
     name: str
@@ -79,8 +79,8 @@ class Schema:
 
 
 def type_of(arrow: pa.DataType) -> Type | None:
-    """The rule type of an Arrow type; None for one that rules cannot compare (lists, structs)."""
-    from pyarrow import types as t  # noqa: PLC0415 - a configuration is read without, and who asks has it loaded
+    """Return the rule type of an Arrow type; None for types that rules cannot compare (lists, structs)."""
+    from pyarrow import types as t  # noqa: PLC0415 - reading a configuration needs no pyarrow
 
     checks = (
         (t.is_boolean, Type.BOOLEAN),
@@ -96,18 +96,18 @@ def type_of(arrow: pa.DataType) -> Type | None:
 
 
 def schema_from_arrow(schema: pa.Schema) -> Schema:
-    """Columns that rules can compare; field metadata `pushdown: exact` is the connector's word for `pushable`."""
+    """Columns that rules can compare; field metadata `pushdown: exact` is the connector's claim for `pushable`."""
     columns = []
-    for one in schema:
-        kind = type_of(one.type)
+    for arrow_field in schema:
+        kind = type_of(arrow_field.type)
         if kind is not None:
-            pushable = (one.metadata or {}).get(b"pushdown") == b"exact"
-            columns.append(Column(one.name, kind, one.nullable, pushable))
+            pushable = (arrow_field.metadata or {}).get(b"pushdown") == b"exact"
+            columns.append(Column(arrow_field.name, kind, arrow_field.nullable, pushable))
     return Schema(tuple(columns))
 
 
 def filled(value: Value) -> Value:
-    """The value, or None for a text of white space only: it is as empty as null, in every use of it."""
+    """The value, or None for a text of white space only: everywhere it counts as null."""
     return None if isinstance(value, str) and not value.strip() else value
 
 
@@ -161,8 +161,8 @@ def canonical_json(values: Sequence[Value]) -> str:
 
 
 def sameness(values: Sequence[Value]) -> Hashable:
-    """Equal exactly where the values' canonical forms are: what `canonical_json` tells apart, without writing it."""
-    return tuple(one if type(one) is str else _tagged(one) for one in values)
+    """Return a value that is equal exactly where `canonical_json` of the values is equal, without writing the JSON."""
+    return tuple(value if type(value) is str else _tagged(value) for value in values)
 
 
 def _tagged(value: Value) -> tuple[str, ...] | None:

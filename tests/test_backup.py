@@ -520,7 +520,7 @@ def test_a_transaction_that_has_begun_ends_before_the_rows_are_replaced(
 
     assert len(outcome) == 1
     assert noted(url, tmp_path) == []
-    with pytest.raises(errors.StoreReplaced, match="was restored from a backup under this process"):
+    with pytest.raises(errors.StoreReplaced, match="was restored from a backup while this process was running"):
         note(store, "after")
 
 
@@ -692,6 +692,6 @@ def test_a_disk_that_is_full_leaves_no_half_a_backup_and_the_state_as_it_was(tmp
 
     full = project.start("restore", "b.db", "--yes", file_size=100_000).end()
 
-    assert (full.code, "has no room left" in full.err) == (3, True)
+    assert (full.code, "has no space left" in full.err) == (3, True)
     assert len(shop.findings()) == 2
     assert shop.intact()

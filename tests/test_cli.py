@@ -46,7 +46,7 @@ def test_the_project_that_init_writes_runs_and_is_never_overwritten(tmp_path: Pa
     assert "unbroken" in done.stdout
     assert "double-payment" in done.stdout
     assert (again.returncode, again.stdout) == (2, "")
-    assert "exists already, so nothing was written" in again.stderr
+    assert "already exists, so nothing was written" in again.stderr
 
 
 def test_nothing_is_said_when_the_reader_leaves_and_the_exit_code_stays(shop: Project) -> None:

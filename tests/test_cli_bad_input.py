@@ -278,7 +278,7 @@ def test_an_address_whose_parts_run_into_another_is_refused_without_a_piece_of_t
 
     assert (answer.code, answer.out) == (2, "")
     assert "this is not a database URL; write dialect://" in answer.err
-    assert "special characters of the password %-encoded" in answer.err
+    assert "special characters of the password percent-encoded" in answer.err
     assert SECRET_CELL not in answer.err
 
 
@@ -428,7 +428,7 @@ def test_a_hostile_workbook_is_refused_in_a_sentence(tmp_path: Path) -> None:
 def test_a_rule_that_does_not_fit_its_columns_is_told_at_check(shop: Project) -> None:
     for rule, part in (
         ("key: [order_id], window: {order_id: 15m}", "`window` measures time, but `order_id` is of type text"),
-        ("key: [{amount: [mailbox]}]", "`mailbox` takes text, but here the value is of type decimal"),
+        ("key: [{amount: [mailbox]}]", "`mailbox` takes text, but the value is of type decimal"),
         ('key: [order_id], where: "paid_at > 5"', "Cannot compare instant with integer"),
         ('key: [order_id], where: "order_id + 1 = 2"', "`+` takes numbers but this is of type text"),
         ("key: [order_id], keep: [{first: piad_at}]", "did you mean `paid_at`?"),
@@ -475,11 +475,11 @@ def test_no_folder_is_made_for_the_state(shop: Project) -> None:
     """A slip of the pen would make an empty state, and everything would be found and told anew."""
     shop.write("state: sqlite:///stat/reconcile.db\n" + FILES)
 
-    missing = "there is no folder " + str(shop.folder / "stat")
+    missing = f"folder {shop.folder / 'stat'} does not exist"
     for command in ("run", "serve", "migrate", "restore"):
         in_words(shop(command, *(["x.db"] if command == "restore" else [])), 2, lines=1)
         assert not (shop.folder / "stat").exists()
-    in_words(shop("run"), 2, missing, "Correct `state:`, or make the folder", lines=1)
+    in_words(shop("run"), 2, missing, "Correct `state:`, or create the folder", lines=1)
     in_words(shop("findings"), 2, "There is no state database at", "correct `state:`", lines=1)
     checked, examined = shop("check", "-q"), shop("doctor", "-q")
     assert (checked.code, checked.out.startswith("wrong  state: "), missing in checked.out) == (2, True, True)
@@ -519,7 +519,7 @@ def test_a_folder_that_may_not_be_looked_into_is_told(public: Path) -> None:
 def test_a_state_that_is_not_ours_is_left_as_it_is(shop: Project) -> None:
     for make, code, part in (
         (lambda path: path.write_text("nothing of the kind " * 99), 3, "cannot be read: file is not a database"),
-        (_fill, 2, "is another program's database (it holds the table orders)"),
+        (_fill, 2, "belongs to another program (it has the table orders)"),
         (_directory, 2, "it is not a file"),
     ):
         name = f"other{uuid.uuid4().hex[:6]}.db"
@@ -542,7 +542,7 @@ def test_a_state_whose_key_is_gone_is_not_gone_on_with(shop: Project) -> None:
     kept = key.read_bytes()
     key.unlink()
 
-    in_words(shop("run"), 3, "The key file", "Copy back the file", lines=1)
+    in_words(shop("run"), 3, "The key file", "Restore the file", lines=1)
 
     key.write_bytes(kept)
     key.chmod(0o600)
@@ -554,8 +554,8 @@ def test_a_state_on_a_server_that_is_down_or_refuses_is_told_apart(shop: Project
     up = sa.make_url(postgres_url).set(password=SECRET_CELL)
     for url, part in (
         (up.set(port=_port_nobody_hears()), "did not answer: Connection refused. Run it again when it is up"),
-        (up.set(username="nobody_such"), 'refused us: role "nobody_such" does not exist'),
-        (up.set(database="no_such_base"), 'refused us: database "no_such_base" does not exist'),
+        (up.set(username="nobody_such"), 'refused the connection: role "nobody_such" does not exist'),
+        (up.set(database="no_such_base"), 'refused the connection: database "no_such_base" does not exist'),
     ):
         shop.write(f'state: "{url.render_as_string(hide_password=False)}"\n' + FILES)
 
@@ -598,7 +598,7 @@ def test_a_disk_that_is_full_at_any_moment_leaves_the_state_whole(tmp_path: Path
         answer = project.start("run", "-q", file_size=size).end()
 
         if answer.code != 0:
-            in_words(answer, 3, "reconcile.db", "has no room left", "Nothing of this step was kept", lines=1)
+            in_words(answer, 3, "reconcile.db", "has no space left", "This step was not saved", lines=1)
         assert project.audit_is_intact(), size
         assert project("run").code == 0
         assert len(project("findings", "--json").json) == 1
@@ -611,10 +611,10 @@ def test_a_disk_that_is_full_at_any_moment_leaves_the_state_whole(tmp_path: Path
 def test_a_hostile_configuration_is_told_at_its_place(shop: Project) -> None:
     path = shop.folder / "reconcile.yaml"
     for raw, part in (
-        (FILES.encode() + b"\0", "the control character U+0000 stands here"),
+        (FILES.encode() + b"\0", "control character U+0000 found"),
         (FILES.encode() + b"# x\n" * 500_000, "this file is larger than 1,000 kB"),
         (FILES.encode("utf-16"), "UTF-16"),
-        (b"a: " + b"[" * 9_000, "nests deeper than 40 levels"),
+        (b"a: " + b"[" * 9_000, "nested deeper than 40 levels"),
         (b"", "a configuration is a mapping"),
     ):
         path.write_bytes(raw)

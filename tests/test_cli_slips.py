@@ -34,7 +34,7 @@ def books(tmp_path: Path) -> Project:
 
 def test_the_demo_writes_into_no_folder_that_holds_something(shop: Project) -> None:
     in_words(shop("demo", "--in", "."), 2, ". is not empty, so nothing was written", "--in FOLDER", lines=1)
-    in_words(shop("demo", "--in", "orders.csv"), 2, "orders.csv cannot hold a project: File exists", lines=1)
+    in_words(shop("demo", "--in", "orders.csv"), 2, "orders.csv cannot be used: File exists", lines=1)
 
     assert (shop.folder / "reconcile.yaml").read_text() == FILES
     assert sorted(one.name for one in shop.folder.iterdir()) == ["orders.csv", "reconcile.yaml"]
@@ -121,7 +121,7 @@ def test_a_name_that_stands_twice_in_a_header_is_told_by_check_and_by_the_runs_o
         ("status = 'ok'", "status = 5", "Cannot compare text with integer at column 8 of `status = 5`; a text is"),
         ("status = 'ok'", "id = '5'", "Cannot compare integer with text at column 4 of `id = '5'`; a number is"),
         ("status = 'ok'", "5 = status", "; a text is written in single quotes."),
-        ("currency: currency", "currency: euro", "write a column, or a currency as three capitals like EUR; known are"),
+        ("currency: currency", "currency: euro", "write a column, or a currency as three capitals like EUR; known names:"),
         ("currency: currency", "currency: curency", "has no such column; did you mean `currency`?"),
     ],
 )
@@ -152,7 +152,7 @@ def test_a_heading_below_a_title_is_asked_for_and_what_there_is_instead_stands_o
 
     said = books("check", "-q").out
 
-    assert said.count("known are") == 1
+    assert said.count("known names:") == 1
     assert said.count("say `header_row` (workbook) or `skip` (file)") == 1
     assert books.write(BILLS.replace("id: Beleg", "header_row: 2, id: Beleg"))("check").code == 0
 
@@ -260,7 +260,7 @@ def test_an_export_that_was_put_there_twice_is_told_as_the_cause(tmp_path: Path)
 
     bank("run")
 
-    cause = "20 of 20 repeats stand in may (1).csv and, in the same order, in may.csv"
+    cause = "20 of 20 repeats are in may (1).csv and, in the same order, in may.csv"
     assert (
         f"Probable cause: {cause}: this looks like one export that was delivered twice."
         in (tmp_path / "told.txt").read_text()

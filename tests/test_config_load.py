@@ -122,7 +122,7 @@ def test_an_included_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "inside", {"reconcile.yaml": "include: ['*.yaml']\n" + READ})
     (tmp_path / "inside" / "link.yaml").symlink_to(tmp_path / "outside.yaml")
 
-    with pytest.raises(ConfigProblems, match="leads out of this file's folder"):
+    with pytest.raises(ConfigProblems, match="is outside this file's folder"):
         load(path, {})
 
 
@@ -215,4 +215,4 @@ def test_a_wrong_name_of_a_former_rule_is_told_once(tmp_path: Path) -> None:
     said = "kind: duplicates, dataset: charges, key: [order_id], was: old"
     text = SMALL + "".join(f"  r{n}: {{{said}}}\n" for n in range(2))
 
-    assert problems(tmp_path, text) == ["6:66: rule `r0` continues `old` already; keep `was` in one of them"]
+    assert problems(tmp_path, text) == ["6:66: rule `r0` also continues `old`; keep `was` in one of them"]

@@ -52,7 +52,7 @@ def test_a_file_that_is_there_is_never_overwritten(taken: str, tmp_path: Path) -
     (tmp_path / taken).parent.mkdir(exist_ok=True)
     (tmp_path / taken).write_text("mine")
 
-    with pytest.raises(AlreadyThere, match="exists already, so nothing was written"):
+    with pytest.raises(AlreadyThere, match="already exists, so nothing was written"):
         write_project(tmp_path)
 
     assert (tmp_path / taken).read_text() == "mine"

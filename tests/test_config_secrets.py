@@ -64,9 +64,9 @@ def test_a_value_that_is_empty_where_it_was_set_is_named_there(tmp_path: Path) -
     text = SMALL.replace("OWNER", "${EMPTY}") + "encryption_key: ['${secret:EMPTY}', '${file:key}']\n"
 
     assert problems(tmp_path, text, {"EMPTY": ""}) == [
-        "4:72: `${EMPTY}` is there and empty; give it a value, or write `${EMPTY:-}` where nothing is meant",
-        "5:19: `${secret:EMPTY}` is there and empty; give it a value",
-        "5:38: `${file:key}` is there and empty; give it a value",
+        "4:72: `${EMPTY}` is set but empty; give it a value, or write `${EMPTY:-}` if it may be empty",
+        "5:19: `${secret:EMPTY}` is set but empty; give it a value",
+        "5:38: `${file:key}` is set but empty; give it a value",
     ]
 
 
@@ -177,7 +177,7 @@ def test_a_secret_has_no_place_where_it_would_be_shown(place: str, tmp_path: Pat
 
     told = problems(tmp_path, text, {"CANARY": CANARY})
 
-    nowhere = "a secret has no place here; use one in `sources`, `channels`, `state`, `encryption_key`"
+    nowhere = "a secret is not allowed here; use secrets in `sources`, `channels`, `state`, `encryption_key`"
     shown = "this setting is shown and stored, so it takes no secret"
     assert any((shown if place == "jobs" else nowhere) in one for one in told)
     assert "c4n4ry" not in "".join(told)

@@ -603,5 +603,5 @@ def test_the_planner_knows_nothing_of_an_unknown_dialect() -> None:
     )
     relation = Relation("charges", Schema((Column("word", Type.TEXT, pushable=True),)))
 
-    assert "nothing is known about how oracle" in str(pushdown_obstacle(rule, relation, "oracle"))
+    assert "Reconcile does not know how oracle" in str(pushdown_obstacle(rule, relation, "oracle"))
     assert pushdown_obstacle(rule, relation, "postgresql") is None

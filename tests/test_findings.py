@@ -750,7 +750,7 @@ def test_an_unknown_id_names_the_nearest(world: World) -> None:
 
 @pytest.mark.parametrize("asked", ["", "F-", "F-ZZZZZZ", "%", "not an id"])
 def test_an_id_in_an_empty_store_is_refused_in_a_sentence(world: World, asked: str) -> None:
-    with pytest.raises(FindingUnknown, match="there is none yet"):
+    with pytest.raises(FindingUnknown, match="there are none yet"):
         world.get(asked)
 
 

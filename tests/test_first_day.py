@@ -167,7 +167,7 @@ def test_where_there_is_no_finding_yet_an_id_points_to_a_run(tmp_path: Path) -> 
     reconcile = shop(tmp_path, twins=0)
     reconcile("run", "-q")
 
-    assert reconcile("show", "F-AAAAAA").err.endswith("there is none yet: `reconcile run` looks for some.\n")
+    assert reconcile("show", "F-AAAAAA").err.endswith("there are none yet: `reconcile run` looks for some.\n")
 
 
 # A long list

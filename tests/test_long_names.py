@@ -17,8 +17,8 @@ FILES = (
 TABLE = "version: 1\nsources: {shop: {type: sql, url: 'sqlite:///LONG.db'}}\n"
 
 CONFIGURATIONS: Mapping[str, tuple[str, int, str]] = {
-    "include": (FILES + "include: [LONG]\n", 2, "reconcile.yaml:5:11: `LONG` cannot be looked for: file name too long"),
-    "a folder of include": (FILES + "include: [LONG/*.yaml]\n", 2, "cannot be looked for: file name too long"),
+    "include": (FILES + "include: [LONG]\n", 2, "reconcile.yaml:5:11: `LONG` cannot be searched: file name too long"),
+    "a folder of include": (FILES + "include: [LONG/*.yaml]\n", 2, "cannot be searched: file name too long"),
     "state": (FILES + "state: sqlite:///LONG.db\n", 3, "LONG.db"),
     "root": (FILES.replace("root: .", "root: LONG"), 3, "file name too long"),
     "path": (FILES.replace("a.csv", "LONG.csv"), 3, "no file has a name of more than 255 bytes; correct `path`"),

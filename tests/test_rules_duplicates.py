@@ -324,7 +324,7 @@ def test_a_rule_says_why_a_database_cannot_answer_it() -> None:
     assert pushdown_obstacle(rule(key=[{"code": ["mailbox"]}]), relation, "mysql") == (
         "`mailbox` on `code` has no exact form in MariaDB or MySQL"
     )
-    assert pushdown_obstacle(rule(), relation, "oracle") == "nothing is known about how oracle compares values"
+    assert pushdown_obstacle(rule(), relation, "oracle") == "Reconcile does not know how oracle compares values"
     assert pushdown_obstacle(rule(), relation, "postgresql") is None
     assert not guarded(rule(), relation, "postgresql")
     assert guarded(rule(where="lower(code) = 'x'"), relation, "postgresql")

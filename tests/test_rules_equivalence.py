@@ -275,7 +275,7 @@ def test_most_rules_reach_every_database() -> None:
 
     assert [obstacles(d, {"name": ["trim", "lower"]}, "code") for d in ("postgresql", "mysql", "sqlite")] == [None] * 3
     assert [obstacles(d, "code", "amount") for d in ("postgresql", "mysql")] == [None] * 2
-    assert obstacles("sqlite", "amount") == "SQLite keeps the decimals of `amount` as floating-point numbers"
+    assert obstacles("sqlite", "amount") == "SQLite stores the decimals of `amount` as floating-point numbers"
     folding = DuplicatesRule(name="twins", dataset="things", key=[{"name": ["lower"]}])
     assert guarded(folding, relation, "postgresql")
 

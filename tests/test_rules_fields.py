@@ -126,13 +126,13 @@ SCHEMA = Schema(
 @pytest.mark.parametrize(
     ("fields", "linked", "says"),
     [
-        ({"x": {"last": "updatet_at"}}, (), "chosen by `updatet_at`, and there is no such column"),
+        ({"x": {"last": "updatet_at"}}, (), "chosen by `updatet_at`, which is not a column"),
         ({"x": {"last": "flag"}}, (), "values of type boolean have no order"),
         ({"x": {"prefer": {"at": ["a"]}}}, (), "cannot prefer values of `at`, which is of type instant"),
         ({"at": "longest"}, (), "`at` holds no plain text"),
         ({"flag": "union"}, (), "`flag` holds no plain text"),
         ({"x": "union"}, (("x", "tags"),), "`union` takes from several"),
-        ({"x": "longest", "tags": "keep"}, (("x", "tags"),), "they take one strategy"),
+        ({"x": "longest", "tags": "keep"}, (("x", "tags"),), "they need one strategy"),
         ({"x": "longest", "tags": "union", "at": {"last": "at"}}, (), None),
     ],
 )

@@ -12,7 +12,7 @@ def test_repeats_that_cluster_at_thirty_seconds_betray_a_retrying_client() -> No
     gaps = [29.2, 29.8, 30.0, 30.1, 30.4, 30.6, 31.0, 30.2, 29.9, 840.0]
 
     assert retry_sentence(gaps) == (
-        "9 of 10 repeats came 29–31 s after the record before: this looks like a client that retries after 30 s."
+        "9 of 10 repeats came 29–31 s after the previous record: this looks like a client that retries after 30 s."
     )
 
 
@@ -20,7 +20,7 @@ def test_a_peak_away_from_the_usual_time_outs_is_named_as_it_is() -> None:
     gaps = [37.0, 37.1, 37.3, 37.2, 37.0, 37.4, 37.1, 37.2]
 
     assert retry_sentence(gaps) == (
-        "8 of 8 repeats came 37 s after the record before: this looks like a client that retries after about 37 s."
+        "8 of 8 repeats came 37 s after the previous record: this looks like a client that retries after about 37 s."
     )
 
 
@@ -44,7 +44,7 @@ def test_an_export_that_was_delivered_twice_repeats_its_records_in_their_order()
     shifts = {("may (1).csv", "may.csv", 0): 3391, ("april.csv", "may.csv", -17): 1, ("may (1).csv", "may.csv", 40): 20}
 
     assert copy_sentence(shifts, 3419) == (
-        "3,391 of 3,419 repeats stand in may (1).csv and, in the same order, in may.csv: "
+        "3,391 of 3,419 repeats are in may (1).csv and, in the same order, in may.csv: "
         "this looks like one export that was delivered twice."
     )
 

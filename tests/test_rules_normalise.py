@@ -295,20 +295,20 @@ def test_null_passes_through_every_chain() -> None:
 @pytest.mark.parametrize(
     ("kind", "chain", "sentence"),
     [
-        (Type.DECIMAL, [("phone", "DE")], "`phone` takes text, but here the value is of type decimal."),
-        (Type.INSTANT, ["day", "hour"], "`hour` takes instant, but here the value is of type date."),
+        (Type.DECIMAL, [("phone", "DE")], "`phone` takes text, but the value is of type decimal."),
+        (Type.INSTANT, ["day", "hour"], "`hour` takes instant, but the value is of type date."),
         (Type.TEXT, ["tirm"], "There is no normaliser `tirm`; did you mean `trim`?"),
         (Type.TEXT, [("trim", 3)], "`trim` takes no argument."),
         (Type.TEXT, [("phone", "de")], "`phone` takes the region of numbers"),
-        (Type.TEXT, [("prefix", 0)], "`prefix` takes how many characters"),
-        (Type.TEXT, [("map", {False: "x"})], "`map` maps texts that are not empty: put the text on the left in quotes"),
+        (Type.TEXT, [("prefix", 0)], "`prefix` takes the number of characters"),
+        (Type.TEXT, [("map", {False: "x"})], "`map` maps texts that are not empty; put numbers"),
         (Type.TEXT, [("map", {" ": "x"})], "`map` maps texts that are not empty"),
-        (Type.TEXT, [("map", {"x": 1})], "`map` maps to texts or to null"),
-        (Type.TEXT, [("regex", ["a(?=b)", ""])], "`regex` needs RE2 syntax"),
-        (Type.TEXT, [("regex", ["(a)", r"\2"])], "`regex` needs RE2 syntax"),
+        (Type.TEXT, [("map", {"x": 1})], "`map` maps to texts or null"),
+        (Type.TEXT, [("regex", ["a(?=b)", ""])], "`regex` needs a pattern in RE2 syntax"),
+        (Type.TEXT, [("regex", ["(a)", r"\2"])], "`regex` needs a pattern in RE2 syntax"),
         (Type.TEXT, [("regex", [r"\C", ""])], r"`regex` cannot use \C"),
-        (Type.TEXT, [("regex", "a")], "`regex` takes a pattern and what replaces it"),
-        (Type.DECIMAL, [("round", "2.5")], "`round` takes how many decimals"),
+        (Type.TEXT, [("regex", "a")], "`regex` takes a pattern and its replacement"),
+        (Type.DECIMAL, [("round", "2.5")], "`round` takes a whole number of decimals"),
     ],
 )
 def test_a_step_that_does_not_fit_is_told_in_one_sentence(kind: Type, chain: list[Any], sentence: str) -> None:
@@ -332,7 +332,7 @@ def test_a_normaliser_of_somebody_else_registers_like_ours() -> None:
     try:
         assert normalise("a", steps("shout", "trim")) == "A"
         assert chain_sql(sa.column("x"), Type.TEXT, steps("shout"), "duckdb") is None
-        with pytest.raises(RuleError, match="already a normaliser `trim`"):
+        with pytest.raises(RuleError, match="Normaliser `trim` already exists"):
             register(Normaliser("trim", mine.python, mine.types))
     finally:
         del NORMALISERS["shout"]

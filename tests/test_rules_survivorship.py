@@ -120,7 +120,7 @@ def test_a_choice_reads_only_the_columns_it_looks_at() -> None:
 @pytest.mark.parametrize(
     ("keep", "sentence"),
     [
-        (Keep(how="max", column="scor"), "`keep` names `scor`, which is no column; did you mean `score`?"),
+        (Keep(how="max", column="scor"), "`keep` names `scor`, which is not a column; did you mean `score`?"),
         (Keep(how="first", column="done"), "`keep` cannot order by `done`: values of type boolean have no order."),
         (Keep(how="prefer", column="score", prefer=("1",)), "`keep` cannot prefer values of `score`, which is of type"),
     ],

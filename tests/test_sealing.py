@@ -126,7 +126,7 @@ def test_any_change_of_a_sealed_text_is_seen(data: st.DataObject) -> None:
 
 
 def test_a_form_of_a_later_version_is_told() -> None:
-    with pytest.raises(SealUnknown, match="the form rs2, which a later version"):
+    with pytest.raises(SealUnknown, match="the form rs2 of a later version"):
         Seals([ONE]).open(Seals([ONE]).seal("x", "b1").replace("rs1.", "rs2."), "b1")
 
 

@@ -61,7 +61,7 @@ def test_a_file_that_is_not_the_one_that_was_opened_takes_nothing_more(tmp_path:
     with Store.open(SQLITE, tmp_path) as store:
         file = tmp_path / "reconcile.db"
         file.rename(tmp_path / "moved.db")
-        with pytest.raises(errors.StoreGone, match="put it back"):
+        with pytest.raises(errors.StoreGone, match="Put it back"):
             releases(store)
         assert not file.exists()
 
@@ -220,7 +220,7 @@ def test_a_connection_cut_while_committing_leaves_a_doubt_and_says_so(postgres_u
                 connection.execute(sa.text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": backend})
 
     with Store.open(postgres_url, tmp_path) as store:
-        with pytest.raises(errors.StoreInDoubt, match="Whether that step was kept is not known"), store.begin() as tx:
+        with pytest.raises(errors.StoreInDoubt, match="It is unknown if that step was saved"), store.begin() as tx:
             tx.finisher(Cut)
         assert releases(store) == []
     admin.dispose()

@@ -1,4 +1,4 @@
-"""One YAML file, and what it includes, becomes a Project; or every mistake in them is told at once."""
+"""Loads a YAML file and its includes into a Project, or reports every mistake at once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LATER = {
     "jobs": ("approval", "limits", "retry", "quiet", "quiet_hours", "digest"),
     "channels": ("throttle", "quiet", "quiet_hours", "digest", "escalate", "template", "templates", "on_unknown"),
 }
-_SAID_OF_A_JOB = ("existing", "priority", "time_limit", "stall", "success_within", "heartbeat", "heartbeat_allow")
+_JOB_SETTINGS = ("existing", "priority", "time_limit", "stall", "success_within", "heartbeat", "heartbeat_allow")
 _LATER_TYPES = {
     "sources": ("http_api", "google_sheets", "airtable", "stripe"),
     "channels": ("email", "apprise", "console"),
@@ -53,7 +53,7 @@ _LATER_TYPES = {
 
 
 class ConfigProblems(Exception):
-    """The configuration is wrong; nothing was read or changed. Its text is one line for every mistake."""
+    """The configuration has mistakes; nothing was read or changed. Its text is one line per mistake."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(set(problems)))
@@ -61,16 +61,16 @@ class ConfigProblems(Exception):
 
 
 def load(path: str | os.PathLike[str] = FILE_NAME, environ: Mapping[str, str] | None = None) -> Project:
-    """Read a configuration, connecting to nothing. Raises ConfigProblems with every mistake, by file and line."""
+    """Read a configuration without connecting to anything. Raises ConfigProblems with every mistake."""
     return _Loading(gather(Path(path), os.environ if environ is None else environ)).project()
 
 
 def load_kept(
     kept: Mapping[str, str], path: Path, environ: Mapping[str, str], called: str, *, sets_aside: bool = False
 ) -> Project:
-    """Read texts that were kept (Project.files) as the configuration at `path`; see `load`.
+    """Read kept texts (Project.files) as the configuration at `path`; see `load`.
 
-    `called` is how sentences name them. `sets_aside`: what only lacks a secret is no mistake (Project.unusable).
+    `called` is their name in sentences. `sets_aside`: a missing secret is no mistake (Project.unusable).
     """
     sections = gather_kept(kept, path, environ, called)
     if sets_aside:
@@ -79,13 +79,13 @@ def load_kept(
 
 
 def state_alone(path: Path, address: str) -> Project:
-    """A project that checks nothing and knows only where its state is."""
+    """Return a project without rules that only has a state."""
     state = SecretStr(absolute_state(address, path.parent))
     return Project(path.absolute(), state, TopSettings().timezone, DEFAULT_MEMORY, {}, {}, {}, {}, {}, "{}", "")
 
 
 def absolute_state(address: str, folder: Path) -> str:
-    """The address of a state; a relative path of an SQLite file begins in the folder of the configuration."""
+    """Return the address of a state; a relative SQLite path begins in the folder of the configuration."""
     scheme, separator, path = address.partition(":///")
     if not scheme.startswith("sqlite") or not separator or path.startswith("/"):
         return address
@@ -94,10 +94,10 @@ def absolute_state(address: str, folder: Path) -> str:
 
 @dataclass
 class _Loading:
-    """The steps of one `load` after its files were read. Whatever is wrong is told to `sections`.
+    """The steps of one `load` after its files were read. Mistakes go to `sections`.
 
-    `connectors` are the classes of the sources whose type is known, whatever else is wrong with them. `is_kept`: it ran
-    before, so it is read though this version would refuse a rule that cannot find anything.
+    `connectors` are the classes of the sources with a known type, even if their settings have mistakes. `is_kept`: the
+    configuration ran before, so a rule that cannot find anything is not refused.
     """
 
     sections: Sections
@@ -155,23 +155,23 @@ class _Loading:
             files=texts(self.sections),
             retries=top.retry,
             limits=top.limits,
-            maintenance=tuple(one.window(top.timezone) for one in top.maintenance),
+            maintenance=tuple(period.window(top.timezone) for period in top.maintenance),
             undo_window=top.undo_window,
             encryption_key=top.encryption_key,
             audit=top.audit,
             unusable=self.sections.unusable,
         )
 
-    def _all(self, section: str, make: Callable[[str, Entry], Any]) -> dict[str, Any]:
-        made = {}
+    def _all(self, section: str, read: Callable[[str, Entry], Any]) -> dict[str, Any]:
+        models = {}
         for name, entry in self.sections[section].items():
-            wrong = name_problem(name, entry.key_at)
-            if wrong:
-                self.sections.problems.append(wrong)
-            one = make(name, entry)
-            if one is not None:
-                made[name] = one
-        return made
+            problem = name_problem(name, entry.key_at)
+            if problem:
+                self.sections.problems.append(problem)
+            model = read(name, entry)
+            if model is not None:
+                models[name] = model
+        return models
 
     def _read(self, reader: Reader[Any], node: Node, key_at: Position | None = None) -> Any:
         model, problems = reader.read(node, key_at or node.at)
@@ -179,28 +179,28 @@ class _Loading:
         return model
 
     def _typed(self, section: str, group: str, what: str, entry: Entry) -> Any:
-        """The class behind the `type` that a source or channel names; None, with the mistake told, without one."""
+        """Return the class for the `type` of a source or channel; report the mistake and return None without one."""
         if not isinstance(entry.node, MapNode):
             self._read(Reader(TopSettings, what), entry.node, entry.key_at)
             return None
-        given = entry.node.entries.get("type")
+        kind = entry.node.entries.get("type")
         kinds = Kinds(group)
-        if given is None:
+        if kind is None:
             self.sections.tell(entry.key_at, f"{what} needs `type`; it is one of {', '.join(sorted(kinds))}")
             return None
-        name = given.node.text if isinstance(given.node, ScalarNode) and not given.node.sealed_as else None
+        name = kind.node.text if isinstance(kind.node, ScalarNode) and not kind.node.sealed_as else None
         try:
             if name is not None and name in kinds:
                 return kinds.load(name)
-        except PluginBroken as why:
-            self.sections.tell(given.node.at, str(why))
+        except PluginBroken as error:
+            self.sections.tell(kind.node.at, str(error))
             return None
         if name in _LATER_TYPES[section]:
             self.sections.tell(
-                given.node.at, f"type `{name}` comes with a later version; known are {', '.join(sorted(kinds))}"
+                kind.node.at, f"type `{name}` comes with a later version; use one of {', '.join(sorted(kinds))}"
             )
         else:
-            self.sections.tell(given.node.at, f"`{short(name or '')}` is not a type; {suggestion(name or '', kinds)}")
+            self.sections.tell(kind.node.at, f"`{short(name or '')}` is not a type; {suggestion(name or '', kinds)}")
         return None
 
     def _source(self, name: str, entry: Entry) -> SourceConfig | None:
@@ -228,29 +228,29 @@ class _Loading:
         return self._read(reader, entry.node, entry.key_at)
 
     def _refuse_secrets(self, model: type[BaseModel], node: Node) -> None:
-        for path, one in walk(node):
-            if isinstance(one, ScalarNode) and one.sealed_as and not wants_secret(model, path):
-                why = "this setting is shown and stored, so it takes no secret; use ${NAME}"
-                self.sections.tell(one.at, f"`{short(one.sealed_as)}`: {why}")
+        for path, scalar in walk(node):
+            if isinstance(scalar, ScalarNode) and scalar.sealed_as and not wants_secret(model, path):
+                sentence = "this setting is shown and stored, so it takes no secret; use ${NAME}"
+                self.sections.tell(scalar.at, f"`{short(scalar.sealed_as)}`: {sentence}")
 
     def _dataset(self, name: str, entry: Entry, top: TopSettings | None) -> DatasetConfig | None:
         what = f"dataset `{short(name)}`"
         source = self._check_reference(entry, "source", "sources")
-        theirs = self.connectors[source].Dataset if source in self.connectors else None
+        model = self.connectors[source].Dataset if source in self.connectors else None
         zone = {"timezone": top.timezone if top else "UTC"}
         common_keys = set(known_keys(DatasetEntry))
-        only_theirs = set(known_keys(theirs)) - common_keys if theirs else _keys(entry) - common_keys
-        ours = Reader(DatasetEntry, what, defaults=zone, also=only_theirs, later=_LATER["datasets"])
-        common = self._read(ours, entry.node, entry.key_at)
+        model_keys = set(known_keys(model)) - common_keys if model else _keys(entry) - common_keys
+        common_reader = Reader(DatasetEntry, what, defaults=zone, also=model_keys, later=_LATER["datasets"])
+        common = self._read(common_reader, entry.node, entry.key_at)
         self.sections.problems += _dataset_expressions(entry.node)
-        if theirs is None:
+        if model is None:
             return None
-        given = {} if common is None else _handed_on(theirs, common)
-        adds = Reader(theirs, what, given=given, also=common_keys, later=_LATER["datasets"])
-        settings = self._read(adds, entry.node, entry.key_at)
+        shared = {} if common is None else _shared_settings(model, common)
+        reader = Reader(model, what, given=shared, also=common_keys, later=_LATER["datasets"])
+        settings = self._read(reader, entry.node, entry.key_at)
         if common is None or settings is None:
             return None
-        derived = {column: said.is_ for column, said in common.columns.items() if said.is_ is not None}
+        derived = {key: column.is_ for key, column in common.columns.items() if column.is_ is not None}
         return DatasetConfig(
             name,
             common.source,
@@ -258,7 +258,7 @@ class _Loading:
             common.id,
             common.where,
             derived,
-            _with_what_is_made_of_them(common.pii, derived),
+            _with_derived(common.pii, derived),
             common.money,
             common.timezone,
             common.references,
@@ -269,9 +269,9 @@ class _Loading:
             self.sections.tell(entry.key_at, "`all` means every rule in a job; give this rule another name")
         try:
             rule, problems = load_rule(name, entry, Kinds("rules"), Kinds("normalisers"), Kinds("actions"))
-        except (ImportError, AttributeError) as why:
+        except (ImportError, AttributeError) as error:
             self.sections.tell(
-                entry.key_at, f"what rule `{short(name)}` names cannot be loaded: {why}; install what it needs"
+                entry.key_at, f"rule `{short(name)}` cannot be loaded: {error}; install its dependencies"
             )
             return None
         self.sections.problems += problems
@@ -288,29 +288,29 @@ class _Loading:
             return None
         if not job.rules:
             self.sections.tell(entry.key_at, f"{what} names no rule, so it checks nothing; write `rules: all`")
-        said = {key: getattr(job, key) for key in _SAID_OF_A_JOB}
-        said |= {key: tuple(dict.fromkeys(getattr(job, key))) for key in ("notify", "after", "watch")}
-        every = "all" in job.rules
-        rules = tuple(self.sections["rules"]) if every else tuple(dict.fromkeys(job.rules))
+        values = {key: getattr(job, key) for key in _JOB_SETTINGS}
+        values |= {key: tuple(dict.fromkeys(getattr(job, key))) for key in ("notify", "after", "watch")}
+        is_all = "all" in job.rules
+        rules = tuple(self.sections["rules"]) if is_all else tuple(dict.fromkeys(job.rules))
         schedule = job.schedule.in_zone(top.timezone if top else "UTC") if job.schedule else None
-        return JobConfig(name, rules, schedule=schedule, **said)
+        return JobConfig(name, rules, schedule=schedule, **values)
 
     def _check_names_of_job(self, entry: Entry) -> None:
         places = {"rules": "rules", "notify": "channels", "after": "jobs", "watch": "datasets"}
         for key, section in places.items():
             written = entry.node.entries.get(key) if isinstance(entry.node, MapNode) else None
-            for at, one in _names_in(written.node) if written else ():
-                if one not in self.sections[section] and (key, one) != ("rules", "all"):
-                    self._tell_unknown(at, section[:-1], one, self.sections[section])
+            for at, listed_name in _names_in(written.node) if written else ():
+                if listed_name not in self.sections[section] and (key, listed_name) != ("rules", "all"):
+                    self._tell_unknown(at, section[:-1], listed_name, self.sections[section])
 
     def _check_alerts(self) -> None:
         written = self.sections.top.entries.get("alerts")
-        for at, one in _names_in(written.node) if written else ():
-            if one not in self.sections["channels"]:
-                self._tell_unknown(at, "channel", one, self.sections["channels"])
+        for at, name in _names_in(written.node) if written else ():
+            if name not in self.sections["channels"]:
+                self._tell_unknown(at, "channel", name, self.sections["channels"])
 
     def _check_anchors(self, top: TopSettings | None) -> None:
-        """An anchor in Slack is written with the channel's own token."""
+        """Check that anchors in Slack name a channel with a token."""
         for name, anchor in top.audit.anchors.items() if top else ():
             channel = getattr(anchor, "channel", None)
             if channel is None:
@@ -319,58 +319,56 @@ class _Loading:
             if channel not in self.sections["channels"]:
                 self._tell_unknown(at, "channel", channel, self.sections["channels"])
                 continue
-            said = {key: one.node for key, one in _entries(self.sections["channels"][channel])}
-            kind = said.get("type")
-            if not isinstance(kind, ScalarNode) or kind.text != "slack" or "token" not in said:
+            settings = {key: setting.node for key, setting in _entries(self.sections["channels"][channel])}
+            kind = settings.get("type")
+            if not isinstance(kind, ScalarNode) or kind.text != "slack" or "token" not in settings:
                 self.sections.tell(
-                    at, f"channel `{short(channel)}` cannot hold an anchor; name one of Slack with a `token`"
+                    at, f"channel `{short(channel)}` cannot hold an anchor; name a Slack channel with a `token`"
                 )
 
     def _check_after(self, jobs: Mapping[str, JobConfig]) -> None:
-        """Jobs that wait for each other in a circle would never run."""
+        """Report jobs that wait for each other in a cycle: they would never run."""
         for name, job in jobs.items():
-            waits_for, seen = set(job.after), set[str]()
-            while waits_for - seen:
-                one = (waits_for - seen).pop()
-                seen.add(one)
-                waits_for |= set(jobs[one].after) if one in jobs else set()
-            if name in seen:
+            waits_for, reachable = set(job.after), set[str]()
+            while waits_for - reachable:
+                waiting = (waits_for - reachable).pop()
+                reachable.add(waiting)
+                waits_for |= set(jobs[waiting].after) if waiting in jobs else set()
+            if name in reachable:
                 at = locate(self.sections["jobs"][name].node, ("after",)).node.at
-                self.sections.tell(at, f"job `{short(name)}` would wait for itself; break the circle of `after`")
+                self.sections.tell(at, f"job `{short(name)}` waits for itself; break the cycle in `after`")
 
     def _check_watched(self, jobs: Mapping[str, JobConfig], datasets: Mapping[str, DatasetConfig]) -> None:
-        """Only a source that can tell cheaply that a dataset changed can start a job by it."""
+        """Check that the sources of watched datasets can detect changes cheaply."""
         from connectors.base import Watchable  # noqa: PLC0415 - loaded with the connectors already
 
         for name, job in jobs.items():
-            for one in job.watch:
-                source = datasets[one].source if one in datasets else None
+            for dataset in job.watch:
+                source = datasets[dataset].source if dataset in datasets else None
                 if source in self.connectors and not issubclass(self.connectors[source], Watchable):
                     written = locate(self.sections["jobs"][name].node, ("watch",)).node
-                    at = next((at for at, said in _names_in(written) if said == one), written.at)
-                    why = f"source `{short(source)}` cannot say when it changes; use a `schedule`, or watch files"
-                    self.sections.tell(at, f"dataset `{short(one)}` cannot be watched: {why}")
+                    at = next((at for at, written_name in _names_in(written) if written_name == dataset), written.at)
+                    sentence = f"source `{short(source)}` does not report changes; use a `schedule`, or watch files"
+                    self.sections.tell(at, f"dataset `{short(dataset)}` cannot be watched: {sentence}")
 
     def _check_reference(self, entry: Entry, key: str, section: str) -> str | None:
-        """The name that a key gives, told as wrong where the section has no such name."""
+        """Return the name under a key; report it if the section does not have it."""
         written = entry.node.entries.get(key) if isinstance(entry.node, MapNode) else None
         name = written.node.text if written and isinstance(written.node, ScalarNode) else None
         if written and name is not None and name not in self.sections[section]:
             self._tell_unknown(written.node.at, section[:-1], name, self.sections[section])
         return name
 
-    def _tell_unknown(self, at: Position, what: str, name: str, known: Iterable[str]) -> None:
+    def _tell_unknown(self, at: Position, kind: str, name: str, names: Iterable[str]) -> None:
         if self.sections.whole:
-            self.sections.tell(at, f"there is no {what} `{short(name)}`; {suggestion(name, known)}")
+            self.sections.tell(at, f"there is no {kind} `{short(name)}`; {suggestion(name, names)}")
 
     def _check_something_is_checked(self) -> None:
         if not self.sections["rules"] and not self.sections.problems:
-            self.sections.tell(
-                self.sections.top.at, "no rule stands here, so nothing would be checked; add one to `rules:`"
-            )
+            self.sections.tell(self.sections.top.at, "there are no rules, so nothing is checked; add one to `rules:`")
 
     def _check_former_names(self, rules: Mapping[str, Rule]) -> None:
-        taken: dict[str, str] = {}
+        continued_by: dict[str, str] = {}
         for name, rule in rules.items():
             if rule.was is None:
                 continue
@@ -379,14 +377,14 @@ class _Loading:
                 self.sections.tell(
                     at, f"rule `{rule.was}` still exists, so `{name}` cannot continue its findings; remove `was`"
                 )
-            elif rule.was in taken:
+            elif rule.was in continued_by:
                 self.sections.tell(
-                    at, f"rule `{taken[rule.was]}` continues `{rule.was}` already; keep `was` in one of them"
+                    at, f"rule `{continued_by[rule.was]}` also continues `{rule.was}`; keep `was` in one of them"
                 )
-            taken.setdefault(rule.was, name)
+            continued_by.setdefault(rule.was, name)
 
     def _check_findable(self, datasets: Mapping[str, DatasetConfig], rules: Mapping[str, Rule]) -> None:
-        """A rule that cannot find anything passes every day."""
+        """Report rules that cannot find anything: they would pass every day."""
         for name, rule in rules.items():
             if not datasets.keys() >= set(rule.datasets):
                 continue
@@ -406,35 +404,35 @@ class _Loading:
             "rules": {r for job in jobs.values() for r in job.rules} if jobs else set(rules),
             "channels": {c for job in jobs.values() for c in job.notify} if jobs else set(self.sections["channels"]),
         }
-        who = {
+        unused = {
             "sources": "no dataset reads",
             "datasets": "no rule reads",
             "rules": "no job runs",
-            "channels": "no job tells",
+            "channels": "no job notifies",
         }
         for section, names in used.items():
             for name, entry in self.sections[section].items():
                 if name not in names:
-                    sentence = f"{who[section]} {section[:-1]} `{name}`; use it or remove it"
+                    sentence = f"{unused[section]} {section[:-1]} `{name}`; use it or remove it"
                     self.warnings.append(Problem.at(entry.key_at, sentence))
 
     def _is_news(self, problem: Problem) -> bool:
-        """A value that could not be read or filled in is told once, not again for what it is not."""
+        """Return False for further mistakes of a value that could not be read or resolved."""
         return Position(problem.file, problem.line, problem.column) not in self.sections.doubtful
 
 
-def _with_what_is_made_of_them(pii: tuple[str, ...], derived: Mapping[str, str]) -> tuple[str, ...]:
-    """Columns with personal data, and those that are computed of one; each of these may use those before it."""
+def _with_derived(pii: tuple[str, ...], derived: Mapping[str, str]) -> tuple[str, ...]:
+    """Return columns with personal data, and columns computed from them; each may use earlier ones."""
     columns = list(pii)
     for name, text in derived.items():
-        with contextlib.suppress(ExpressionError):  # told by _dataset_expressions
+        with contextlib.suppress(ExpressionError):  # reported by _dataset_expressions
             if name not in columns and not set(columns).isdisjoint(parse(text).columns):
                 columns.append(name)
     return tuple(columns)
 
 
 def _dataset_expressions(node: Node) -> Iterator[Problem]:
-    """What is wrong with the expressions of a dataset: its `where` and its derived columns."""
+    """Yield the mistakes in a dataset's expressions: its `where` and its derived columns."""
     if isinstance(node, MapNode):
         yield from expression_problems(node, {"where": parse})
         columns = node.entries.get("columns")
@@ -452,14 +450,14 @@ def _keys(entry: Entry) -> set[str]:
 
 
 def _names_in(node: Node) -> Iterator[tuple[Position, str]]:
-    """The names that a setting gives, one or a list of them, and where."""
-    for one in node.items if isinstance(node, ListNode) else (node,):
-        if isinstance(one, ScalarNode) and one.text is not None:
-            yield one.at, one.text
+    """Yield the names in a setting, a name or a list, with positions."""
+    for item in node.items if isinstance(node, ListNode) else (node,):
+        if isinstance(item, ScalarNode) and item.text is not None:
+            yield item.at, item.text
 
 
-def _handed_on(theirs: type[BaseModel], common: DatasetEntry) -> dict[str, Any]:
-    """What a connector's own model wants of the settings every dataset has."""
-    types = {column: said.type for column, said in common.columns.items() if said.type is not None}
+def _shared_settings(model: type[BaseModel], common: DatasetEntry) -> dict[str, Any]:
+    """Return the common settings of a dataset that the connector's model also has."""
+    types = {column: declaration.type for column, declaration in common.columns.items() if declaration.type is not None}
     values = {"columns": types, "timezone": common.timezone}
-    return {key: value for key, value in values.items() if key in theirs.model_fields}
+    return {key: value for key, value in values.items() if key in model.model_fields}

@@ -1,4 +1,4 @@
-"""What a configuration says of cleaning beside its rules: templates of retries, maintenance, links, targets' limits."""
+"""Settings of cleaning outside rules: retry templates, maintenance windows, links between tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rules.document.mistakes import short, suggestion
 from rules.models import Duration, Strict, parse_duration
 
 OWN_RETRIES = ("patient", "quick", "never")
-"""The templates that are there without being written."""
+"""The built-in templates."""
 
 
 def _positive(value: dt.timedelta) -> dt.timedelta:
@@ -23,17 +23,17 @@ def _positive(value: dt.timedelta) -> dt.timedelta:
 
 
 class RetryTemplate(Strict):
-    """How something is tried again: after `base`, then twice as long each time up to `cap`, all with full jitter."""
+    """A retry template: a delay of `base`, then twice as long each time up to `cap`, all with full jitter."""
 
     base: Annotated[Duration, AfterValidator(_positive)] = Field(
-        default=parse_duration("1s"), json_schema_extra={"default": "1s"}, description="The first delay, at most."
+        default=parse_duration("1s"), json_schema_extra={"default": "1s"}, description="The longest first delay."
     )
     cap: Annotated[Duration, AfterValidator(_positive)] = Field(
         default=parse_duration("15m"), json_schema_extra={"default": "15m"}, description="The longest delay."
     )
-    attempts: int = Field(default=8, ge=1, le=1000, description="How often it is tried.")
+    attempts: int = Field(default=8, ge=1, le=1000, description="How many attempts are made.")
     budget: Annotated[Duration, AfterValidator(_positive)] = Field(
-        default=parse_duration("20h"), json_schema_extra={"default": "20h"}, description="For how long it is tried."
+        default=parse_duration("20h"), json_schema_extra={"default": "20h"}, description="How long attempts continue."
     )
 
     @model_validator(mode="after")
@@ -50,7 +50,7 @@ def _time(value: Any) -> Any:
 
 def _day(value: Any) -> Any:
     if value not in DAYS:
-        raise ValueError(f"`{short(str(value))}` is not a day; {suggestion(str(value), DAYS, otherwise='use')}")
+        raise ValueError(f"`{short(str(value))}` is not a day; {suggestion(str(value), DAYS)}")
     return value
 
 
@@ -68,33 +68,33 @@ Days = Annotated[
 
 
 class MaintenanceEntry(Strict):
-    """Times of the week in which nothing is cleaned in a source."""
+    """Times of the week when a source is not cleaned."""
 
     source: str = Field(description="The source.")
-    begins: TimeOfDay = Field(alias="from", description="When it begins, like 22:00.")
-    ends: TimeOfDay = Field(alias="to", description="When it ends, like 02:00, the next day where it has to be.")
-    days: Days = Field(default=DAYS, description="On which days it begins; every day unless said.")
-    timezone: Zone | None = Field(default=None, description="The zone of its times; default the project's.")
+    begins: TimeOfDay = Field(alias="from", description="The beginning, like 22:00.")
+    ends: TimeOfDay = Field(alias="to", description="The end, like 02:00; on the next day if it is earlier.")
+    days: Days = Field(default=DAYS, description="The days on which it begins; default every day.")
+    timezone: Zone | None = Field(default=None, description="The time zone; default the project's.")
 
     @model_validator(mode="after")
     def _takes_time(self) -> MaintenanceEntry:
         if minute(self.begins) == minute(self.ends) or minute(self.begins) == minute("24:00"):
-            raise ValueError("takes no time; for a whole day write from '00:00' to '24:00'")
+            raise ValueError("has zero length; for a whole day write from '00:00' to '24:00'")
         if not self.days:
-            raise ValueError("`days` names no day; leave it out for every day")
+            raise ValueError("`days` is empty; leave it out for every day")
         return self
 
     def window(self, timezone: str) -> Window:
-        """The window itself; `timezone` is the project's."""
+        """Return the window; `timezone` is the project's."""
         days = tuple(sorted({DAYS.index(day) for day in self.days}))
         return Window(self.source, minute(self.begins), minute(self.ends), days, self.timezone or timezone)
 
 
 class LinkEntry(Strict):
-    """Rows of another table that name records of this dataset without a foreign key."""
+    """Rows of another table that refer to records of this dataset without a foreign key."""
 
     table: str = Field(min_length=1, description="The table with these rows, of the same source.")
     columns: Annotated[tuple[str, ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA)] = Field(
-        min_length=1, description="The columns there that name a record."
+        min_length=1, description="The columns there that refer to a record."
     )
-    to: Names = Field(default=(), description="The columns here that they name; the dataset's id unless said.")
+    to: Names = Field(default=(), description="The columns here that they refer to; default the dataset's id.")

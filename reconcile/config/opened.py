@@ -1,4 +1,4 @@
-"""What a configuration names and what is open: sources, channels, anchors, each opened when first asked for."""
+"""Sources, channels and anchors of a configuration, each opened on first use."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from notifications.errors import Reaction as ChannelReaction
 from reconcile.config.settings import Project
 from reconcile.plugins import Kinds
 
-if TYPE_CHECKING:  # few commands need one
+if TYPE_CHECKING:  # few commands need an anchor
     from reconcile.audit.anchors.base import Anchor
 
 T = TypeVar("T")
 
 
 class Opened(Mapping[str, T]):
-    """Things by name, of which each is opened when it is first asked for and kept."""
+    """A mapping that opens each object on first use and keeps it."""
 
     def __init__(self, names: Collection[str], opened: Callable[[str], T]) -> None:
         self._names = names
@@ -29,7 +29,7 @@ class Opened(Mapping[str, T]):
         self._open: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
-        """Raises what opening it raises, and KeyError for a name there is not."""
+        """Raise the errors of opening it, and KeyError for an unknown name."""
         if name not in self._open:
             self._open[name] = self._opened(name)
         return self._open[name]
@@ -42,7 +42,7 @@ class Opened(Mapping[str, T]):
 
 
 class SecretMissing(ConnectorError):
-    """A command that runs from a kept release needs a source, and something its settings refer to is missing."""
+    """A command runs from a kept release, and a secret or variable of the source is missing."""
 
     reaction = Reaction.ASK
 
@@ -51,7 +51,7 @@ class SecretMissing(ConnectorError):
 
 
 class ChannelUnusable(ChannelError):
-    """The same of a channel."""
+    """A command runs from a kept release, and a secret or variable of the channel is missing."""
 
     reaction = ChannelReaction.ASK
 
@@ -60,7 +60,7 @@ class ChannelUnusable(ChannelError):
 
 
 class Sources(Opened[Source]):
-    """The sources of a project, closed together."""
+    """The sources of a project; `close` closes all of them."""
 
     def __init__(self, project: Project) -> None:
         def opened(name: str) -> Source:
@@ -73,7 +73,7 @@ class Sources(Opened[Source]):
         super().__init__(_with_unusable(project.sources, project, "sources"), opened)
 
     def stop(self, name: str) -> None:
-        """End the reads of that source that are under way, where it can be told to."""
+        """Stop the running reads of that source, if it supports that."""
         source = self._open.get(name)
         if source is not None and isinstance(source, Stoppable):
             source.stop()
@@ -84,7 +84,7 @@ class Sources(Opened[Source]):
 
 
 def channels(project: Project) -> Opened[Channel]:
-    """The channels of a project."""
+    """Return the channels of a project."""
 
     def opened(name: str) -> Channel:
         if reason := project.unusable.get(("channels", name)):
@@ -101,7 +101,7 @@ def _with_unusable(usable: Iterable[str], project: Project, section: str) -> lis
 
 
 def anchors(project: Project) -> Opened[Anchor]:
-    """The anchors of a project's audit log. Asking for one that cannot be used raises AnchorError."""
+    """Return the anchors of a project's audit log; an unusable one raises AnchorError on access."""
 
     def opened(name: str) -> Anchor:
         from reconcile.audit.anchors import KINDS  # noqa: PLC0415 - see above
@@ -110,7 +110,7 @@ def anchors(project: Project) -> Opened[Anchor]:
         settings = project.audit.anchors[name]
         if reason := project.unusable.get(("channels", getattr(settings, "channel", ""))):
             raise AnchorError(name, f"cannot be used: {reason}")
-        configured = {called: one.settings for called, one in project.channels.items()}
+        configured = {called: channel.settings for called, channel in project.channels.items()}
         kind: Callable[..., Anchor] = resolve_name(KINDS[settings.type])
         return kind(name, settings, project.directory, configured)
 

@@ -1,4 +1,4 @@
-"""What exactly a configuration says, without its secrets: the text that a release is the hash of."""
+"""The canonical text of a configuration without secrets; its hash names the release."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from rules.document.tree import Data, Entry, ListNode, MapNode, Node, ScalarNode
 
 
 def canonical(sections: Sections) -> str:
-    """One line of JSON: resolved values without secrets, comments, order of keys or division into files."""
-    said: dict[str, Any] = {
+    """Return one line of JSON: resolved values without secrets, comments, order of keys or division into files."""
+    settings: dict[str, Any] = {
         section: {name: _shown(entry.node, model_of(section, entry)) for name, entry in entries.items()}
         for section, entries in sections.named.items()
         if entries
     }
-    said |= {key: _shown(entry.node, TopSettings, (key,)) for key, entry in sections.top.entries.items()}
-    return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    settings |= {key: _shown(entry.node, TopSettings, (key,)) for key, entry in sections.top.entries.items()}
+    return json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def model_of(section: str, entry: Entry) -> type[BaseModel] | None:
-    """The model that knows which settings of an entry are secret, where there is one."""
+    """Return the model that marks the secret settings of an entry, if there is one."""
     if section == "jobs":
         return JobEntry
     group = {"sources": "connectors", "channels": "channels"}.get(section)
@@ -39,7 +39,7 @@ def model_of(section: str, entry: Entry) -> type[BaseModel] | None:
 
 
 def _shown(node: Node, model: type[BaseModel] | None, path: tuple[str | int, ...] = ()) -> Data:
-    """A tree as data in which a secret is shown as its author referred to it, or as ***."""
+    """Return a tree as data in which a secret appears as its author's reference, or as ***."""
     if isinstance(node, MapNode):
         return {key: _shown(entry.node, model, (*path, key)) for key, entry in node.entries.items()}
     if isinstance(node, ListNode):
@@ -53,9 +53,9 @@ def _shown(node: Node, model: type[BaseModel] | None, path: tuple[str | int, ...
 
 
 def names_a_database(text: str) -> bool:
-    """Which database is read is part of a release, though its address is kept like a secret for its password.
+    """Return True for the address of a database, which is part of a release, although its password is a secret.
 
-    The address of a web hook is a secret from end to end.
+    The whole address of a web hook is a secret.
     """
     scheme, separator, _ = text.partition("://")
     return bool(separator and scheme) and scheme.lower() not in ("http", "https")

@@ -67,33 +67,33 @@ P-9,A-18,35.50,EUR,2026-04-01T10:05:00Z,succeeded
 
 
 class ProjectNotWritten(Exception):
-    """The sample project was not written; the message is one sentence for people."""
+    """The sample project was not written; the message is a sentence for the user."""
 
 
 class AlreadyThere(ProjectNotWritten):
     """A file of the sample project exists; nothing was written."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} exists already, so nothing was written; name an empty folder: reconcile init FOLDER")
+        super().__init__(f"{path} already exists, so nothing was written; name an empty folder: reconcile init FOLDER")
         self.path = path
 
 
 class FolderNotEmpty(ProjectNotWritten):
-    """The demo writes over what has its files' names."""
+    """The folder of the demo is not empty; the demo would overwrite files."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(f"{directory} is not empty, so nothing was written; name an empty folder: --in FOLDER")
 
 
 class FolderRefused(ProjectNotWritten):
-    """The folder cannot be made or written to."""
+    """The folder cannot be created or written to."""
 
     def __init__(self, directory: Path, error: OSError) -> None:
-        super().__init__(f"{directory} cannot hold a project: {error.strerror}; name a folder you may write to")
+        super().__init__(f"{directory} cannot be used: {error.strerror}; name a folder you may write to")
 
 
 def empty_folder(directory: Path) -> None:
-    """Make the folder unless it is there. Raises FolderNotEmpty, FolderRefused."""
+    """Create the folder unless it exists. Raises FolderNotEmpty, FolderRefused."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if any(directory.iterdir()):

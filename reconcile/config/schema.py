@@ -1,4 +1,4 @@
-"""The JSON Schema of reconcile.yaml, for editors: every setting with what it is for, ours and those of plugins."""
+"""The JSON Schema of reconcile.yaml, for editors: every setting with its description, ours and those of plugins."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _BOOLEAN_AS_TEXT = r"\$\{|^([Yy]es|[Nn]o|[Oo]n|[Oo]ff|[Tt]rue|[Ff]alse)$"
 
 
 def json_schema() -> Schema:
-    """JSON Schema 2020-12 of a whole configuration file; included files fit it too."""
+    """Return the JSON Schema 2020-12 of a configuration file; included files fit it too."""
     sections = {
-        "sources": ("Where records come from.", _any_of([_typed("connectors", name) for name in Kinds("connectors")])),
-        "datasets": ("The records rules read.", _any_of([_dataset(name) for name in Kinds("connectors")])),
-        "rules": ("What must not be.", _any_of([_rule(name) for name in Kinds("rules")])),
+        "sources": ("The sources of records.", _any_of([_typed("connectors", name) for name in Kinds("connectors")])),
+        "datasets": ("The records that rules read.", _any_of([_dataset(name) for name in Kinds("connectors")])),
+        "rules": ("Rules that records must not break.", _any_of([_rule(name) for name in Kinds("rules")])),
         "jobs": ("Rules that run together.", _of(JobEntry)),
-        "channels": ("Where messages go.", _any_of([_typed("channels", name) for name in Kinds("channels")])),
+        "channels": ("Destinations of messages.", _any_of([_typed("channels", name) for name in Kinds("channels")])),
     }
     properties = dict(_of(TopSettings)["properties"])
     properties["state"] = {**_without(properties["state"], "format", "writeOnly"), "default": DEFAULT_STATE}
     properties["memory"] = {**properties["memory"], "default": f"{DEFAULT_MEMORY // 10**9}GB"}
     properties["include"] = {
-        "description": "More files of this shape, relative to this one, e.g. [rules/*.yaml].",
+        "description": "More files like this one, with paths relative to it, e.g. [rules/*.yaml].",
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
     }
     for section, (description, entry) in sections.items():
@@ -47,17 +47,17 @@ def json_schema() -> Schema:
 
 
 def _typed(group: str, name: str) -> Schema:
-    """A source or a channel: `type` tells which."""
+    """Return the schema of a source or channel, selected by `type`."""
     settings = _load(group, name, "Settings")
     schema = _of(settings) if settings else {"type": "object", "properties": {}}
     return _told_by(schema, "type", name)
 
 
 def _dataset(connector: str) -> Schema:
-    """What every dataset says, and what this connector adds."""
-    ours, theirs = _of(DatasetEntry), _load("connectors", connector, "Dataset")
+    """Return the schema of a dataset: the common settings and those of the connector."""
+    ours, model = _of(DatasetEntry), _load("connectors", connector, "Dataset")
     ours["properties"]["timezone"].pop("default")  # it is the project's
-    added: Schema = _of(theirs) if theirs else {"properties": {}, "additionalProperties": True}
+    added: Schema = _of(model) if model else {"properties": {}, "additionalProperties": True}
     return {
         "title": f"dataset of a source of type {connector}",
         "type": "object",
@@ -79,10 +79,12 @@ def _rule(kind: str) -> Schema:
 
 
 def _clean(description: str) -> Schema:
-    """What may become of the surplus: `action` tells which."""
+    """Return the schema of `clean`, selected by `action`."""
     models = {name: _load("actions", name, "Settings") for name in Kinds("actions")}
-    made = [_told_by(_of(model), "action", name) for name, model in models.items() if model is not None]
-    return {"description": description, **_any_of(made)} if made else {"type": "object", "description": description}
+    schemas = [_told_by(_of(model), "action", name) for name, model in models.items() if model is not None]
+    if not schemas:
+        return {"type": "object", "description": description}
+    return {"description": description, **_any_of(schemas)}
 
 
 def _told_by(schema: Schema, key: str, name: str) -> Schema:
@@ -92,7 +94,7 @@ def _told_by(schema: Schema, key: str, name: str) -> Schema:
 
 
 def _load(group: str, name: str, attribute: str) -> type[BaseModel] | None:
-    """The model of a kind; None when what it needs is not installed, which must not take the schema away."""
+    """Return the model of a kind; None when its dependencies are missing, so that the schema still works."""
     try:
         loaded = Kinds(group).load(name)
     except PluginBroken:
@@ -111,9 +113,9 @@ def _of(model: type[BaseModel]) -> Schema:
 
 
 def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """Without references, titles and nulls, and with every way an author may write a scalar.
+    """Remove references, titles and nulls, and allow every way to write a scalar.
 
-    Scalars are read as text whatever YAML takes them for, and a variable may stand for a number.
+    Scalars are read as text, whatever type YAML gives them, and a variable may replace a number.
     """
     if "$ref" in schema:
         return _plain({**definitions[schema["$ref"].rsplit("/", 1)[-1]], **_without(schema, "$ref")}, definitions)
@@ -122,15 +124,15 @@ def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
     )
     for key in _MAPS:
         if key in plain:
-            plain[key] = {name: _plain(one, definitions) for name, one in plain[key].items()}
+            plain[key] = {name: _plain(subschema, definitions) for name, subschema in plain[key].items()}
     for key in _SCHEMAS:
         if isinstance(plain.get(key), dict):
             plain[key] = _plain(plain[key], definitions)
-    if "oneOf" in plain:  # told apart by a word that each of them has, so that no two can fit
+    if "oneOf" in plain:  # each has a distinguishing word, so no two can fit
         plain["anyOf"] = plain.pop("oneOf")
     for key in _LISTS:
         if key in plain:
-            plain[key] = [_plain(one, definitions) for one in plain[key] if one.get("type") != "null"]
+            plain[key] = [_plain(subschema, definitions) for subschema in plain[key] if subschema.get("type") != "null"]
     if len(plain.get("anyOf", ())) == 1:
         [only] = plain.pop("anyOf")
         plain = {**only, **plain}

@@ -1,7 +1,7 @@
-"""Variables and secrets in a configuration: filled in from outside, and kept out of everything that is shown.
+"""Resolves variables and secrets in a configuration, and keeps secrets out of all output.
 
-`${NAME}`, `${NAME:-default}`, `${secret:NAME}` and `${file:/path}` stand in values, never in keys; `$${` is a plain
-`${`. What comes from `secret:` and `file:` is sealed: the tree remembers how its author wrote it and shows only that.
+`${NAME}`, `${NAME:-default}`, `${secret:NAME}` and `${file:/path}` are allowed in values, not in keys; `$${` is a
+plain `${`. Values from `secret:` and `file:` are sealed: the tree remembers the author's reference and shows only that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rules.document.mistakes import Position, Problem, nearest, short
 from rules.document.tree import Entry, ListNode, MapNode, Node, ScalarNode
 
 MAX_SECRET_BYTES = 65_536
-MAX_TOLD = 20  # so many mistakes of one value are told
+MAX_TOLD = 20  # mistakes reported per value
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{(?P<inside>[^{}]*)\}|\$\{")
 _VARIABLE = re.compile(r"(?P<name>[A-Za-z_]\w*)(?::-(?P<default>.*))?", re.ASCII | re.DOTALL)
@@ -28,42 +28,42 @@ _URL_PARAMETER = re.compile(r"(?i)(?P<before>[?&;](?:\w*(?:password|passwd|pwd|s
 
 
 def hide_in_addresses(text: str) -> str:
-    """The text with passwords inside URLs replaced by ***."""
+    """Replace passwords inside URLs with ***."""
     return _URL_PARAMETER.sub(r"\g<before>***", _URL_PASSWORD.sub(r"\g<before>:***@", text))
 
 
 def refers_to_secret(text: str) -> bool:
-    """Whether a part of the text is filled in from `secret:` or `file:`."""
-    return any((found["inside"] or "").startswith(("file:", "secret:")) for found in _REFERENCE.finditer(text))
+    """Return True if a part of the text comes from `secret:` or `file:`."""
+    return any((matches["inside"] or "").startswith(("file:", "secret:")) for matches in _REFERENCE.finditer(text))
 
 
 def without_references(text: str) -> str:
-    """What an author wrote out: the text without its references, but with the defaults of its variables."""
+    """Return the text without its references, but with the defaults of its variables."""
     return _REFERENCE.sub(_written_out, text)
 
 
-def _written_out(found: re.Match[str]) -> str:
-    variable = _VARIABLE.fullmatch(found["inside"] or "")
-    return (variable["default"] or "") if variable else "${" if found[0] == "$${" else ""
+def _written_out(match: re.Match[str]) -> str:
+    variable = _VARIABLE.fullmatch(match["inside"] or "")
+    return (variable["default"] or "") if variable else "${" if match[0] == "$${" else ""
 
 
 class _Unresolved(Exception):
-    """A reference that cannot be filled in; the message is the sentence."""
+    """A reference that cannot be resolved; the message is the sentence."""
 
 
-def _refuse_empty(value: str, found: re.Match[str], *, secret: bool) -> None:
-    """A whole value that was filled in with nothing: the mistake is where it is set, not in the setting."""
-    reference = found[0]
-    if not value and reference == found.string and ":-" not in reference:
-        said = f"`{short(reference)}` is there and empty; give it a value"
-        raise _Unresolved(said if secret else f"{said}, or write `{short(reference[:-1])}:-}}` where nothing is meant")
+def _refuse_empty(value: str, match: re.Match[str], *, secret: bool) -> None:
+    """Raise _Unresolved if a whole value resolves to an empty text: the mistake is in the variable, not the setting."""
+    reference = match[0]
+    if not value and reference == match.string and ":-" not in reference:
+        text = f"`{short(reference)}` is set but empty; give it a value"
+        raise _Unresolved(text if secret else f"{text}, or write `{short(reference[:-1])}:-}}` if it may be empty")
 
 
 @dataclass
 class Resolver:
-    """Fills a tree in and remembers what went wrong, and in which values (`unresolved`, by their place).
+    """Resolves a tree and collects mistakes; `unresolved` has them by the position of their value.
 
-    `directory` is what relative `${file:…}` paths begin at.
+    Relative `${file:…}` paths begin at `directory`.
     """
 
     environ: Mapping[str, str]
@@ -73,7 +73,7 @@ class Resolver:
     secrets: set[str] = field(default_factory=set, repr=False)
 
     def resolve(self, node: Node, *, secrets_allowed: bool = True) -> Node:
-        """The same tree with every reference filled in; a value that cannot be filled in stays as written."""
+        """Return the tree with every reference resolved; a value that cannot be resolved stays as written."""
         if isinstance(node, MapNode):
             return MapNode(
                 node.at,
@@ -91,49 +91,49 @@ class Resolver:
             return node
         filled: list[str] = []
         shown: list[str] = []
-        sealed, done, failed = False, 0, 0
-        for found in _REFERENCE.finditer(node.text):
+        sealed, position, failed = False, 0, 0
+        for match in _REFERENCE.finditer(node.text):
             if failed == MAX_TOLD:
                 break
-            before = node.text[done : found.start()]
-            done = found.end()
+            literal = node.text[position : match.start()]
+            position = match.end()
             try:
-                value, secret = self._value(found, secrets_allowed=secrets_allowed)
-                _refuse_empty(value, found, secret=secret)
-            except _Unresolved as why:
-                problem = Problem.at(node.position(found.start()), str(why))
+                value, secret = self._value(match, secrets_allowed=secrets_allowed)
+                _refuse_empty(value, match, secret=secret)
+            except _Unresolved as error:
+                problem = Problem.at(node.position(match.start()), str(error))
                 self.problems.append(problem)
                 self.unresolved.setdefault(node.at, []).append(problem)
                 failed += 1
-                value, secret = found[0], False
-            filled += [before, value]
-            shown += [before, found[0] if secret else value]
+                value, secret = match[0], False
+            filled += [literal, value]
+            shown += [literal, match[0] if secret else value]
             if secret:
                 sealed = True
                 self.secrets.add(value)
-        rest = node.text[done:]
-        written = "".join([*shown, rest]) if sealed else None
-        return replace(node, text="".join([*filled, rest]), lead=None, sealed_as=written)
+        tail = node.text[position:]
+        written = "".join([*shown, tail]) if sealed else None
+        return replace(node, text="".join([*filled, tail]), lead=None, sealed_as=written)
 
-    def _value(self, found: re.Match[str], *, secrets_allowed: bool) -> tuple[str, bool]:
-        """The text of one reference and whether it is secret."""
-        inside = found["inside"]
+    def _value(self, match: re.Match[str], *, secrets_allowed: bool) -> tuple[str, bool]:
+        """Return the text of one reference, and True if it is secret."""
+        inside = match["inside"]
         if inside and inside.startswith(("file:", "secret:")) and not secrets_allowed:
             raise _Unresolved(
-                "a secret has no place here; use one in `sources`, `channels`, `state`, `encryption_key` or a job's "
-                "`heartbeat` only"
+                "a secret is not allowed here; use secrets in `sources`, `channels`, `state`, `encryption_key` or a "
+                "job's `heartbeat` only"
             )
-        if found[0] == "$${":
+        if match[0] == "$${":
             return "${", False
         if inside is None:
-            raise _Unresolved(f"this `${{` begins a variable that does not end; {_FORMS}")
+            raise _Unresolved(f"this `${{` is not closed; {_FORMS}")
         if inside.startswith("file:"):
             return self._file(inside.removeprefix("file:")), True
         if secret := _SECRET.fullmatch(inside):
             return self._variable(secret["name"], None), True
         if variable := _VARIABLE.fullmatch(inside):
             return self._variable(variable["name"], variable["default"]), False
-        raise _Unresolved(f"`{short(found[0])}` is not a variable; {_FORMS}")
+        raise _Unresolved(f"`{short(match[0])}` is not a variable; {_FORMS}")
 
     def _variable(self, name: str, default: str | None) -> str:
         value = self.environ.get(name)
@@ -141,8 +141,8 @@ class Resolver:
             return value
         if default is not None:
             return default
-        near = nearest(name, self.environ)
-        hint = f"did you mean `{near}`?" if near else "set it before you start Reconcile"
+        closest = nearest(name, self.environ)
+        hint = f"did you mean `{closest}`?" if closest else "set it before you start Reconcile"
         raise _Unresolved(f"the environment variable `{name}` is not set; {hint}")
 
     def _file(self, path: str) -> str:
@@ -152,11 +152,12 @@ class Resolver:
                 raise _Unresolved(f"the secret file {path} is not a plain file; name a file")
             with place.open("rb") as file:
                 raw = file.read(MAX_SECRET_BYTES + 1)
-        except OSError as why:
-            reason = (why.strerror or type(why).__name__).lower()
-            raise _Unresolved(f"the secret file {path} cannot be read: {reason}; mount it or correct the path") from why
-        except ValueError as why:
-            raise _Unresolved("the path of this secret file is not a path; correct it") from why
+        except OSError as error:
+            reason = (error.strerror or type(error).__name__).lower()
+            sentence = f"the secret file {path} cannot be read: {reason}; mount it or correct the path"
+            raise _Unresolved(sentence) from error
+        except ValueError as error:
+            raise _Unresolved("the path of this secret file is not valid; correct it") from error
         if len(raw) > MAX_SECRET_BYTES:
             raise _Unresolved(f"the secret file {path} is larger than {MAX_SECRET_BYTES} bytes; is it the right one?")
         try:

@@ -1,4 +1,4 @@
-"""The files of a configuration as one tree: variables filled in, includes taken in, every name given once."""
+"""Reads the files of a configuration into one tree: variables resolved, includes merged, every name unique."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from rules.document.tree import Document, Entry, ListNode, MapNode, Node, Scalar
 SECTIONS = ("sources", "datasets", "rules", "jobs", "channels")
 
 _TOP_KEYS = (*known_keys(TopSettings), "include", *SECTIONS)
-MAX_KEPT = 50_000_000  # bytes: a text that was written anew can be longer than the one that was read
-LONG = 8  # a shorter secret is hidden where it stands; hidden everywhere it would tear words apart
+MAX_KEPT = 50_000_000  # bytes: a rewritten text can be longer than the original
+LONG = 8  # a shorter secret is hidden only in its own setting; hidden everywhere it would break words
 HIDDEN = "***"
-"""Stands for a secret where a configuration is kept without it."""
-NOT_KEPT = "the state does not keep its secret"
+"""Replaces a secret in a kept configuration."""
+NOT_KEPT = "the state does not store its secret"
 _LATER = ("users", "console")
 _SECRETS_IN = ("sources", "jobs", "channels", "state", "encryption_key")
 
 
 @dataclass
 class Sections:
-    """What all files say: the top settings of the main one, and for every section its entries by name.
+    """The content of all files: the top settings of the main one, and for every section its entries by name.
 
-    `doubtful` are the places of values that could not be read or filled in: what else is wrong with them is no news.
-    `secrets` are the texts no sentence may hold, whoever writes it.
-    `whole` is false when a file could not be read: a name that is not here may stand in it.
-    `written` is what each file says before variables are filled in, by its path from the folder, the main file first.
-    `unresolved` are the mistakes in references that could not be filled in, by the place of their value.
+    `doubtful` are the positions of values that could not be read or resolved: further mistakes there are not reported.
+    `secrets` are texts that no sentence may contain.
+    `whole` is false when a file could not be read: it may define a missing name.
+    `written` is each file before variables are resolved, by its path from the folder, the main file first.
+    `unresolved` are the mistakes in references that could not be resolved, by the position of their value.
     `unusable` are sources and channels that were set aside, each with the reason; see `set_aside`.
     """
 
@@ -55,9 +55,9 @@ class Sections:
         self.problems.append(Problem.at(at, hide_in_addresses(sentence)))
 
     def set_aside(self) -> None:
-        """Set aside what only lacks a secret or a variable: sources, channels, `heartbeat` and `encryption_key`.
+        """Set aside entries that only lack a secret or a variable: sources, channels, `heartbeat` and `encryption_key`.
 
-        Their missing references are no mistakes any more: whoever needs one of them is told.
+        Their missing references are no longer mistakes: using such an entry raises an error.
         """
         for section in ("sources", "channels"):
             for name, entry in self[section].items():
@@ -68,23 +68,23 @@ class Sections:
         self.top = self._without_unresolved(self.top, "encryption_key")
 
     def _without_unresolved(self, node: Any, key: str) -> Any:
-        """The mapping without that key, where its value could not be filled in."""
+        """Return the mapping without that key if its value could not be resolved."""
         if not isinstance(node, MapNode) or key not in node.entries or not self._forgive(node.entries[key].node):
             return node
         return MapNode(node.at, {name: entry for name, entry in node.entries.items() if name != key})
 
     def _forgive(self, node: Node) -> str | None:
-        """The first reason why something in the tree could not be filled in, which is no problem from now on."""
-        scalars = [one for _, one in walk(node) if isinstance(one, ScalarNode)]
-        problems = [problem for one in scalars for problem in self.unresolved.get(one.at, ())]
+        """Drop the problems of unresolved references in the tree and return the first one's sentence."""
+        scalars = [scalar for _, scalar in walk(node) if isinstance(scalar, ScalarNode)]
+        problems = [problem for scalar in scalars for problem in self.unresolved.get(scalar.at, ())]
         self.problems = [problem for problem in self.problems if problem not in problems]
         if problems:
             return problems[0].sentence
-        return NOT_KEPT if any(HIDDEN in (one.text or "") for one in scalars) else None
+        return NOT_KEPT if any(HIDDEN in (scalar.text or "") for scalar in scalars) else None
 
 
 def gather(path: Path, environ: Mapping[str, str]) -> Sections:
-    """Read a configuration and what it includes; never raises for what the files say."""
+    """Read a configuration and its includes; never raises for their content."""
     gathered, resolver = Sections(path, MapNode(Position(str(path), 1, 1), {})), Resolver(environ, path.parent)
     main = _file(path, str(path), gathered, resolver)
     if main is not None:
@@ -97,9 +97,9 @@ def gather(path: Path, environ: Mapping[str, str]) -> Sections:
 
 
 def gather_kept(kept: Mapping[str, str], path: Path, environ: Mapping[str, str], called: str) -> Sections:
-    """The same of texts that were kept, the main one first, as if they stood beside `path`.
+    """Read kept texts, the main one first, as if they were files beside `path`.
 
-    `called` stands before their names in sentences. What `include:` names is among them already.
+    `called` precedes their names in sentences. Included files are among them already.
     """
     gathered, resolver = Sections(path, MapNode(Position(called, 1, 1), {})), Resolver(environ, path.parent)
     for place, (name, text) in enumerate(kept.items()):
@@ -127,7 +127,7 @@ def _add_main(main: MapNode, gathered: Sections) -> None:
 
 
 def _file(file: Path, shown: str, gathered: Sections, resolver: Resolver) -> MapNode | None:
-    """The tree of one file; None, with the mistake told, when there is none."""
+    """Return the tree of one file; report the mistake and return None if it cannot be read."""
     start = Position(shown, 1, 1)
     try:
         document = read(file, shown)
@@ -135,9 +135,9 @@ def _file(file: Path, shown: str, gathered: Sections, resolver: Resolver) -> Map
         gathered.tell(start, "there is no such file; `reconcile init` writes one, `-c` names another")
         gathered.whole = False
         return None
-    except OSError as why:
-        reason = (why.strerror or type(why).__name__).lower()
-        gathered.tell(start, f"this file cannot be read: {reason}; correct the path or its rights")
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        gathered.tell(start, f"this file cannot be read: {reason}; correct the path or the permissions")
         gathered.whole = False
         return None
     name = file.relative_to(gathered.path.parent.resolve()).as_posix() if gathered.written else file.name
@@ -145,7 +145,7 @@ def _file(file: Path, shown: str, gathered: Sections, resolver: Resolver) -> Map
 
 
 def _tree(name: str, document: Document, start: Position, gathered: Sections, resolver: Resolver) -> MapNode | None:
-    """What a text says with its variables filled in; None, with the mistakes told, when it is no configuration."""
+    """Return a text's tree with variables resolved; report mistakes and return None if it is not a configuration."""
     gathered.problems += document.problems
     gathered.doubtful |= {Position(p.file, p.line, p.column) for p in document.problems}
     gathered.whole = gathered.whole and document.root is not None
@@ -163,18 +163,18 @@ def _tree(name: str, document: Document, start: Position, gathered: Sections, re
 
 
 def _included(main: MapNode, gathered: Sections) -> Iterator[tuple[Path, str]]:
-    """The files that `include:` names, in the order of their names, and how sentences call them."""
+    """Yield the files of `include:`, sorted by name, and their names in sentences."""
     entry = main.entries.get("include")
     if entry is None:
         return
     folder = gathered.path.parent
     patterns = entry.node.items if isinstance(entry.node, ListNode) else (entry.node,)
-    found: dict[Path, str] = {}
+    files: dict[Path, str] = {}
     for node in patterns:
         for file in _matches(node, gathered):
-            found.setdefault(file, str(folder / file.relative_to(folder.resolve())))
-    found.pop(gathered.path.resolve(), None)
-    yield from sorted(found.items())
+            files.setdefault(file, str(folder / file.relative_to(folder.resolve())))
+    files.pop(gathered.path.resolve(), None)
+    yield from sorted(files.items())
 
 
 def _matches(node: Node, gathered: Sections) -> list[Path]:
@@ -186,18 +186,18 @@ def _matches(node: Node, gathered: Sections) -> list[Path]:
     files: list[Path] = []
     leads_out = Path(pattern).is_absolute() or ".." in Path(pattern).parts
     if any("**" in part and part != "**" for part in Path(pattern).parts):
-        gathered.tell(node.at, f"`{short(pattern)}`: `**` stands for folders, alone between slashes, like **/*.yaml")
+        gathered.tell(node.at, f"`{short(pattern)}`: `**` matches folders only between slashes, like **/*.yaml")
         return []
     if not leads_out and Path(pattern).parts:
         try:
             files = sorted(file.resolve() for file in folder.glob(pattern) if file.is_file())
         except OSError as error:  # a name that is too long for a file
             reason = (error.strerror or type(error).__name__).lower()
-            gathered.tell(node.at, f"`{short(pattern)}` cannot be looked for: {reason}; correct it")
+            gathered.tell(node.at, f"`{short(pattern)}` cannot be searched: {reason}; correct it")
             return []
         leads_out = not all(file.is_relative_to(folder) for file in files)
     if leads_out:
-        sentence = f"`{short(pattern)}` leads out of this file's folder; include files beside it or below"
+        sentence = f"`{short(pattern)}` is outside this file's folder; include files in it or below"
         gathered.tell(node.at, sentence)
         return []
     if not files:
@@ -206,26 +206,27 @@ def _matches(node: Node, gathered: Sections) -> list[Path]:
 
 
 def _add(root: MapNode, gathered: Sections, *, included: bool) -> None:
-    """Take the sections of one file in; the other settings belong in the main file alone."""
+    """Add the sections of one file; other settings are allowed only in the main file."""
     for key, entry in root.entries.items():
         if key in SECTIONS:
             _add_section(key, entry, gathered)
         elif key not in _TOP_KEYS:
-            known = (*SECTIONS, "version") if included else _TOP_KEYS
-            gathered.tell(entry.key_at, not_yet(key) if key in _LATER else unknown_key(key, known))
+            allowed = (*SECTIONS, "version") if included else _TOP_KEYS
+            gathered.tell(entry.key_at, not_yet(key) if key in _LATER else unknown_key(key, allowed))
         elif included and key != "version":
-            gathered.tell(entry.key_at, f"`{key}` has no place in an included file; move it to {gathered.path}")
+            gathered.tell(entry.key_at, f"`{key}` is not allowed in an included file; move it to {gathered.path}")
 
 
 def _add_section(section: str, entry: Entry, gathered: Sections) -> None:
     if not isinstance(entry.node, MapNode):
         empty = isinstance(entry.node, ScalarNode) and entry.node.text is None
-        said = "is empty; fill it or remove it" if empty else "must be a mapping: each name, then its settings"
-        gathered.tell(entry.key_at, f"`{section}` {said}")
+        sentence = "is empty; fill it or remove it" if empty else "must be a mapping: each name, then its settings"
+        gathered.tell(entry.key_at, f"`{section}` {sentence}")
         return
-    known = gathered[section]
-    for name, one in entry.node.entries.items():
-        before = known.setdefault(name, one).key_at
-        if before != one.key_at:
-            what = f"{section[:-1]} `{short(name)}`"
-            gathered.tell(one.key_at, f"{what} is given in {before.file}:{before.line} too; rename or remove one")
+    entries = gathered[section]
+    for name, added in entry.node.entries.items():
+        first_at = entries.setdefault(name, added).key_at
+        if first_at != added.key_at:
+            subject = f"{section[:-1]} `{short(name)}`"
+            at = f"{first_at.file}:{first_at.line}"
+            gathered.tell(added.key_at, f"{subject} is also defined in {at}; rename or remove one")

@@ -1,4 +1,4 @@
-"""What a configuration may say beside its rules, and the project it becomes."""
+"""Settings of a configuration beside its rules, and the resulting project."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
 class Retention(Strict):
-    """How long what is over is kept. The audit log keeps its entries for ever."""
+    """How long finished data is kept. The audit log keeps its entries forever."""
 
     details: Annotated[Duration, AfterValidator(parse_kept)] = Field(
         default=parse_duration("90d"),
         json_schema_extra={"default": "90d"},
-        description="What each run reported, and the text of delivered messages.",
+        description="Reports of runs, and the text of delivered messages.",
     )
     runs: Annotated[Duration, AfterValidator(parse_kept)] = Field(
         default=parse_duration("400d"),
         json_schema_extra={"default": "400d"},
-        description="Runs and due times that no finding points at.",
+        description="Runs and due times that no finding refers to.",
     )
 
     @model_validator(mode="after")
@@ -80,76 +80,76 @@ class TopSettings(Strict):
     """The settings of the whole project, beside its sections."""
 
     version: Annotated[int, BeforeValidator(parse_version), WithJsonSchema({"const": 1})] = Field(
-        default=1, description="The version of this file's language."
+        default=1, description="The version of this file's format."
     )
     state: Annotated[SecretStr, BeforeValidator(parse_state)] = Field(
-        default=SecretStr(DEFAULT_STATE), description="Where findings and the audit log are kept."
+        default=SecretStr(DEFAULT_STATE), description="The database for findings and the audit log."
     )
-    timezone: Zone = Field(default="UTC", description="The time zone of times that do not say theirs.")
-    memory: Size = Field(default=DEFAULT_MEMORY, description="How much memory detection may use.")
+    timezone: Zone = Field(default="UTC", description="The time zone of times without one.")
+    memory: Size = Field(default=DEFAULT_MEMORY, description="The memory that detection may use.")
     max_parallel: Annotated[int, Field(ge=1, le=64)] = Field(
-        default=4, description="How many runs `reconcile serve` carries out at once."
+        default=4, description="How many runs `reconcile serve` executes at once."
     )
     grace_stop: Annotated[Duration, AfterValidator(parse_grace)] = Field(
         default=parse_duration("30s"),
         json_schema_extra={"default": "30s"},
-        description="How long runs under way may go on when `serve` is stopped.",
+        description="How long running jobs may continue when `serve` stops.",
     )
     alerts: Names = Field(
-        default=(), description="Channels told of trouble with Reconcile itself; without any, those of the jobs."
+        default=(), description="Channels for problems with Reconcile itself; default the channels of the jobs."
     )
-    retention: Retention = Field(default_factory=Retention, description="How long what is over is kept.")
+    retention: Retention = Field(default_factory=Retention, description="How long finished data is kept.")
     listen: Annotated[str, BeforeValidator(parse_listen)] = Field(
-        default=DEFAULT_LISTEN, description="Where `serve` answers /healthz, /readyz and /metrics; none: nowhere."
+        default=DEFAULT_LISTEN, description="Address of /healthz, /readyz and /metrics of `serve`; none: no listener."
     )
     listen_hosts: Annotated[
         tuple[Annotated[str, AfterValidator(parse_host)], ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA)
-    ] = Field(default=(), description="Host names under which others reach `listen`, beside IP addresses.")
+    ] = Field(default=(), description="Host names of `listen`, in addition to IP addresses.")
     traces: Annotated[str, BeforeValidator(parse_traces)] | None = Field(
         default=None,
-        description="Where OpenTelemetry traces go (OTLP over HTTP), e.g. http://localhost:4318/v1/traces.",
+        description="Address for OpenTelemetry traces (OTLP over HTTP), e.g. http://localhost:4318/v1/traces.",
     )
     retry: dict[str, RetryTemplate] = Field(
-        default_factory=dict, description="Ways to try again, by name, beside patient, quick and never."
+        default_factory=dict, description="Retry templates by name, in addition to patient, quick and never."
     )
     limits: dict[str, TargetLimits] = Field(
         default_factory=dict, description="How much all rules together may change, by source."
     )
-    maintenance: tuple[MaintenanceEntry, ...] = Field(default=(), description="When nothing is cleaned in a source.")
+    maintenance: tuple[MaintenanceEntry, ...] = Field(default=(), description="Times when a source is not cleaned.")
     undo_window: Annotated[Duration, AfterValidator(parse_kept)] = Field(
         default=parse_duration("30d"),
         json_schema_extra={"default": "30d"},
-        description="How long a cleaning can be undone: so long what was there before is kept.",
+        description="How long a cleaning can be undone; previous values are kept that long.",
     )
     encryption_key: Annotated[
         tuple[Annotated[SecretStr, AfterValidator(parse_key)], ...],
         BeforeValidator(listed),
         WithJsonSchema(NAMES_SCHEMA),
     ] = Field(
-        default=(), description="Seals what was there before in the state; of several, the first seals and all open."
+        default=(), description="Encrypts previous values in the state: the first key encrypts, all keys decrypt."
     )
     audit: AuditSettings = Field(
-        default_factory=AuditSettings, description="Where signed heads of the audit log are written down, outside."
+        default_factory=AuditSettings, description="External places for signed heads of the audit log."
     )
 
 
 class Money(Strict):
-    """Which column holds the amount, and its currency: a column, or a code like EUR."""
+    """The column of the amount, and its currency: a column, or a code like EUR."""
 
     amount: str = Field(description="The column with the amount.")
     currency: str = Field(description="The column with the currency, or a code like EUR.")
 
-    def columns(self, known: Collection[str]) -> MoneyColumns:
-        """`currency` is a column where the dataset has one of that name, a literal where it looks like a code."""
-        from rules.engines.base import MoneyColumns  # noqa: PLC0415 - brings pyarrow, which few commands need
+    def columns(self, names: Collection[str]) -> MoneyColumns:
+        """Return the columns; `currency` is a column if the dataset has one of that name, else a code."""
+        from rules.engines.base import MoneyColumns  # noqa: PLC0415 - imports pyarrow, which few commands need
 
-        if self.currency not in known and _CURRENCY.fullmatch(self.currency):
+        if self.currency not in names and _CURRENCY.fullmatch(self.currency):
             return MoneyColumns(self.amount, currency=self.currency)
         return MoneyColumns(self.amount, currency_column=self.currency)
 
 
 class ColumnDeclaration(Strict):
-    """What `columns:` says of one column: a type by word, or `{is: expression}` for a derived one."""
+    """An entry of `columns:`: a type by word, or `{is: expression}` for a derived column."""
 
     type: str | None = None
     is_: str | None = Field(default=None, alias="is")
@@ -160,9 +160,9 @@ def _column(value: Any) -> Any:
         return value
     word, _, form = value.partition(" ") if isinstance(value, str) else ("", "", "")
     if not word:
-        raise ValueError("a column is declared by its type, like decimal, or by {is: expression}")
+        raise ValueError("declare a column by its type, like decimal, or by {is: expression}")
     if word not in COLUMN_TYPES and not _SIZED_DECIMAL.fullmatch(word):
-        raise ValueError(f"`{short(word)}` is not a type; {suggestion(word, COLUMN_TYPES, otherwise='use')}")
+        raise ValueError(f"`{short(word)}` is not a type; {suggestion(word, COLUMN_TYPES)}")
     if form and word not in ("date", "instant"):
         raise ValueError(f"only date and instant take a format; write `{word}` alone")
     if form and "%" not in form:
@@ -180,19 +180,19 @@ ColumnField = Annotated[ColumnDeclaration, BeforeValidator(_column), WithJsonSch
 
 
 class DatasetEntry(Strict):
-    """What every dataset may say, whatever its source; the connector adds where in the source it is."""
+    """Settings of every dataset; the connector adds its own settings."""
 
-    source: str = Field(description="The source it is read from.")
-    id: Names = Field(default=(), description="The column, or columns, that name a record.")
-    where: str | None = Field(default=None, description="Which records belong to it, e.g. not void.")
+    source: str = Field(description="The source to read from.")
+    id: Names = Field(default=(), description="The column, or columns, that identify a record.")
+    where: str | None = Field(default=None, description="A condition on its records, e.g. not void.")
     columns: dict[str, ColumnField] = Field(
         default_factory=dict, description="Types of columns, like decimal, and derived ones: {is: net + fee}."
     )
     pii: Names = Field(default=(), description="Columns with personal data; messages and commands mask them.")
-    money: Money | None = Field(default=None, description="The amount that is at risk, and its currency.")
+    money: Money | None = Field(default=None, description="The amount at risk, and its currency.")
     timezone: Zone = Field(default="UTC", description="The time zone of its naive times; default the project's.")
     references: tuple[LinkEntry, ...] = Field(
-        default=(), description="Tables that name its records without a foreign key; cleaning minds them."
+        default=(), description="Tables that refer to its records without a foreign key; cleaning respects them."
     )
 
 
@@ -201,20 +201,20 @@ def _schedule(value: Any) -> Any:
 
 
 class ScheduleEntry(Strict):
-    """When a job is due."""
+    """The schedule of a job."""
 
     cron: str = Field(description="Minute, hour, day of month, month, day of week, like 15 6 * * mon-fri.")
     timezone: Zone | None = Field(default=None, description="The zone of these times; default the project's.")
     jitter: Duration = Field(
         default=parse_duration("0s"),
         json_schema_extra={"default": "0s"},
-        description="Start up to so much later, by an amount that the slot decides.",
+        description="Delays the start by up to this long; each slot has a fixed delay.",
     )
     catch_up: Literal["latest", "skip", "all"] = Field(
-        default="latest", description="What to do with due times that passed while nothing ran."
+        default="latest", description="How to handle due times that passed while nothing ran."
     )
     max: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=10, description="How many due times `catch_up: all` makes up for, the latest ones."
+        default=10, description="How many missed due times `catch_up: all` runs, the latest ones."
     )
 
     @model_validator(mode="after")
@@ -223,7 +223,7 @@ class ScheduleEntry(Strict):
         return self
 
     def in_zone(self, default: str) -> Schedule:
-        """Raises ScheduleRefused, a ValueError."""
+        """Return the schedule; raises ScheduleRefused, a ValueError."""
         return Schedule(self.cron, self.timezone or default, self.jitter, self.catch_up, self.max)
 
 
@@ -243,15 +243,15 @@ class JobEntry(Strict):
     rules: Annotated[tuple[str, ...], BeforeValidator(listed), WithJsonSchema(NAMES_SCHEMA | {"examples": ["all"]})] = (
         Field(description="Names of rules, or all.")
     )
-    notify: Names = Field(default=(), description="Channels that are told.")
+    notify: Names = Field(default=(), description="Channels for messages.")
     existing: Literal["summary", "report", "ignore"] = Field(
-        default="summary", description="What a rule's first run tells of findings that were there before."
+        default="summary", description="How a rule's first run reports findings that existed before."
     )
-    schedule: ScheduleField | None = Field(default=None, description="When `reconcile serve` runs it.")
-    after: Names = Field(default=(), description="Run when these jobs have all succeeded anew.")
+    schedule: ScheduleField | None = Field(default=None, description="When `reconcile serve` runs the job.")
+    after: Names = Field(default=(), description="Run when these jobs have all succeeded again.")
     watch: Names = Field(default=(), description="Run when a file of these datasets arrives or changes.")
     priority: Annotated[int, Field(ge=-100, le=100)] = Field(
-        default=0, description="Which of several due jobs starts first: the higher one."
+        default=0, description="Due jobs with a higher priority start first."
     )
     time_limit: TimeLimit = Field(
         default=parse_duration("1h"), json_schema_extra={"default": "1h"}, description="How long one rule may take."
@@ -259,22 +259,22 @@ class JobEntry(Strict):
     stall: TimeLimit = Field(
         default=parse_duration("15m"),
         json_schema_extra={"default": "15m"},
-        description="How long a source may send nothing before the rule is ended.",
+        description="How long a source may send no data before the rule is stopped.",
     )
     success_within: TimeLimit | None = Field(
-        default=None, description="Tell people when the job has not succeeded for so long."
+        default=None, description="Send an alert when the job has not succeeded for this long."
     )
     heartbeat: Annotated[SecretStr, AfterValidator(parse_heartbeat)] | None = Field(
-        default=None, description="An address called after each success, for a watchdog outside."
+        default=None, description="An address to call after each success, for an external watchdog."
     )
     heartbeat_allow: Networks = Field(
-        default=(), description="Networks besides public ones that `heartbeat` may be in, e.g. 10.0.0.0/8."
+        default=(), description="Networks besides public ones that `heartbeat` may use, e.g. 10.0.0.0/8."
     )
 
 
 @dataclass(frozen=True)
 class SourceConfig:
-    """One source; `settings` is its connector's own model and may hold secrets."""
+    """One source; `settings` is the connector's own model and may hold secrets."""
 
     name: str
     type: str
@@ -283,9 +283,9 @@ class SourceConfig:
 
 @dataclass(frozen=True)
 class DatasetConfig:
-    """One dataset: what its connector reads (`settings`) and what we make of it.
+    """One dataset: the connector's settings (`settings`) and ours.
 
-    `derived` maps column to expression. `id` is empty for a dataset without one. Nothing here was compared with the
+    `derived` maps column to expression. `id` is empty for a dataset without one. Nothing here is checked against the
     source yet.
     """
 
@@ -303,7 +303,7 @@ class DatasetConfig:
 
 @dataclass(frozen=True)
 class JobConfig:
-    """Rules that run together, who is told, what makes them due, and what they may take."""
+    """Rules that run together, with their channels, schedule and time limits."""
 
     name: str
     rules: tuple[str, ...]
@@ -335,12 +335,12 @@ class Project:
 
     `state` is an absolute address. `memory` is in bytes. `canonical` is the resolved configuration as one line of JSON
     with every secret left out, and `release` its sha256: two configurations that mean the same texts have the same.
-    `warnings` are mistakes that stop nothing, such as a dataset no rule reads. `alerts` are channels; `listen` is
-    host:port or None. `files` say the same as what was read, variables not filled in and comments left out, by path
-    from the folder of `path`, the main one first; None where a secret stands in them in clear and must not be kept.
-    `retries` are the templates that are written: a rule's `retry` names one of them or of cleaning.OWN_RETRIES.
+    `warnings` are mistakes that do not stop a run, such as a dataset no rule reads. `alerts` are channels; `listen` is
+    host:port or None. `files` are the files as read, with variables unresolved and without comments, by path
+    from the folder of `path`, the main one first; None if one holds a secret in clear text, which must not be kept.
+    `retries` are the configured templates: a rule's `retry` names one of them or of cleaning.OWN_RETRIES.
     `limits` are by source; see `caps_of`. `unusable` are sources and channels of a kept release, by section and name,
-    that lack a secret here, each with the reason; they are in no other field.
+    that lack a secret here, each with the reason; no other field has them.
     """
 
     path: Path
@@ -378,30 +378,31 @@ class Project:
         return tuple(dict.fromkeys(map(key_bytes, self.encryption_key)))
 
     def caps_of(self, source: str) -> Caps:
-        """What all rules together may change in a source; unsaid, as much as the one that may change most there."""
-        said = self.limits.get(source, TargetLimits())
-        there = [one.limits for one in self.rules.values() if one.clean and self.datasets[one.dataset].source == source]
-        records = (
-            max((one.records for one in there), default=Limits().records) if said.records is None else said.records
-        )
-        return Caps(records=records, money=_largest(there) if said.money is None else said.money)
+        """Return what all rules together may change in a source; by default the largest limit of a single rule."""
+        configured = self.limits.get(source, TargetLimits())
+        rules = (rule for rule in self.rules.values() if rule.clean and self.datasets[rule.dataset].source == source)
+        limits = [rule.limits for rule in rules]
+        records = configured.records
+        if records is None:
+            records = max((limit.records for limit in limits), default=Limits().records)
+        return Caps(records=records, money=_largest(limits) if configured.money is None else configured.money)
 
     @property
     def longest_retry(self) -> dt.timedelta:
-        """The longest delay of a template that is written."""
-        return max((one.cap for one in self.retries.values()), default=dt.timedelta(0))
+        """The longest delay of a configured template."""
+        return max((template.cap for template in self.retries.values()), default=dt.timedelta(0))
 
     @property
     def directory(self) -> Path:
-        """Where relative paths of the configuration begin."""
+        """The folder of relative paths in the configuration."""
         return self.path.parent
 
 
 def _largest(limits: Sequence[Limits]) -> dict[str, Decimal]:
-    """The largest amount by currency, where every rule has a limit on money; else there is none."""
-    if not all(one.money for one in limits):
+    """Return the largest amount by currency if every rule has a limit on money; else no amounts."""
+    if not all(limit.money for limit in limits):
         return {}
     amounts: dict[str, Decimal] = {}
-    for code, amount in (pair for one in limits for pair in (one.money or {}).items()):
+    for code, amount in (pair for limit in limits for pair in (limit.money or {}).items()):
         amounts[code] = max(amount, amounts.get(code, amount))
     return amounts

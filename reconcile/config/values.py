@@ -1,4 +1,4 @@
-"""How single values of a configuration are written: sizes, times, addresses, names, keys."""
+"""Parsers for single values of a configuration: sizes, times, addresses, names, keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_LISTEN = "127.0.0.1:8321"
 KEY_SIZE = 32
 
 _SERVER = re.compile(r"[\w+]+://(?:[^:/]*(?::[^@]*)?@)?(?:\[[^/?]+\]|[^/:?@]*)(?::\d*)?(?:[/?].*)?", re.DOTALL)
-"""As SQLAlchemy takes an address apart: a password ends at the first @, and a port is a number."""
+"""Splits an address as SQLAlchemy does: a password ends at the first @, and a port is a number."""
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]i?B|B)", re.IGNORECASE)
 _UNITS = (
@@ -31,25 +31,25 @@ _UNITS = (
 
 
 def parse_size(value: Any) -> Any:
-    """`512MB`, `2GB`, `1GiB` in bytes; raises ValueError."""
+    """Parse `512MB`, `2GB`, `1GiB` to bytes; raises ValueError."""
     if isinstance(value, int):
         return value
-    found = _SIZE.fullmatch(str(value).strip())
-    if not found:
+    match = _SIZE.fullmatch(str(value).strip())
+    if not match:
         raise ValueError(f"`{value}` is not a size; write it like 512MB or 2GB")
-    return round(float(found[1]) * _UNITS[found[2].lower()])
+    return round(float(match[1]) * _UNITS[match[2].lower()])
 
 
 def parse_memory(value: Any) -> Any:
-    """A size that is enough to work in."""
+    """Parse a size that is large enough for detection."""
     size = parse_size(value)
     if size < MIN_MEMORY:
-        raise ValueError(f"`{value}` is too little to work in; give it at least {MIN_MEMORY // 1_000_000}MB")
+        raise ValueError(f"`{value}` is too little memory; give it at least {MIN_MEMORY // 1_000_000}MB")
     return size
 
 
 def parse_timezone(value: Any) -> Any:
-    """The name of an IANA time zone; raises ValueError naming the nearest."""
+    """Check the name of an IANA time zone; raises ValueError naming the nearest."""
     try:
         zone_named(str(value))
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
@@ -59,34 +59,32 @@ def parse_timezone(value: Any) -> Any:
 
 def parse_version(value: Any) -> Any:
     if str(value) != "1":
-        raise ValueError(f"`{short(str(value))}` is not a version of this file; this Reconcile reads version 1")
+        raise ValueError(f"`{short(str(value))}` is not a supported version; this Reconcile reads version 1")
     return 1
 
 
 def parse_state(value: Any) -> Any:
-    """The address of the state database; raises ValueError without repeating it, for it may hold a password."""
+    """Check the address of the state database; raises ValueError without repeating it: it may hold a password."""
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     scheme = text.split(":")[0].split("+")[0] if isinstance(text, str) else ""
     if scheme == "postgres":
-        raise ValueError("an address of PostgreSQL begins with postgresql://")
+        raise ValueError("a PostgreSQL address begins with postgresql://")
     if scheme not in ("sqlite", "postgresql"):
         raise ValueError("the state is kept in SQLite or PostgreSQL; write sqlite:///file.db or postgresql://…")
     if scheme == "sqlite" and ":///" not in text and text.rstrip("/") != "sqlite:":
-        raise ValueError(
-            "an SQLite file stands behind three slashes; write sqlite:///file.db, or sqlite:////folder/file.db"
-        )
+        raise ValueError("an SQLite path follows three slashes; write sqlite:///file.db, or sqlite:////folder/file.db")
     if scheme == "sqlite" and text.split("?")[0].rstrip("/") in ("sqlite:", "sqlite:///:memory:"):
-        raise ValueError("a state in memory would be forgotten after each run; add the path of a file")
+        raise ValueError("a state in memory would be lost after each run; add the path of a file")
     if scheme == "postgresql" and _SERVER.fullmatch(text) is None:
         raise ValueError(
             "this is not a database URL; write postgresql://user:password@host:port/database, with special characters "
-            "of the password %-encoded"
+            "of the password percent-encoded"
         )
     return value
 
 
 def parse_kept(value: dt.timedelta) -> dt.timedelta:
-    """How long something is kept: a day or more, so that a slip of the pen does not empty the store."""
+    """Check a retention time: a day or more, so that a typing error does not empty the store."""
     if value < dt.timedelta(days=1):
         raise ValueError("is too short; keep it for 1d or more")
     return value
@@ -94,19 +92,19 @@ def parse_kept(value: dt.timedelta) -> dt.timedelta:
 
 def parse_grace(value: dt.timedelta) -> dt.timedelta:
     if value > dt.timedelta(hours=1):
-        raise ValueError("is too long to wait at a stop; write 1h or less")
+        raise ValueError("is too long for a stop; write 1h or less")
     return value
 
 
 def parse_limit(value: dt.timedelta) -> dt.timedelta:
-    """A limit on time that leaves room to do anything."""
+    """Check a time limit: a second or more."""
     if value < dt.timedelta(seconds=1):
         raise ValueError("is too short; give it 1s or more")
     return value
 
 
 def parse_listen(value: Any) -> Any:
-    """`host:port`, or `none`; raises ValueError."""
+    """Check `host:port` or `none`; raises ValueError."""
     if str(value) != "none":
         host, separator, port = str(value).rpartition(":")
         if not separator or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
@@ -115,7 +113,7 @@ def parse_listen(value: Any) -> Any:
 
 
 def parse_host(value: str) -> str:
-    """A host name without a port; raises ValueError."""
+    """Check a host name without a port; raises ValueError."""
     if not re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})", value):
         raise ValueError(f"`{short(value)}` is not a host name; write it like reconcile.example.com, without a port")
     return value
@@ -128,8 +126,8 @@ def parse_traces(value: Any) -> Any:
 
 
 def parse_heartbeat(value: SecretStr) -> SecretStr:
-    """An address that can be called; raises ValueError without repeating it."""
-    from notifications.http import web_address  # noqa: PLC0415 - only who has a watchdog pays for it
+    """Check an address to call; raises ValueError without repeating it."""
+    from notifications.http import web_address  # noqa: PLC0415 - imported only for a watchdog
 
     web_address("heartbeat", value.get_secret_value(), "a watchdog's address has its secret in its path")
     return value
@@ -142,20 +140,20 @@ def parse_networks(value: Any) -> Any:
 
 
 def parse_key(value: SecretStr) -> SecretStr:
-    """A key of 32 bytes, in hex or base64; raises ValueError without repeating it."""
+    """Check a key of 32 bytes in hex or base64; raises ValueError without repeating it."""
     key_bytes(value)
     return value
 
 
 def key_bytes(value: SecretStr) -> bytes:
-    """The 32 bytes that a key's text stands for; raises ValueError without repeating it."""
+    """Return the 32 bytes of a key's text; raises ValueError without repeating it."""
     text = "".join(value.get_secret_value().split())
-    found = bytes.fromhex(text) if re.fullmatch("[0-9a-fA-F]{64}", text) else _base64(text)
-    if len(found) != KEY_SIZE:
+    key = bytes.fromhex(text) if re.fullmatch("[0-9a-fA-F]{64}", text) else _base64(text)
+    if len(key) != KEY_SIZE:
         raise ValueError(
             "this is not a key of 32 bytes in base64 or hex; make one with `openssl rand -base64 32` and keep it safe"
         )
-    return found
+    return key
 
 
 def _base64(text: str) -> bytes:

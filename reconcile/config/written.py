@@ -1,7 +1,7 @@
-"""A configuration as its author wrote it, for keeping: variables not filled in, and no secret that stands in clear.
+"""The text of a configuration for keeping: variables unresolved, and no secret in clear text.
 
-It is written anew from what was read, in one plain form of YAML. So comments are left out, in which an old password
-may stand, and the text says exactly what was read.
+We write it again from the tree, in one plain form of YAML. So it has no comments, which may hold an old password,
+and it means exactly what was read.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ _NULLS = ("~", "null", "Null", "NULL")
 
 
 def texts(sections: Sections) -> dict[str, str] | None:
-    """The files of a configuration by path, the main one first; None where a secret stands in one in clear."""
+    """Return the files of a configuration by path, the main one first; None if one holds a secret in clear text."""
     if any(_stands_in_clear(text, model, path) for model, path, text in _settings(sections)):
         return None
-    made = {name: yaml_text(data(root)) for name, root in sections.written.items()}
-    for text in made.values():
+    files = {name: yaml_text(data(root)) for name, root in sections.written.items()}
+    for text in files.values():
         bare = without_references(text)
         if hide_in_addresses(bare) != bare or any(secret in text for secret in sections.secrets):
             return None
-    return made
+    return files
 
 
 def yaml_text(value: Data) -> str:
-    """A tree as YAML, one value a line, which reads as the same tree."""
+    """Write a tree as YAML, one value per line, that reads as the same tree."""
     return "".join(f"{line}\n" for line in _lines(value))
 
 
 def _lines(value: Data) -> Iterator[str]:
     if isinstance(value, dict) and value:
-        for key, one in value.items():
-            yield from _under(f"{_scalar(key)}:", one)
+        for key, item in value.items():
+            yield from _under(f"{_scalar(key)}:", item)
     elif isinstance(value, list) and value:
-        for one in value:
-            first, *more = _lines(one)
+        for item in value:
+            first, *more = _lines(item)
             yield f"- {first}"
             yield from (f"  {line}" for line in more)
     else:
@@ -69,37 +69,37 @@ def _scalar(value: Any) -> str:
         return "{}" if isinstance(value, dict) else "[]"
     if _PLAIN.fullmatch(value) and value not in _NULLS:
         return value
-    return "".join(one if one.isprintable() else _escape(one) for one in json.dumps(value, ensure_ascii=False))
+    return "".join(char if char.isprintable() else _escape(char) for char in json.dumps(value, ensure_ascii=False))
 
 
-def _escape(one: str) -> str:
-    """A character that would be refused, or read as the end of a line."""
-    return f"\\u{ord(one):04x}" if ord(one) < 0x10000 else f"\\U{ord(one):08x}"
+def _escape(character: str) -> str:
+    """Escape a character that would be refused, or read as the end of a line."""
+    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
 
 
 def _settings(sections: Sections) -> Iterator[tuple[type[BaseModel], tuple[str | int, ...], str]]:
-    """Every text that stands where there can be secrets: the model it is for, its path there, and as it is written."""
+    """Yield every text where secrets are possible: its model, its path there, and the text as written."""
     for root in sections.written.values():
         for key, entry in root.entries.items():
             if key in known_keys(TopSettings):
                 yield from ((TopSettings, (key, *path), text) for path, text in _scalars(entry.node))
             elif key in SECTIONS and isinstance(entry.node, MapNode):
-                for name, one in entry.node.entries.items():
+                for name, named_entry in entry.node.entries.items():
                     model = model_of(key, sections[key][name])
                     if model is not None:
-                        yield from ((model, path, text) for path, text in _scalars(one.node))
+                        yield from ((model, path, text) for path, text in _scalars(named_entry.node))
 
 
 def _scalars(node: Node) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    for path, one in walk(node):
-        if isinstance(one, ScalarNode) and one.text is not None:
-            yield path, one.text
+    for path, scalar in walk(node):
+        if isinstance(scalar, ScalarNode) and scalar.text is not None:
+            yield path, scalar.text
 
 
 def _stands_in_clear(text: str, model: type[BaseModel], path: tuple[str | int, ...]) -> bool:
-    """Whether a secret setting is written out: neither a reference alone, nor the address of a database.
+    """Return True if a secret setting is in clear text: neither a reference alone, nor the address of a database.
 
-    A default of a variable is written out too. Passwords in addresses are looked for in all texts.
+    The default of a variable is clear text too. All texts are searched for passwords in addresses.
     """
     if refers_to_secret(text):
         return False

@@ -1,4 +1,4 @@
-"""The one door to the state database: tables, migrations, transactions and the database's clock."""
+"""The only access to the state database: tables, migrations, transactions and the database's clock."""
 
 from reconcile.store.database import Clock, Finisher, Store, Transaction
 from reconcile.store.errors import StoreError

@@ -1,7 +1,7 @@
-"""Many rows in one statement whose text never changes, so that it is compiled and prepared once for any number of rows.
+"""Writes many rows with one constant statement, compiled and prepared once for any number of rows.
 
-A list, of values or of rows, is one parameter: JSON text. PostgreSQL takes it apart; so does SQLite for lists of
-values, while its driver runs a statement for each row faster than it parses JSON.
+A list, of values or of rows, is one parameter: JSON text. PostgreSQL unpacks it; so does SQLite for lists of
+values. For rows, the SQLite driver runs one statement per row faster than it parses JSON.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ class Words(TypeDecorator[Sequence[str]]):
 
 
 class _IsOneOf(sa.sql.functions.GenericFunction[Any]):
-    """Whether a column holds one of a list."""
+    """True if a column holds one of a list."""
 
     inherit_cache = True
     name = "reconcile_is_one_of"
-    type = sa.types.NULLTYPE  # behind a Boolean SQLAlchemy writes `= 1` on SQLite, which then reads every row
+    type = sa.types.NULLTYPE  # with a Boolean, SQLAlchemy adds `= 1` on SQLite, which then reads every row
 
 
 @compiles(_IsOneOf, "postgresql")
 def _is_any(element: _IsOneOf, compiler: SQLCompiler, **options: Any) -> str:
-    column, listed = (compiler.process(one, **options) for one in element.clauses)
+    column, listed = (compiler.process(clause, **options) for clause in element.clauses)
     return f"({column} = ANY (ARRAY(SELECT json_array_elements_text(CAST({listed} AS json)))))"
 
 
 @compiles(_IsOneOf, "sqlite")
 def _is_in(element: _IsOneOf, compiler: SQLCompiler, **options: Any) -> str:
-    column, listed = (compiler.process(one, **options) for one in element.clauses)
+    column, listed = (compiler.process(clause, **options) for clause in element.clauses)
     return f"({column} IN (SELECT value FROM json_each({listed})))"
 
 
 def one_of(column: sa.ColumnElement[str], name: str) -> sa.ColumnElement[bool]:
-    """The column holds one of the texts bound under that name."""
+    """Return the condition that the column holds one of the texts bound under that name."""
     return _IsOneOf(column, sa.bindparam(name, type_=Words()))
 
 
 def insert(tx: Transaction, table: sa.TableClause, rows: Sequence[Row], *, ignore: bool = False) -> int:
-    """Rows with the same columns, at once; how many. With `ignore`, those whose primary key is there are left out."""
+    """Insert rows with the same columns and return their number. `ignore` skips rows whose primary key exists."""
     if not rows:
         return 0
     names = tuple(rows[0])
@@ -76,9 +76,9 @@ def update(
     values: Sequence[Row],
     common: Row | None = None,
 ) -> int:
-    """The row that holds what `which` says gets the `values` in the same place, and every one what is common; how many.
+    """Update rows and return their number: each row matching `which[i]` gets `values[i]` and `common`.
 
-    All of `which` name the same columns, and so do all `values`.
+    All of `which` have the same columns, and so do all `values`.
     """
     if not which:
         return 0
@@ -90,14 +90,14 @@ def update(
     ]
     if not tx.store.is_shared:
         return _run_each(tx, _update_each(table, *names), [{**common, **row} for row in rows])
-    if len(rows) == 1:  # planned in half the time of a list of one
+    if len(rows) == 1:  # planned in half the time of a list of length one
         return tx.connection.execute(_update_each(table, *names), {**common, **rows[0]}).rowcount
     columns = {_OLD + name: table.c[name] for name in names[0]} | {_NEW + name: table.c[name] for name in names[1]}
     return _run_listed(tx, _update_listed(table, *names), columns, rows, common)
 
 
 _AT_ONCE = 2_000
-"""Rows: a driver makes copies of all that it is given."""
+"""Rows: a driver copies all rows of a call."""
 _ROWS, _OLD, _NEW = "the_rows", "old_", "new_"
 Names = tuple[str, ...]
 
@@ -107,14 +107,14 @@ def _chunks(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _run_each(tx: Transaction, statement: sa.Insert | sa.Update, rows: Sequence[Row]) -> int:
-    """The driver is given tuples at once: SQLAlchemy takes longer to make dictionaries into them than SQLite to run."""
+    """Pass tuples to the driver directly: converting dictionaries in SQLAlchemy takes longer than running in SQLite."""
     run = tx.connection.exec_driver_sql
     sql, forms = _positional(statement, tuple(rows[0]), tx.connection.dialect)
-    return sum(run(sql, [_tuple(row, forms) for row in some]).rowcount for some in _chunks(rows))
+    return sum(run(sql, [_tuple(row, forms) for row in chunk]).rowcount for chunk in _chunks(rows))
 
 
 Form = Callable[[Any], Any] | None
-"""What makes the driver's value of one of ours; None where it is the same."""
+"""Converts our value to the driver's; None where it is the same."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -124,7 +124,7 @@ def _positional(
     keys = list(names) if isinstance(statement, sa.Insert) else None
     compiled: Any = statement.compile(dialect=dialect, column_keys=keys)
     types = {name: compiled.binds[name].type.dialect_impl(dialect) for name in compiled.positiontup}
-    return str(compiled), tuple((name, one.bind_processor(dialect)) for name, one in types.items())
+    return str(compiled), tuple((name, type_.bind_processor(dialect)) for name, type_ in types.items())
 
 
 def _tuple(row: Row, forms: Sequence[tuple[str, Form]]) -> tuple[Any, ...]:
@@ -133,8 +133,8 @@ def _tuple(row: Row, forms: Sequence[tuple[str, Form]]) -> tuple[Any, ...]:
 
 @functools.cache
 def _insert_each(table: sa.TableClause, *, ignore: bool) -> sa.Insert:
-    made = sqlite.insert(table)
-    return made.on_conflict_do_nothing(index_elements=list(_key(table))) if ignore else made
+    statement = sqlite.insert(table)
+    return statement.on_conflict_do_nothing(index_elements=list(_key(table))) if ignore else statement
 
 
 def _key(table: sa.TableClause) -> Iterable[sa.ColumnClause[Any]]:
@@ -149,7 +149,7 @@ def _update_each(table: sa.Table, which: Names, values: Names, common: Names) ->
 
 
 def bound(table: sa.Table, names: Names) -> dict[str, Any]:
-    """Each column set to what is bound under its name."""
+    """Return assignments of each column to the parameter of its name."""
     return {name: sa.bindparam(name, type_=table.c[name].type) for name in names}
 
 
@@ -164,27 +164,27 @@ def _run_listed(
     common: Row | None = None,
 ) -> int:
     run = tx.connection.execute
-    return sum(run(statement, {**(common or {}), **_listed(tx, columns, some)}).rowcount for some in _chunks(rows))
+    return sum(run(statement, {**(common or {}), **_listed(tx, columns, chunk)}).rowcount for chunk in _chunks(rows))
 
 
 def _listed(tx: Transaction, columns: Mapping[str, sa.ColumnClause[Any]], rows: Sequence[Row]) -> dict[str, str]:
-    """The rows as the one parameter, each value in it as its column would have bound it."""
-    said = [dict(row) for row in rows]
+    """Return the rows as one parameter, each value in the form its column would bind."""
+    encoded = [dict(row) for row in rows]
     dialect = tx.connection.dialect
     for name, column in columns.items():
         form = column.type.dialect_impl(dialect).bind_processor(dialect)
         if form is not None:
-            for row in said:
+            for row in encoded:
                 row[name] = form(row[name])
-    return {_ROWS: json.dumps(said, separators=(",", ":"))}
+    return {_ROWS: json.dumps(encoded, separators=(",", ":"))}
 
 
 @functools.cache
 def _insert_listed(table: sa.TableClause, names: Names, *, ignore: bool) -> sa.Insert:
     rows = _unfolded({name: table.c[name] for name in names})
-    made = postgresql.insert(table).from_select(names, sa.select(*(rows.c[name] for name in names)))
-    made = made.execution_options(preserve_rowcount=True)
-    return made.on_conflict_do_nothing(index_elements=list(_key(table))) if ignore else made
+    statement = postgresql.insert(table).from_select(names, sa.select(*(rows.c[name] for name in names)))
+    statement = statement.execution_options(preserve_rowcount=True)
+    return statement.on_conflict_do_nothing(index_elements=list(_key(table))) if ignore else statement
 
 
 @functools.cache
@@ -202,7 +202,7 @@ def _unfolded(columns: Mapping[str, sa.ColumnClause[Any]]) -> sa.TableValuedAlia
 
 
 def _plain(column: sa.ColumnClause[Any]) -> sa.types.TypeEngine[Any]:
-    """What is in the JSON: texts, except for numbers and truth values."""
+    """Return the type inside the JSON: text, except for numbers and booleans."""
     if isinstance(column.type, sa.Boolean):
         return sa.Boolean()
     return sa.BigInteger() if isinstance(column.type, sa.Integer) else sa.Text()

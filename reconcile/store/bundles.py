@@ -1,4 +1,4 @@
-"""Plans as the store keeps them: written once, read back whole, listed in bounded memory."""
+"""Stored plans: written once, read back whole, listed in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ from reconcile.store.tables import bundles, finding_members
 PAGE = 500
 """Rows read from the database at once."""
 LIVE = tuple(state for state in BundleState if state not in OVER and state is not BundleState.COMPENSATING)
-"""States of a plan that is still to come, or under way. What is being undone was done: its undo is what is live."""
+"""States of a pending or running plan. A plan being undone has succeeded; its undo is the live plan."""
 BEYOND_LIMITS = "beyond_limits"
-"""What the summary of a plan says that a person lets go beyond its limits."""
+"""The key in a plan's summary set when a person approves it beyond its limits."""
 _DUE = (BundleState.APPROVED.value, BundleState.RETRY_WAIT.value)
 
 
 class BundleError(Exception):
-    """A plan cannot be shown or used as asked; nothing was changed. The message is one sentence for people."""
+    """A plan cannot be shown or used as requested; nothing was changed. The message is for the user."""
 
     reaction = Reaction.STOP
 
 
 class BundleUnknown(BundleError):
-    def __init__(self, asked: str) -> None:
-        super().__init__(f"No bundle is called `{asked}`; `reconcile quarantine` and `reconcile audit` name them.")
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No bundle is called `{name}`; `reconcile quarantine` and `reconcile audit` list them.")
 
 
 class BundlePurged(BundleError):
-    """The rows of the plan are kept for `undo_window` only, or were erased."""
+    """The rows of the plan are older than `undo_window`, or were erased."""
 
     def __init__(self, bundle: str) -> None:
         super().__init__(
-            f"The rows of bundle {bundle} are not kept any more (`undo_window`, or an erasure), so it can neither be "
-            "shown nor undone; its audit entries remain."
+            f"The rows of bundle {bundle} are no longer stored (`undo_window` passed, or they were erased), so it "
+            "cannot be shown or undone; its audit entries remain."
         )
 
 
 class BundleDamaged(BundleError):
-    """What stands in the store is not what was planned and approved."""
+    """The stored plan is not the plan that was approved."""
 
     def __init__(self, bundle: str) -> None:
         super().__init__(
-            f"Bundle {bundle} in the state database is not the one its hash names: it was changed outside Reconcile. "
-            "Nothing of it is carried out; `reconcile audit verify` tells what else was changed."
+            f"Bundle {bundle} in the state database does not match its hash: it was changed outside Reconcile. "
+            "It is not executed; `reconcile audit verify` reports other changes."
         )
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A plan's row. `content` and `outcome` are as they stand, perhaps sealed; None: purged, erased, or not yet."""
+    """A plan's row. `content` and `outcome` may be sealed; None: purged, erased, or not written yet."""
 
     id: str
     finding: str
@@ -105,9 +105,9 @@ class Stored:
 
     @cached_property
     def bundle(self) -> Bundle:
-        """The plan itself.
+        """The plan.
 
-        Raises BundlePurged, SealedUnreadable, and BundleDamaged where it is not the one that `plan_hash` names.
+        Raises BundlePurged, SealedUnreadable, and BundleDamaged if it does not match `plan_hash`.
         """
         if self.content is None:
             raise BundlePurged(self.id)
@@ -117,7 +117,7 @@ class Stored:
         return from_json(json.loads(text))
 
     def is_for(self, bundle: Bundle) -> bool:
-        """Whether it is this plan, or differs only in what may drift."""
+        """Return True if it is this plan, or differs only in columns that may drift."""
         if self.plan_hash == bundle.plan_hash or not bundle.ignore_drift:
             return self.plan_hash == bundle.plan_hash
         try:
@@ -126,13 +126,13 @@ class Stored:
             return False
 
     def outcome_json(self) -> Any:
-        """What `effects.succeeded` was given; None where nothing was, or it is purged. Raises SealedUnreadable."""
+        """Return the outcome passed to `effects.succeeded`; None without one, or if purged. Raises SealedUnreadable."""
         return None if self.outcome is None else json.loads(self.seals.open(self.outcome, _of("outcome", self.id)))
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which plans to list; what is None or empty does not filter."""
+    """A filter for plans; fields that are None or empty do not filter."""
 
     states: tuple[BundleState, ...] = ()
     rules: tuple[str, ...] = ()
@@ -149,14 +149,14 @@ _NAMES = tuple(column.name for column in COLUMNS)
 
 
 def stored(tx: Transaction, row: sa.Row[Any]) -> Stored:
-    """A row of `COLUMNS`."""
+    """Build a plan from a row of `COLUMNS`."""
     values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
     values["state"] = BundleState(values["state"])
     return Stored(**values, seals=tx.store.seals)
 
 
 def sealed(tx: Transaction, column: str, bundle: str, text: str) -> str:
-    """A text as `content` or `outcome` of that plan holds it."""
+    """Return a text in the form stored as `content` or `outcome` of that plan."""
     return tx.store.seals.seal(text, _of(column, bundle))
 
 
@@ -165,7 +165,7 @@ def _of(column: str, bundle: str) -> str:
 
 
 def row_of(tx: Transaction, name: str, bundle: Bundle) -> dict[str, Any]:
-    """What a plan's own columns hold; who proposes it adds the others."""
+    """Return the values of a plan's own columns; the caller adds the others."""
     text = text_of(bundle)
     return {
         "id": name,
@@ -189,38 +189,38 @@ def insert(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
     bulk.insert(tx, bundles, rows)
 
 
-def get(tx: Transaction, asked: str) -> Stored:
-    """The plan with this id; raises BundleUnknown."""
-    row = tx.connection.execute(sa.select(*COLUMNS).where(bundles.c.id == asked)).one_or_none()
+def get(tx: Transaction, name: str) -> Stored:
+    """Return the plan with this id; raises BundleUnknown."""
+    row = tx.connection.execute(sa.select(*COLUMNS).where(bundles.c.id == name)).one_or_none()
     if row is None:
-        raise BundleUnknown(asked)
+        raise BundleUnknown(name)
     return stored(tx, row)
 
 
 def of_finding(tx: Transaction, finding: str) -> list[Stored]:
-    """All plans a finding ever had, the newest last."""
+    """Return all plans a finding ever had, the newest last."""
     query = sa.select(*COLUMNS).where(bundles.c.finding == finding).order_by(bundles.c.created_at, bundles.c.id)
     return [stored(tx, row) for row in tx.connection.execute(query)]
 
 
-def find(tx: Transaction, wanted: Filter | None = None) -> Iterator[Stored]:
-    """Plans, the oldest first, streamed: not more than a page of them is in memory, however many there are."""
-    wanted = wanted or Filter()
-    query = sa.select(*COLUMNS).order_by(bundles.c.created_at, bundles.c.id).limit(wanted.limit)
-    equal = {"source": wanted.source, "target": wanted.target, "run": wanted.run, "finding": wanted.finding}
-    equal["undoes"] = wanted.undoes
+def find(tx: Transaction, criteria: Filter | None = None) -> Iterator[Stored]:
+    """Stream plans, the oldest first, with at most a page of them in memory."""
+    criteria = criteria or Filter()
+    query = sa.select(*COLUMNS).order_by(bundles.c.created_at, bundles.c.id).limit(criteria.limit)
+    equal = {"source": criteria.source, "target": criteria.target, "run": criteria.run, "finding": criteria.finding}
+    equal["undoes"] = criteria.undoes
     conditions = [bundles.c[name] == value for name, value in equal.items() if value is not None]
-    if wanted.states:
-        conditions.append(bundles.c.state.in_([state.value for state in wanted.states]))
-    if wanted.rules:
-        conditions.append(bundles.c.rule.in_(wanted.rules))
-    found = tx.connection.execute(query.where(*conditions), execution_options={"yield_per": PAGE})
-    for row in found:
+    if criteria.states:
+        conditions.append(bundles.c.state.in_([state.value for state in criteria.states]))
+    if criteria.rules:
+        conditions.append(bundles.c.rule.in_(criteria.rules))
+    result = tx.connection.execute(query.where(*conditions), execution_options={"yield_per": PAGE})
+    for row in result:
         yield stored(tx, row)
 
 
 def counts(tx: Transaction, rule: str | None = None, run: str | None = None) -> dict[BundleState, int]:
-    """How many plans are in each state; of a rule, of those that a run proposed."""
+    """Count the plans in each state, optionally of a rule or of a run that proposed them."""
     query = sa.select(bundles.c.state, sa.func.count()).group_by(bundles.c.state)
     if rule is not None:
         query = query.where(bundles.c.rule == rule)
@@ -230,26 +230,26 @@ def counts(tx: Transaction, rule: str | None = None, run: str | None = None) -> 
 
 
 def in_state(tx: Transaction, ids: Collection[str], state: BundleState) -> set[str]:
-    """Those of these plans that are in this state."""
+    """Return the ids of these plans that are in this state."""
     query = sa.select(bundles.c.id).where(bundles.c.id.in_(list(ids)), bundles.c.state == state.value)
     return set(tx.connection.execute(query).scalars())
 
 
 def findings_of(tx: Transaction, ids: Collection[str]) -> dict[str, str]:
-    """The finding of each of these plans."""
+    """Return the finding of each of these plans."""
     query = sa.select(bundles.c.id, bundles.c.finding).where(bundles.c.id.in_(list(ids)))
     return dict(tx.connection.execute(query).all())
 
 
-def sharing_with(tx: Transaction, one: Stored) -> list[str]:
-    """Other plans that were carried out, before or after this one, on any of the same records."""
-    mine = sa.select(finding_members.c.record).where(finding_members.c.finding == one.finding)
-    sharing = sa.select(finding_members.c.finding).where(finding_members.c.record.in_(mine))
-    done = (BundleState.SUCCEEDED.value, BundleState.COMPENSATING.value)
+def sharing_with(tx: Transaction, plan: Stored) -> list[str]:
+    """Return other plans executed, before or after this one, on any of the same records."""
+    records = sa.select(finding_members.c.record).where(finding_members.c.finding == plan.finding)
+    sharing = sa.select(finding_members.c.finding).where(finding_members.c.record.in_(records))
+    executed = (BundleState.SUCCEEDED.value, BundleState.COMPENSATING.value)
     query = (
         sa.select(bundles.c.id)
-        .where(bundles.c.finding.in_(sharing), bundles.c.id != one.id, bundles.c.state.in_(done))
-        .where(bundles.c.dataset == one.dataset, bundles.c.target == one.target, bundles.c.undoes.is_(None))
+        .where(bundles.c.finding.in_(sharing), bundles.c.id != plan.id, bundles.c.state.in_(executed))
+        .where(bundles.c.dataset == plan.dataset, bundles.c.target == plan.target, bundles.c.undoes.is_(None))
         .order_by(bundles.c.id)
     )
     return list(tx.connection.execute(query).scalars())
@@ -268,19 +268,19 @@ def due_ids(
     rules: Collection[str] | None = None,
     lock: bool = False,
 ) -> list[str]:
-    """Up to `limit` plans of a source that may be claimed now: those that were tried before, then the longest waiting.
+    """Return up to `limit` plans of a source that may be claimed now: retries first, then the longest waiting.
 
-    `lock`: they are the caller's until its transaction ends, and those of others are left out.
+    `lock` locks them until the caller's transaction ends, and skips plans locked by others.
     """
-    found: list[str] = []
+    due: list[str] = []
     query = _due(of_run=run is not None, some=ids is not None, of_rules=rules is not None, lock=lock)
     bound: dict[str, Any] = {"the_source": source, "now": tx.now, "the_run": run}
     bound |= {"the_ids": sorted(ids or ()), "the_rules": sorted(rules or ())}
     for state in (BundleState.RETRY_WAIT, BundleState.APPROVED):
-        if len(found) < limit:
-            more = {"the_state": state.value, "most": limit - len(found)}
-            found += tx.connection.execute(query, bound | more).scalars()
-    return found
+        if len(due) < limit:
+            more = {"the_state": state.value, "most": limit - len(due)}
+            due += tx.connection.execute(query, bound | more).scalars()
+    return due
 
 
 @functools.cache
@@ -305,21 +305,21 @@ def _is_due(tx: Transaction) -> list[sa.ColumnElement[bool]]:
 
 
 def due_of(tx: Transaction, source: str) -> list[tuple[str, str, str]]:
-    """Rules, datasets and targets that have plans in this source which may be claimed now."""
+    """Return rules, datasets and targets with plans in this source that may be claimed now."""
     which = (bundles.c.rule, bundles.c.dataset, bundles.c.target)
     query = sa.select(*which).where(bundles.c.source == source, *_is_due(tx))
     return list(tx.connection.execute(query.distinct().order_by(bundles.c.rule)))
 
 
 def tables_in_hand(tx: Transaction, source: str) -> set[str]:
-    """The tables of a source that plans are about which may be claimed, or are claimed, sent or in doubt."""
+    """Return the tables of a source with plans that may be claimed, or are claimed, sent or in doubt."""
     states = [state.value for state in LIVE if state is not BundleState.AWAITING]
     query = sa.select(bundles.c.summary).where(bundles.c.source == source, bundles.c.state.in_(states)).distinct()
     return {summary["table"] for summary in tx.connection.execute(query).scalars() if "table" in summary}
 
 
 def sources_due(tx: Transaction) -> list[str]:
-    """The sources that have plans which may be claimed now."""
+    """Return the sources with plans that may be claimed now."""
     query = sa.select(bundles.c.source).where(*_is_due(tx)).distinct().order_by(bundles.c.source)
     return list(tx.connection.execute(query).scalars())
 
@@ -332,7 +332,7 @@ def next_due(
     rules: Collection[str] | None = None,
     states: Sequence[BundleState] = (BundleState.RETRY_WAIT, BundleState.APPROVED),
 ) -> dt.datetime | None:
-    """When the next plan may be claimed, of these or of a run, which may be over; None when none waits."""
+    """Return when the next of these plans may be claimed, perhaps in the past; None when none waits."""
     query = sa.select(sa.func.min(bundles.c.next_at, type_=bundles.c.next_at.type))
     query = query.where(bundles.c.state.in_([state.value for state in states]))
     if rules is not None:
@@ -341,12 +341,12 @@ def next_due(
         query = query.where(bundles.c.id.in_(list(ids)))
     if run is not None:
         query = query.where(bundles.c.run == run)
-    found: dt.datetime | None = tx.connection.execute(query).scalar_one()
-    return found
+    earliest: dt.datetime | None = tx.connection.execute(query).scalar_one()
+    return earliest
 
 
 def undo_of(tx: Transaction, finding: str) -> Stored | None:
-    """The undo of a finding that waits, is under way, or is in doubt."""
+    """Return the undo of a finding that is waiting, running or in doubt."""
     query = sa.select(*COLUMNS).where(bundles.c.finding == finding, bundles.c.undoes.is_not(None))
     query = query.where(bundles.c.state.in_([state.value for state in LIVE])).limit(1)
     row = tx.connection.execute(query.order_by(bundles.c.created_at.desc(), bundles.c.id)).one_or_none()
@@ -354,7 +354,7 @@ def undo_of(tx: Transaction, finding: str) -> Stored | None:
 
 
 def waiting_plans(tx: Transaction, names: Collection[str]) -> dict[str, str]:
-    """The hash of the plan that waits for approval, by finding, of those that have one."""
+    """Return the hash of the plan that waits for approval, by finding; findings without one are missing."""
     query = sa.select(bundles.c.finding, bundles.c.plan_hash).where(
         bundles.c.finding.in_(list(names)), bundles.c.state == BundleState.AWAITING.value
     )
@@ -362,7 +362,7 @@ def waiting_plans(tx: Transaction, names: Collection[str]) -> dict[str, str]:
 
 
 def standing(tx: Transaction, finding: str, *, lock: bool = False) -> Stored | None:
-    """The plan of a finding that is not over, if there is one; of two, the undo. `lock`: nobody else takes it."""
+    """Return the finding's unfinished plan, if any; of two, the undo. `lock` locks its row."""
     query = sa.select(*COLUMNS).where(
         bundles.c.finding == finding, bundles.c.state.in_([state.value for state in LIVE])
     )

@@ -1,6 +1,6 @@
 """The column types of the store: stored alike on SQLite and PostgreSQL, and never changed once released.
 
-A new stored form is a new type beside the old one: migrations name these types and must mean the same for ever.
+A new stored form is a new type beside the old one: migrations use these types and must keep their meaning.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rules.values import canonical_instant
 
 
 class Word(TypeDecorator[str]):
-    """Text that sorts by code point on both databases, whatever the server's locale."""
+    """Text that sorts by code point on both databases, independent of the server's locale."""
 
     impl = sa.Text
     cache_ok = True
@@ -27,9 +27,9 @@ class Word(TypeDecorator[str]):
 
 
 class Instant(TypeDecorator[dt.datetime]):
-    """An aware time as `2026-11-21T05:15:00.000000Z`: exact to the microsecond, 27 characters, sorted as time is.
+    """An aware time as `2026-11-21T05:15:00.000000Z`: exact to the microsecond, 27 characters, sorted by time.
 
-    Text, so that both databases hold the same bytes and a person can read them. Binding a naive time is a ValueError.
+    Text, so that both databases hold the same readable bytes. Binding a naive time is a ValueError.
     """
 
     impl = sa.Text
@@ -48,8 +48,8 @@ class Instant(TypeDecorator[dt.datetime]):
 class Json(TypeDecorator[Any]):
     """Plain JSON as ASCII text with sorted keys; None is SQL NULL.
 
-    Text rather than the databases' JSON types: those refuse or alter what real data holds (NUL, lone surrogates,
-    long decimals), and equal values must be equal bytes. Decimals and times are given as text by the caller.
+    Text rather than the databases' JSON types: those refuse or alter some real data (NUL, lone surrogates,
+    long decimals), and equal values must be equal bytes. The caller passes decimals and times as text.
     """
 
     impl = sa.Text
@@ -63,7 +63,7 @@ class Json(TypeDecorator[Any]):
 
 
 class Document(TypeDecorator[Any]):
-    """JSON that people read later: its keys stay in the order they were written in; None is SQL NULL."""
+    """JSON for display: its keys keep their order; None is SQL NULL."""
 
     impl = sa.Text
     cache_ok = True
@@ -76,7 +76,7 @@ class Document(TypeDecorator[Any]):
 
 
 def json_text(value: Any) -> str:
-    """JSON with sorted keys, no spaces, ASCII: one text for one value. Raises TypeError or ValueError for others."""
+    """Return JSON with sorted keys, no spaces, ASCII: equal values give equal text. Raises TypeError or ValueError."""
     return _CANONICAL.encode(value)
 
 

@@ -1,4 +1,4 @@
-"""A whole store as rows, from one database to another: what stands in them is copied as it is, not understood."""
+"""Copies a whole store, row by row, from one database to another without interpreting values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BATCH = 1_000
 _OURS = (Document, Instant, Json, Word)
 
 IN_ORDER: tuple[sa.Table, ...] = tuple(metadata.sorted_tables)
-"""Every table, behind those it points at."""
+"""Every table, after the tables it refers to."""
 
 
 def _as_stored(table: sa.Table) -> sa.TableClause:
@@ -28,28 +28,28 @@ def _as_stored(table: sa.Table) -> sa.TableClause:
 _RAW = {table.name: _as_stored(table) for table in IN_ORDER}
 _PLAIN = {table.name: [c.name for c in table.c if isinstance(c.type, sa.Text)] for table in IN_ORDER}
 _WITHIN = {
-    table.name: [one.parent.name for one in table.foreign_keys if one.column.table is table] for table in IN_ORDER
+    table.name: [key.parent.name for key in table.foreign_keys if key.column.table is table] for table in IN_ORDER
 }
-"""Columns that point at another row of their own table, which may come later."""
+"""Columns that refer to another row of their own table, which may come later."""
 
 
 def counts(connection: sa.Connection) -> dict[str, int]:
-    """How many rows each table holds."""
+    """Count the rows of each table."""
     return {
         table.name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in IN_ORDER
     }
 
 
 def rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[dict[str, Any]]]:
-    """All rows of a table in batches, as they are stored."""
+    """Yield all rows of a table in batches, in their stored form."""
     query = sa.select(*_RAW[table.name].c)
-    found = connection.execute(query, execution_options={"yield_per": BATCH}).mappings()
-    for some in found.partitions():
-        yield [dict(row) for row in some]
+    result = connection.execute(query, execution_options={"yield_per": BATCH}).mappings()
+    for batch in result.partitions():
+        yield [dict(row) for row in batch]
 
 
 def copy(old: sa.Connection, new: sa.Connection) -> dict[str, int]:
-    """Every row of one store into another one whose tables are there and empty; how many rows of each table."""
+    """Copy every row of one store into another with empty tables; return the number of rows by table."""
     return {table.name: _copy(old, new, table) for table in IN_ORDER}
 
 
@@ -74,7 +74,7 @@ def _copy(old: sa.Connection, new: sa.Connection, table: sa.Table) -> int:
 
 
 def _fit(row: dict[str, Any], table: str, new: sa.Connection) -> None:
-    """PostgreSQL's text holds no NUL; in sentences for people, where one could stand, it gives way to a sign for it."""
+    """Replace NUL in plain texts by the symbol ␀ for PostgreSQL, whose text cannot hold it."""
     if new.dialect.name == "postgresql":
         for name in _PLAIN[table]:
             if row[name] is not None:
@@ -82,7 +82,7 @@ def _fit(row: dict[str, Any], table: str, new: sa.Connection) -> None:
 
 
 def clear(connection: sa.Connection) -> None:
-    """Empty every table. On SQLite the caller's connection must not look up references."""
+    """Empty every table. On SQLite the caller must turn foreign key checks off."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.text(f"TRUNCATE {', '.join(table.name for table in IN_ORDER)}"))
         return

@@ -1,6 +1,6 @@
-"""A new store's tables in one go: what all migrations together build, and marked as built by them.
+"""Creates a new store's tables at once: the result of all migrations, marked as migrated.
 
-Going through Alembic would take a first run longer than everything it does; a test compares the two on both databases.
+Alembic would take longer than the whole first run; a test compares the two on both databases.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _MIGRATED = sa.Table(
     sa.Column("version_num", sa.String(32), nullable=False),
     sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
-"""Alembic's own table, from which a later migration knows where to start."""
+"""Alembic's own table, the starting point of later migrations."""
 
 
 def create(connection: sa.Connection) -> None:
-    """All tables, in an empty database, inside the caller's transaction, which keeps them or not."""
+    """Create all tables in an empty database, inside the caller's transaction."""
     for statement in _statements(f"{connection.dialect.name}+{connection.dialect.driver}"):
         connection.exec_driver_sql(statement)
     connection.execute(sa.insert(_MIGRATED).values(version_num=tables.REVISION))
@@ -30,13 +30,13 @@ def create(connection: sa.Connection) -> None:
 
 @cache
 def _statements(driver: str) -> tuple[str, ...]:
-    """What makes the tables. Compiling it takes three times as long as executing it: once is enough for many stores."""
-    made: list[str] = []
+    """Compile the statements once for many stores: compiling takes three times as long as executing."""
+    statements: list[str] = []
 
     def note(statement: Any, *_: object) -> None:
-        made.append(str(statement.compile(dialect=engine.dialect)))
+        statements.append(str(statement.compile(dialect=engine.dialect)))
 
     engine = sa.create_mock_engine(f"{driver}://", note)
-    for one in (tables.metadata, _MIGRATED.metadata):
-        one.create_all(engine, checkfirst=False)
-    return tuple(made)
+    for schema in (tables.metadata, _MIGRATED.metadata):
+        schema.create_all(engine, checkfirst=False)
+    return tuple(statements)

@@ -1,4 +1,4 @@
-"""The store: opened once a process, one transaction per step, told the time by the database that keeps it."""
+"""The store: opened once per process, one transaction per step, with the database's clock."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _ADMITTED_AT = _ADMITTED.add_columns(sa.func.clock_timestamp())
 
 
 class Finisher(Protocol):
-    """Work that belongs at the very end of a transaction, whatever was done in between."""
+    """Work at the very end of a transaction."""
 
     def finish(self, tx: Transaction) -> None:
-        """Called once, after the body and directly before COMMIT; an error rolls everything back."""
+        """Finish once, after the body and directly before COMMIT; an error rolls everything back."""
 
 
 F = TypeVar("F", bound=Finisher)
 
 
 class Transaction:
-    """What happens between BEGIN and COMMIT. `now` is the store's clock, read once after BEGIN, aware, in UTC."""
+    """The work between BEGIN and COMMIT. `now` is the store's clock, read once after BEGIN, aware, in UTC."""
 
     def __init__(self, store: Store, connection: sa.Connection, now: dt.datetime) -> None:
         self.store = store
@@ -52,17 +52,17 @@ class Transaction:
         self.now = now
         self._finishers: dict[type[Finisher], Finisher] = {}
         self.after_commit: list[Callable[[], None]] = []
-        """Called once everything is kept; what they do is not part of it."""
+        """Called after COMMIT; their work is not part of the transaction."""
 
     def finisher(self, kind: type[F]) -> F:
-        """This transaction's one finisher of that kind, made when first asked for; they run in that order."""
-        found = self._finishers.setdefault(kind, kind())
-        assert isinstance(found, kind)  # noqa: S101 - what mypy cannot see: the dictionary is keyed by type
-        return found
+        """Return this transaction's finisher of that kind, created on first use; they run in order of creation."""
+        finisher = self._finishers.setdefault(kind, kind())
+        assert isinstance(finisher, kind)  # noqa: S101 - what mypy cannot see: the dictionary is keyed by type
+        return finisher
 
     def finish(self) -> None:
-        for one in self._finishers.values():
-            one.finish(self)
+        for finisher in self._finishers.values():
+            finisher.finish(self)
 
 
 class Store:
@@ -80,7 +80,7 @@ class Store:
         self.key = b""
         """The store's secret (32 bytes). It is for HMACs only and never leaves the process."""
         self.seals = seals or Seals()
-        """What seals, and opens, what records held before they were cleaned."""
+        """Seals and opens the values of records before a cleaning."""
 
     @classmethod
     def open(
@@ -93,10 +93,10 @@ class Store:
         patience: dt.timedelta = dt.timedelta(seconds=10),
         seals: Seals | None = None,
     ) -> Store:
-        """The store at a `state:` URL, created or upgraded where needed; `root` is the folder of the configuration.
+        """Open the store at a `state:` URL, creating or upgrading it if needed; `root` is the configuration's folder.
 
-        `key` overrides the key file. `clock` replaces the store's own clock (tests, replays). `patience` is how long a
-        locked database is waited for. `seals` are those of the configuration's keys. Raises a StoreError.
+        `key` overrides the key file. `clock` replaces the store's own clock (tests, replays). `patience` is how long to
+        wait for a locked database. `seals` are those of the configuration's keys. Raises a StoreError.
         """
         store = cls(locate(url, root, patience), patience, clock, seals)
         try:
@@ -108,7 +108,7 @@ class Store:
 
     @classmethod
     def examine(cls, file: Path) -> Store:
-        """The store in an SQLite file that nobody uses, for reading only, as it is: not upgraded, no file made beside.
+        """Open the store in an unused SQLite file read-only: it is not upgraded, and no file is created beside it.
 
         Its key is in the key file beside it. Raises a StoreError; an older schema shows in `revision`.
         """
@@ -122,45 +122,45 @@ class Store:
 
     @classmethod
     def found_at(cls, url: str, root: Path) -> tuple[str, str | None]:
-        """Where the store at a `state:` URL is, as errors name it, and its schema; None where there is none yet.
+        """Return the place of the store at a `state:` URL, as in errors, and its schema; None if there is none yet.
 
-        It is left as it is. Raises a StoreError.
+        Nothing is changed. Raises a StoreError.
         """
         place = locate(url, root, dt.timedelta(seconds=10))
         if place.file is not None and not is_there(place):
             return place.where, None
         store = cls(place, dt.timedelta(seconds=10), None)
         try:
-            with store._looking() as found:
-                return place.where, None if found is None else str(found.revision)
+            with store._looking() as meta:
+                return place.where, None if meta is None else str(meta.revision)
         finally:
             store.close()
 
     @property
     def where(self) -> str:
-        """The store's place as errors name it: no password in it."""
+        """The store's place in errors, without a password."""
         return self._place.where
 
     @property
     def is_shared(self) -> bool:
-        """True where other hosts can use it too (PostgreSQL), so that deadlines go by its clock."""
+        """True if other hosts can use it too (PostgreSQL), so that deadlines use its clock."""
         return self._place.file is None
 
     @property
     def key_file(self) -> Path:
-        """Where the key stands, or will stand."""
+        """The present or future file of the key."""
         return self._place.key_file
 
     @property
     def signed_file(self) -> Path:
-        """Where the newest signed head of the audit log stands, beside the key."""
+        """The file of the newest signed head of the audit log, beside the key."""
         return key.signed_of(self._place.key_file)
 
     def heir(self, store_id: str, secret: bytes, epoch: int) -> Store:
-        """The store as it will be once a transaction that gives it this identity is kept; it shares our connections."""
-        one = Store(self._place, self._patience, self._clock, self.seals)
-        one.id, one.key, one.epoch, one.revision = store_id, secret, epoch, self.revision
-        return one
+        """Return the store as it will be after a transaction that gives it this identity; it shares our connections."""
+        store = Store(self._place, self._patience, self._clock, self.seals)
+        store.id, store.key, store.epoch, store.revision = store_id, secret, epoch, self.revision
+        return store
 
     def close(self) -> None:
         self._engine.dispose()
@@ -173,11 +173,11 @@ class Store:
 
     @contextmanager
     def begin(self, *, unchecked: bool = False) -> Iterator[Transaction]:
-        """One read-write transaction: kept whole at the end of the block, or not at all when it raises.
+        """Run one read-write transaction: committed at the end of the block, rolled back when it raises.
 
         On SQLite writers queue at its start; on PostgreSQL it is READ COMMITTED. Raises a StoreError: StoreInDoubt
-        when the connection broke in COMMIT, else nothing was kept. `unchecked`: the caller sees to it that nothing
-        points at what it deletes; SQLite would look through whole tables for each row.
+        when the connection broke in COMMIT, else nothing was saved. `unchecked`: the caller ensures that nothing
+        refers to the rows it deletes; otherwise SQLite would scan whole tables for each row.
         """
         committing = False
         self._refuse_another_file()
@@ -196,7 +196,7 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """One consistent, read-only view; it neither waits for writers nor holds them up."""
+        """Open one consistent, read-only view; it neither waits for writers nor blocks them."""
         self._refuse_another_file()
         try:
             with self._reading() as connection, connection.begin():
@@ -211,11 +211,11 @@ class Store:
             if self.is_shared or not unchecked:
                 yield connection
                 return
-            look_up_references(connection, wanted=False)
+            look_up_references(connection, enabled=False)
             try:
                 yield connection
             finally:
-                look_up_references(connection, wanted=True)
+                look_up_references(connection, enabled=True)
 
     def _reading(self) -> sa.Connection:
         if self.is_shared:
@@ -223,7 +223,7 @@ class Store:
         return self._engine.connect().execution_options(reconcile_reading=True)
 
     def _refuse_another_file(self) -> None:
-        """An open file that was moved or deleted still takes what is written, and a second process sees none of it."""
+        """Raise StoreGone if the open file was moved or deleted: other processes would not see writes to it."""
         if standing(self._place) != self._opened:
             raise errors.StoreGone(self.where)
 
@@ -233,17 +233,17 @@ class Store:
             raise sentence from error
 
     def _admit(self, connection: sa.Connection) -> dt.datetime:
-        """The time, and the check that nobody upgraded or restored the store under us.
+        """Return the time, and check that nobody upgraded or restored the store meanwhile.
 
-        Without a row: a restore emptied the table after our snapshot, for which we waited (PostgreSQL).
+        Without a row, a restore we waited for emptied the table after our snapshot (PostgreSQL).
         """
-        found = connection.execute(_ADMITTED_AT if self.is_shared else _ADMITTED).one_or_none()
-        if found is None:
+        row = connection.execute(_ADMITTED_AT if self.is_shared else _ADMITTED).one_or_none()
+        if row is None:
             raise errors.StoreReplaced(self.where)
-        self._refuse_newer(found[0])
-        if found[1] != self.epoch:
+        self._refuse_newer(row[0])
+        if row[1] != self.epoch:
             raise errors.StoreReplaced(self.where)
-        now = found[2] if self.is_shared else dt.datetime.now(dt.UTC)
+        now = row[2] if self.is_shared else dt.datetime.now(dt.UTC)
         return self._clock() if self._clock else now.astimezone(dt.UTC)
 
     def _refuse_newer(self, revision: str) -> None:
@@ -252,39 +252,39 @@ class Store:
 
     # Opening
 
-    def _prepare(self, given: bytes | None) -> None:
+    def _prepare(self, key_override: bytes | None) -> None:
         create_file(self._place)
         self._opened = standing(self._place)
-        with self._looking() as there:
-            ready = there is not None and there.revision >= tables.REVISION
-            found = there if there is not None and ready else self._create_or_upgrade(given)
-        self._take(found)
-        self.key = key.fitting(self._place.key_file, self.where, self.id, found.key_check, given)
+        with self._looking() as existing:
+            ready = existing is not None and existing.revision >= tables.REVISION
+            meta = existing if existing is not None and ready else self._create_or_upgrade(key_override)
+        self._take(meta)
+        self.key = key.fitting(self._place.key_file, self.where, self.id, meta.key_check, key_override)
 
     def _examine(self) -> None:
-        with self._looking() as found:
-            if found is None:
+        with self._looking() as meta:
+            if meta is None:
                 raise errors.StoreUnreadable(self.where, "it is empty")
-        self._take(found)
-        self.key = key.fitting(self._place.key_file, self.where, self.id, found.key_check)
+        self._take(meta)
+        self.key = key.fitting(self._place.key_file, self.where, self.id, meta.key_check)
 
     @contextmanager
     def _looking(self) -> Iterator[sa.Row[str, int, str, str] | None]:
-        """The meta row, and a driver's errors in our words until the end of the block."""
+        """Read the meta row, and translate driver errors until the end of the block."""
         try:
             with self._reading() as connection, connection.begin():
-                found = self._identity(connection)
-            yield found
+                meta = self._identity(connection)
+            yield meta
         except sa.exc.DBAPIError as error:
             self._tell(error)
             raise
 
-    def _take(self, found: sa.Row[str, int, str, str]) -> None:
-        self._refuse_newer(found.revision)
-        self.id, self.epoch, self.revision = found.store_id, found.epoch, found.revision
+    def _take(self, meta: sa.Row[str, int, str, str]) -> None:
+        self._refuse_newer(meta.revision)
+        self.id, self.epoch, self.revision = meta.store_id, meta.epoch, meta.revision
 
     def _identity(self, connection: sa.Connection) -> sa.Row[str, int, str, str] | None:
-        """The meta row; None for an empty database. Raises StoreForeign for one that is not ours."""
+        """Return the meta row; None for an empty database. Raises StoreForeign for another program's database."""
         names = self._tables(connection)
         if not names:
             return None
@@ -294,10 +294,10 @@ class Store:
         if not ours or "audit_head" not in names:
             shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
             raise errors.StoreForeign(self.where, f"the tables {shown}" if len(names) > 1 else f"the table {shown}")
-        found = connection.execute(_META).one_or_none()
-        if found is None:
+        row = connection.execute(_META).one_or_none()
+        if row is None:
             raise errors.StoreReplaced(self.where)
-        return found
+        return row
 
     def _tables(self, connection: sa.Connection) -> list[str]:
         if self.is_shared:
@@ -306,34 +306,34 @@ class Store:
         listing = sa.text("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY 1")
         return list(connection.execute(listing).scalars())
 
-    def _create_or_upgrade(self, given: bytes | None) -> sa.Row[str, int, str, str]:
-        """Under a lock that lets one process do it; the others find it done."""
+    def _create_or_upgrade(self, key_override: bytes | None) -> sa.Row[str, int, str, str]:
+        """Create or upgrade under a lock; other processes wait and then find it done."""
         with self._engine.begin() as connection:
             if self.is_shared:
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-            found = self._identity(connection)
-            if found is not None and found.revision >= tables.REVISION:
-                return found
+            meta = self._identity(connection)
+            if meta is not None and meta.revision >= tables.REVISION:
+                return meta
             if self.is_shared:
                 connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
             else:
                 connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-            if found is None:
+            if meta is None:
                 creation.create(connection)
-                self._christen(connection, given)
+                self._christen(connection, key_override)
             else:
                 self._upgrade(connection)
             return connection.execute(_META).one()
 
     def _upgrade(self, connection: sa.Connection) -> None:
-        from reconcile.store import migrations  # noqa: PLC0415 - Alembic costs 0.2 s, and is needed once a release
+        from reconcile.store import migrations  # noqa: PLC0415 - Alembic takes 0.2 s to import, and is needed once per release
 
         migrations.upgrade(connection, tables.REVISION)
         connection.execute(sa.update(tables.meta).values(revision=tables.REVISION))
 
-    def _christen(self, connection: sa.Connection, given: bytes | None) -> None:
+    def _christen(self, connection: sa.Connection, key_override: bytes | None) -> None:
         store_id = f"st_{secrets.token_hex(16)}"
-        secret = given or key.make(self._place.key_file, self.where)
+        secret = key_override or key.make(self._place.key_file, self.where)
         row = {
             "id": 1,
             "store_id": store_id,

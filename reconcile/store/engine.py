@@ -1,4 +1,4 @@
-"""From `state:` to a SQLAlchemy engine whose connections are set up to keep what they are told."""
+"""Creates the SQLAlchemy engine for `state:`, with connections that save durably."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import sqlalchemy as sa
 
 from reconcile.store import errors
 
-APPLICATION_ID = 0x52434E4C  # "RCNL" in the SQLite header: how we know our own files
-SCHEMA = "reconcile"  # in PostgreSQL our tables stand in a schema of their own
+APPLICATION_ID = 0x52434E4C  # "RCNL" in the SQLite header: identifies our files
+SCHEMA = "reconcile"  # in PostgreSQL our tables have their own schema
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a store is: the engine, how errors name it (no password), and where its key file stands."""
+    """The place of a store: the engine, its name in errors (no password), and its key file."""
 
     engine: sa.Engine
     where: str
@@ -29,11 +29,11 @@ class Place:
 
 
 def locate(url: str, root: Path, patience: dt.timedelta) -> Place:
-    """The engine for a state URL, not yet connected; a relative SQLite path is relative to `root`."""
+    """Create the engine for a state URL without connecting; a relative SQLite path is relative to `root`."""
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:
-        raise errors.StoreUrlRefused("what `state:` says: it is not a database URL") from None
+        raise errors.StoreUrlRefused("this `state:`: it is not a database URL") from None
     if parsed.drivername in ("sqlite", "sqlite+pysqlite"):
         return _sqlite(parsed, root, patience)
     if parsed.drivername in ("postgresql", "postgresql+psycopg"):
@@ -67,7 +67,7 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
 
 
 def _switch_to_wal(cursor: Any) -> None:
-    """Only for our own or an empty file. Two processes may switch at once, and SQLite does not wait there by itself."""
+    """Switch our own or an empty file to WAL. Two processes may switch at once, and SQLite does not wait there."""
     names = [name for (name,) in cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     if names and cursor.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         return
@@ -84,19 +84,19 @@ def _switch_to_wal(cursor: Any) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    """Writers take the write lock at once: an upgrade in mid-transaction could fail where nothing can be retried."""
+    """Take the write lock at BEGIN: upgrading a lock in mid-transaction could fail without a retry."""
     reading = connection.get_execution_options().get("reconcile_reading", False)
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
-def look_up_references(connection: sa.Connection, *, wanted: bool) -> None:
-    """Whether SQLite checks foreign keys in the next transactions of this connection; call it between two of them."""
+def look_up_references(connection: sa.Connection, *, enabled: bool) -> None:
+    """Turn SQLite's foreign key checks on or off for this connection; call it between two transactions."""
     driver: Any = connection.connection.driver_connection
-    driver.execute(f"PRAGMA foreign_keys = {'ON' if wanted else 'OFF'}")
+    driver.execute(f"PRAGMA foreign_keys = {'ON' if enabled else 'OFF'}")
 
 
 def frozen(file: Path) -> Place:
-    """An SQLite file that nobody changes, for reading: without locks, and without files of SQLite's own beside it."""
+    """Return an SQLite file that nobody changes, for reading: no locks, and no SQLite files beside it."""
     address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
 
     def connect() -> sqlite3.Connection:
@@ -108,7 +108,7 @@ def frozen(file: Path) -> Place:
 
 
 def create_file(place: Place) -> None:
-    """An empty SQLite file readable by its owner only (findings hold personal data), unless something is there."""
+    """Create an empty SQLite file readable by its owner only (findings hold personal data), unless one exists."""
     if place.file is None or is_there(place):
         return
     try:
@@ -118,10 +118,9 @@ def create_file(place: Place) -> None:
 
 
 def is_there(place: Place) -> bool:
-    """Whether there is a file for an SQLite store. Raises StoreUrlRefused where something else stands there.
+    """Return True if an SQLite store's file exists. Raises StoreUrlRefused if it is not a file.
 
-    A folder is never made for it, but StoreFolderMissing raised: where its name is misspelt, everything would be found
-    and told anew.
+    Raises StoreFolderMissing instead of creating a folder: with a misspelt name, every finding would be reported again.
     """
     file = place.file
     assert file is not None  # noqa: S101 - the caller looked
@@ -136,12 +135,12 @@ def is_there(place: Place) -> bool:
 
 
 def standing(place: Place) -> tuple[int, int] | None:
-    """Which file stands at the place of an SQLite store (device, inode); None for none, and for a server."""
+    """Return the device and inode of an SQLite store's file; None without a file, and for a server."""
     try:
-        found = place.file.stat() if place.file is not None else None
+        status = place.file.stat() if place.file is not None else None
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) if found is not None else None
+    return (status.st_dev, status.st_ino) if status is not None else None
 
 
 def _postgresql(url: sa.URL, root: Path, patience: dt.timedelta) -> Place:
@@ -161,7 +160,7 @@ def _postgresql(url: sa.URL, root: Path, patience: dt.timedelta) -> Place:
     waits = int(patience.total_seconds() * 1000)
 
     def set_up(connection: Any, _record: object) -> None:
-        """A stopped writer must not hold the others for ever, and a server that is lax about disks must not be."""
+        """Limit how long a stopped writer blocks others, and turn synchronous commits on."""
         connection.autocommit = True
         connection.execute(f"SET search_path TO {SCHEMA}")
         connection.execute("SET TIME ZONE 'UTC'")

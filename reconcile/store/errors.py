@@ -1,4 +1,4 @@
-"""What can go wrong with the store, one class per failure, each with its sentence and the way to react."""
+"""Errors of the store: one class per failure, with its sentence and reaction."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from connectors.errors import Reaction
 
 
 class StoreError(Exception):
-    """The state database cannot be used. The message is one sentence for people and holds no secret."""
+    """The state database cannot be used. The message is for the user and contains no secret."""
 
     reaction = Reaction.STOP
 
 
 class StoreMisnamed(StoreError):
-    """`state:` names what is no place for the state: the configuration is wrong, and nothing was made or changed."""
+    """`state:` is not a place for the state: the configuration is wrong, and nothing was created or changed."""
 
 
 class StoreUrlRefused(StoreMisnamed):
-    """`state:` names something that cannot hold the state."""
+    """`state:` names something that cannot store the state."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, place: str) -> None:
         super().__init__(
-            f"The state cannot be kept in {said}. Write `state: sqlite:///reconcile.db` for one host, or "
+            f"The state cannot be kept in {place}. Write `state: sqlite:///reconcile.db` for one host, or "
             "`state: postgresql://user@host/database` when several share it"
         )
 
 
 class StoreFolderMissing(StoreMisnamed):
-    """`state:` names a file in a folder that does not exist; nothing was made."""
+    """`state:` names a file in a folder that does not exist; nothing was created."""
 
     def __init__(self, where: str, folder: str) -> None:
         super().__init__(
-            f"The state cannot be kept in {where}: there is no folder {folder}. Correct `state:`, or make the folder "
-            "if this is a new state"
+            f"The state cannot be kept in {where}: folder {folder} does not exist. Correct `state:`, or create the "
+            "folder if this is a new state"
         )
 
 
@@ -45,7 +45,7 @@ class StoreDriverMissing(StoreError):
 
 
 class StoreUnreachable(StoreError):
-    """The store did not answer, or the connection broke before anything of this step was kept."""
+    """The store did not answer, or the connection broke before this step was saved."""
 
     reaction = Reaction.RETRY
 
@@ -54,15 +54,15 @@ class StoreUnreachable(StoreError):
 
 
 class StoreRefused(StoreUnreachable):
-    """The server answered and did not let us in."""
+    """The server answered and refused the connection."""
 
     reaction = Reaction.ASK
 
     def __init__(self, where: str, reason: str) -> None:
         StoreError.__init__(
             self,
-            f"The state database {where} refused us: {reason}. Nothing was changed; correct `state:`, or let this "
-            "user in",
+            f"The state database {where} refused the connection: {reason}. Nothing was changed; correct `state:`, or "
+            "grant this user access",
         )
 
 
@@ -73,13 +73,13 @@ class StoreInDoubt(StoreError):
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(
-            f"The state database {where} was lost while saving a step: {reason}. Whether that step was kept is not "
-            "known; run it again, which looks first and repeats only what is missing"
+            f"The state database {where} was lost while saving a step: {reason}. It is unknown if that "
+            "step was saved. Run it again: it checks first and repeats only what is missing"
         )
 
 
 class StoreLocked(StoreError):
-    """Somebody else held the database, a row or the file for longer than we wait; nothing was changed."""
+    """Another process locked the database, a row or the file for longer than we wait; nothing was changed."""
 
     reaction = Reaction.RETRY
 
@@ -91,7 +91,7 @@ class StoreLocked(StoreError):
 
 
 class StoreNotWritable(StoreError):
-    """The database can be read at best."""
+    """The database cannot be written."""
 
     reaction = Reaction.ASK
 
@@ -100,12 +100,12 @@ class StoreNotWritable(StoreError):
 
 
 class StoreFull(StoreError):
-    """No room to write; the step was rolled back whole."""
+    """No space to write; the step was rolled back."""
 
     reaction = Reaction.ASK
 
     def __init__(self, where: str, reason: str) -> None:
-        super().__init__(f"The state database {where} has no room left: {reason}. Nothing of this step was kept")
+        super().__init__(f"The state database {where} has no space left: {reason}. This step was not saved")
 
 
 class StoreUnreadable(StoreError):
@@ -113,18 +113,18 @@ class StoreUnreadable(StoreError):
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(
-            f"The state database {where} cannot be read: {reason}. It was left as it is; "
-            "move it away, and `reconcile restore` a backup in its place"
+            f"The state database {where} cannot be read: {reason}. It was not changed. "
+            "Move it away, and restore a backup with `reconcile restore`"
         )
 
 
 class StoreGone(StoreError):
-    """The file that was opened does not stand at its place any more; what is written to it now, nobody would find."""
+    """The open file was moved, deleted or replaced; nobody would find later writes to it."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
-            f"The state database {where} is not the file that was opened: it was moved, deleted or replaced meanwhile. "
-            "Nothing more was written; put it back, and start again what used it"
+            f"The state database {where} was moved, deleted or replaced while it was open. "
+            "Nothing more was written. Put it back and restart Reconcile"
         )
 
 
@@ -133,8 +133,8 @@ class StoreForeign(StoreMisnamed):
 
     def __init__(self, where: str, tables: str) -> None:
         super().__init__(
-            f"{where} is another program's database (it holds {tables}); it was left as it is. "
-            "Name a database of its own in `state:`"
+            f"{where} belongs to another program (it has {tables}) and was not changed. "
+            "Name a separate database in `state:`"
         )
 
 
@@ -143,19 +143,19 @@ class StoreNewer(StoreError):
 
     def __init__(self, where: str, revision: str, ours: str) -> None:
         super().__init__(
-            f"The state database {where} was upgraded by a newer Reconcile (schema {revision}; this one knows {ours}). "
-            "Nothing was changed; use the newer version"
+            f"The state database {where} was upgraded by a newer Reconcile (schema {revision}; this one supports "
+            f"{ours}). Nothing was changed; use the newer version"
         )
 
 
 class StoreKeyMissing(StoreError):
-    """The store exists but its key file is gone or is another store's."""
+    """The store exists, but its key file is missing or belongs to another store."""
 
     def __init__(self, where: str, path: str, problem: str) -> None:
         self.path, self.problem = path, problem
         super().__init__(
-            f"The key file {path} of the state database {where} {problem}. Copy back the file that was made with "
-            "this database: without it the subjects of the audit log cannot be named"
+            f"The key file {path} of the state database {where} {problem}. Restore the file that was created with "
+            "this database; without it, subjects of the audit log cannot be identified"
         )
 
 
@@ -166,6 +166,6 @@ class StoreReplaced(StoreError):
 
     def __init__(self, where: str) -> None:
         super().__init__(
-            f"The state database {where} was restored from a backup under this process; nothing of its last step was "
-            "kept. Run it again, which goes on from what the backup holds"
+            f"The state database {where} was restored from a backup while this process was running. Its last step was "
+            "not saved. Run it again; it continues from the backup"
         )

@@ -1,4 +1,4 @@
-"""Questions people and channels ask about findings, and what each channel was told."""
+"""Queries on findings for people and channels, and the versions each channel was sent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PREFIXES_SHOWN = 5
 
 
 class FindingError(Exception):
-    """A finding cannot be shown or decided as asked; nothing was changed. The message is one sentence for people."""
+    """A finding cannot be shown or decided as requested; nothing was changed. The message is for the user."""
 
     reaction = Reaction.STOP
 
@@ -39,24 +39,24 @@ class FindingError(Exception):
 class FindingUnknown(FindingError):
     """No finding has that id, that beginning of an id, or that fingerprint."""
 
-    def __init__(self, asked: str, near: Sequence[str], *, is_any: bool = True) -> None:
-        hint = f"did you mean {listed(near)}? " if near else ""
-        see = "`reconcile findings` lists them" if is_any else "there is none yet: `reconcile run` looks for some"
-        super().__init__(f"No finding is called `{asked}`; {hint}{see}.")
+    def __init__(self, name: str, similar: Sequence[str], *, is_any: bool = True) -> None:
+        hint = f"did you mean {listed(similar)}? " if similar else ""
+        see = "`reconcile findings` lists them" if is_any else "there are none yet: `reconcile run` looks for some"
+        super().__init__(f"No finding is called `{name}`; {hint}{see}.")
 
 
 class FindingAmbiguous(FindingError):
     """The beginning of an id fits several findings."""
 
-    def __init__(self, asked: str, fitting: Sequence[str]) -> None:
+    def __init__(self, name: str, fitting: Sequence[str]) -> None:
         shown = listed(fitting[:_PREFIXES_SHOWN])
         more = " and more" if len(fitting) > _PREFIXES_SHOWN else ""
-        super().__init__(f"`{asked}` is the beginning of {shown}{more}; write one more character.")
+        super().__init__(f"`{name}` is the beginning of {shown}{more}; write one more character.")
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which findings to list; what is None or empty does not filter. `severity` means that or worse."""
+    """A filter for findings; fields that are None or empty do not filter. `severity` means that or worse."""
 
     rules: tuple[str, ...] = ()
     states: tuple[State, ...] = ()
@@ -68,115 +68,115 @@ class Filter:
     limit: int | None = None
 
 
-def find(tx: Transaction, wanted: Filter | None = None, *, members: bool = True) -> list[Finding]:
-    """Findings, the worst first, then the oldest. Without `members` their keeper and surplus stay empty."""
-    return list(each(tx, wanted, members=members))
+def find(tx: Transaction, criteria: Filter | None = None, *, members: bool = True) -> list[Finding]:
+    """Return findings, the worst first, then the oldest. Without `members` keeper and surplus stay empty."""
+    return list(each(tx, criteria, members=members))
 
 
-def each(tx: Transaction, wanted: Filter | None = None, *, members: bool = True) -> Iterator[Finding]:
-    """The same, in bounded memory. Nothing may be written before the last one was read."""
-    return _shown(tx, _streamed(_wanted(sa.select(findings), wanted or Filter())), members=members)
+def each(tx: Transaction, criteria: Filter | None = None, *, members: bool = True) -> Iterator[Finding]:
+    """Yield the same in bounded memory. Nothing may be written before the last one was read."""
+    return _shown(tx, _streamed(_filtered(sa.select(findings), criteria or Filter())), members=members)
 
 
 _ONE_SLIP = 0.75
-"""How alike an id and a mistyped one are: of six characters one is another, missing, or two are swapped."""
+"""Similarity of an id and a mistyped one: of six characters one is wrong or missing, or two are swapped."""
 
 
-def foremost(tx: Transaction, wanted: Filter, *, members: bool = True) -> Iterator[Finding]:
-    """The same as `each`, but of those that are as bad and began on one day (in UTC) the largest amount first.
+def foremost(tx: Transaction, criteria: Filter, *, members: bool = True) -> Iterator[Finding]:
+    """Yield findings as `each`, but with equal severity and first day (in UTC) the largest amount first.
 
-    Of an amount in several currencies the largest number counts, of one below zero its size: it orders, no more.
+    Of several currencies the largest number counts, and amounts below zero count by size; this only orders.
     """
     columns = (findings.c.id, findings.c.severity, findings.c.first_seen, findings.c.money)
-    rows = tx.connection.execute(_wanted(sa.select(*columns), replace(wanted, limit=None))).all()
+    rows = tx.connection.execute(_filtered(sa.select(*columns), replace(criteria, limit=None))).all()
 
     def rank(row: sa.Row[Any]) -> tuple[Any, ...]:
         largest = max((Decimal(amount).copy_abs() for amount in row.money.values()), default=Decimal(-1))
         return -row.severity, row.first_seen.date(), -largest, row.first_seen, row.id
 
-    ids = [row.id for row in sorted(rows, key=rank)[: wanted.limit]]
+    ids = [row.id for row in sorted(rows, key=rank)[: criteria.limit]]
     for names in chunks(ids):
-        found = {
-            one.id: one for one in _shown(tx, sa.select(findings).where(findings.c.id.in_(names)), members=members)
-        }
-        yield from (found[name] for name in names)
+        shown = _shown(tx, sa.select(findings).where(findings.c.id.in_(names)), members=members)
+        by_id = {finding.id: finding for finding in shown}
+        yield from (by_id[name] for name in names)
 
 
-def count(tx: Transaction, wanted: Filter) -> int:
-    """How many findings there are, whatever the limit."""
-    every = _wanted(sa.select(findings.c.id), replace(wanted, limit=None)).order_by(None).subquery()
-    return int(tx.connection.execute(sa.select(sa.func.count()).select_from(every)).scalar_one())
+def count(tx: Transaction, criteria: Filter) -> int:
+    """Count the findings, ignoring the limit."""
+    matching = _filtered(sa.select(findings.c.id), replace(criteria, limit=None)).order_by(None).subquery()
+    return int(tx.connection.execute(sa.select(sa.func.count()).select_from(matching)).scalar_one())
 
 
-def names(tx: Transaction, wanted: Filter | None = None) -> list[str]:
-    """The ids of findings, in the order of `find`."""
-    return list(tx.connection.execute(_wanted(sa.select(findings.c.id), wanted or Filter())).scalars())
+def names(tx: Transaction, criteria: Filter | None = None) -> list[str]:
+    """Return the ids of findings, in the order of `find`."""
+    return list(tx.connection.execute(_filtered(sa.select(findings.c.id), criteria or Filter())).scalars())
 
 
 def some(tx: Transaction, ids: Sequence[str]) -> list[Finding]:
-    """These findings, in this order; those there are not are left out."""
-    found = {one.id: one for one in _shown(tx, sa.select(findings).where(findings.c.id.in_(list(ids))), members=True)}
-    return [found[name] for name in ids if name in found]
+    """Return these findings, in this order, without missing ones."""
+    shown = _shown(tx, sa.select(findings).where(findings.c.id.in_(list(ids))), members=True)
+    by_id = {finding.id: finding for finding in shown}
+    return [by_id[name] for name in ids if name in by_id]
 
 
-def _wanted(query: sa.Select[Any], wanted: Filter) -> sa.Select[Any]:
-    query = query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id).limit(wanted.limit)
-    equal = {findings.c.dataset: wanted.dataset, findings.c.assigned_to: wanted.assigned_to}
-    equal[findings.c.last_run] = wanted.run
+def _filtered(query: sa.Select[Any], criteria: Filter) -> sa.Select[Any]:
+    query = query.order_by(findings.c.severity.desc(), findings.c.first_seen, findings.c.id).limit(criteria.limit)
+    equal = {findings.c.dataset: criteria.dataset, findings.c.assigned_to: criteria.assigned_to}
+    equal[findings.c.last_run] = criteria.run
     conditions = [column == value for column, value in equal.items() if value is not None]
-    if wanted.rules:
-        conditions.append(findings.c.rule.in_(wanted.rules))
-    if wanted.states:
-        conditions.append(findings.c.state.in_([state.value for state in wanted.states]))
-    if wanted.severity is not None:
-        conditions.append(findings.c.severity >= int(wanted.severity))
-    if wanted.since is not None:
-        conditions.append(findings.c.state_since >= wanted.since)
+    if criteria.rules:
+        conditions.append(findings.c.rule.in_(criteria.rules))
+    if criteria.states:
+        conditions.append(findings.c.state.in_([state.value for state in criteria.states]))
+    if criteria.severity is not None:
+        conditions.append(findings.c.severity >= int(criteria.severity))
+    if criteria.since is not None:
+        conditions.append(findings.c.state_since >= criteria.since)
     return query.where(*conditions)
 
 
-def get(tx: Transaction, asked: str) -> Finding:
-    """One finding by its id, a beginning of it that fits no other, or a fingerprint it has or ever had.
+def get(tx: Transaction, text: str) -> Finding:
+    """Return a finding by its id, a unique beginning of it, or a fingerprint it has or ever had.
 
     Raises FindingUnknown with the nearest ids, FindingAmbiguous.
     """
-    return _one(tx, name_of(tx, asked))
+    return _by_id(tx, name_of(tx, text))
 
 
-def name_of(tx: Transaction, asked: str) -> str:
-    """The id of the finding that is meant; raises like `get`."""
-    alias = tx.connection.execute(_ALIAS, {"mark": asked.strip().lower()}).scalar()
+def name_of(tx: Transaction, text: str) -> str:
+    """Return the id of the finding for a text; raises like `get`."""
+    alias = tx.connection.execute(_ALIAS, {"mark": text.strip().lower()}).scalar()
     if alias is not None:
         return str(alias)
-    name = read_id(asked)
+    name = read_id(text)
     fitting = list(tx.connection.execute(_BEGINS, {"name": name, "end": f"{name}~"}).scalars()) if name != "F-" else []
     if name in fitting or len(fitting) == 1:
         return name if name in fitting else str(fitting[0])
     if fitting:
-        raise FindingAmbiguous(asked, fitting)
+        raise FindingAmbiguous(text, fitting)
     ids = tx.connection.execute(_RECENT_IDS).scalars().all()
-    raise FindingUnknown(asked, _near(name, ids), is_any=bool(ids))
+    raise FindingUnknown(text, _similar_ids(name, ids), is_any=bool(ids))
 
 
-def _near(name: str, ids: Iterable[str]) -> list[str]:
-    """Up to three ids that differ from what was asked for by a slip of the keys."""
-    ends = (known.removeprefix("F-") for known in ids)
-    near = difflib.get_close_matches(name.removeprefix("F-"), ends, n=3, cutoff=_ONE_SLIP)
-    return [f"F-{end}" for end in near]
+def _similar_ids(name: str, ids: Iterable[str]) -> list[str]:
+    """Return up to three ids that differ from this one by a typing error."""
+    ends = (finding_id.removeprefix("F-") for finding_id in ids)
+    matches = difflib.get_close_matches(name.removeprefix("F-"), ends, n=3, cutoff=_ONE_SLIP)
+    return [f"F-{end}" for end in matches]
 
 
 def lock(tx: Transaction, name: str) -> Finding:
-    """A finding for a decision: nobody else changes it until the transaction ends."""
+    """Lock a finding for a decision until the transaction ends, and return it."""
     tx.connection.execute(sa.select(findings.c.id).where(findings.c.id == name).with_for_update())
-    return _one(tx, name)
+    return _by_id(tx, name)
 
 
-def _one(tx: Transaction, name: str) -> Finding:
-    [found] = _shown(tx, sa.select(findings).where(findings.c.id == name), members=True)
-    return found
+def _by_id(tx: Transaction, name: str) -> Finding:
+    [finding] = _shown(tx, sa.select(findings).where(findings.c.id == name), members=True)
+    return finding
 
 
-# What channels were told
+# What channels were sent
 
 
 ASKING = (State.AWAITING, State.QUARANTINED, State.FAILED)
@@ -190,18 +190,18 @@ def untold(
     *,
     states: Sequence[State] = (State.OPEN, State.STALE),
 ) -> Iterator[Finding]:
-    """Findings of these rules with something the channel was not told yet, the worst and oldest first; as `each`.
+    """Yield findings of these rules with news for the channel, the worst and oldest first; as `each`.
 
-    It looks at what is stored, not at one run: what a killed run found and never told is here again. What is new of
-    an undo is told by itself: see `not_undone`.
+    It reads the store, not one run: findings of a killed run that were never sent are included. News about undos is
+    sent separately: see `not_undone`.
     """
     query = _since(_last_told(channel), findings.c.state.in_([state.value for state in states]), rules)
     return _shown(tx, _streamed(query), members=True, keep=lambda row: row["version"] - row["last"] > _of_undo(row))
 
 
 def not_undone(tx: Transaction, rules: Sequence[str], channel: str | None = None) -> Iterator[Finding]:
-    """Findings of these rules, in any state, of which an undo was asked for and not done; with `channel` those of which
-    it was not told that yet. As `each`."""
+    """Yield findings of these rules, in any state, with a requested undo that was not done; with `channel` only those
+    whose channel has not been sent that. As `each`."""
     ended = sa.select(bundles.c.finding).where(
         bundles.c.undoes > "", bundles.c.state.in_([state.value for state in _UNDO_NOT_DONE])
     )
@@ -224,25 +224,25 @@ def _since(last: sa.Label[int], which: sa.ColumnElement[bool], rules: Sequence[s
 
 
 def _of_undo(row: sa.RowMapping) -> int:
-    """How many of the versions that were not told are about an undo."""
+    """Return how many of the unsent versions are about an undo."""
     return int(_undo_news(row) > row["last"])
 
 
 def _undo_news(row: sa.RowMapping) -> int:
-    """The version in which it was news that an undo was not done; 0 where none was."""
+    """Return the version that reported an undo as not done; 0 without one."""
     version, _ = row["payload"].get("not_undone") or (0, None)
     return int(version)
 
 
 def mark_told(tx: Transaction, channel: str, message: str, shown: Mapping[str, int]) -> None:
-    """The message tells these findings (id: version). Call it in the transaction that writes the message."""
+    """Record that the message contains these findings (id: version), in the transaction that writes the message."""
     insert = insert_for(tx, told)
     newer = {name: insert.excluded[name] for name in ("version", "message", "at")}
     keep_newest = told.c.version < insert.excluded.version
     statement = insert.on_conflict_do_update(index_elements=["finding", "channel"], set_=newer, where=keep_newest)
     common = {"channel": channel, "message": message, "at": tx.now}
-    for some in chunks(shown):
-        tx.connection.execute(statement, [{"finding": name, "version": shown[name]} | common for name in some])
+    for chunk in chunks(shown):
+        tx.connection.execute(statement, [{"finding": name, "version": shown[name]} | common for name in chunk])
 
 
 # From rows to findings
@@ -256,8 +256,8 @@ def _shown(
     tx: Transaction, query: sa.Select[Any], *, members: bool, keep: Callable[[sa.RowMapping], bool] | None = None
 ) -> Iterator[Finding]:
     not_same: dict[str, NotSame] = {}
-    for found in tx.connection.execute(query).mappings().partitions(CHUNK):
-        rows = [row for row in found if keep is None or keep(row)]
+    for partition in tx.connection.execute(query).mappings().partitions(CHUNK):
+        rows = [row for row in partition if keep is None or keep(row)]
         held: Mapping[str, Sequence[sa.RowMapping]] = {}
         if members:
             held = _members(tx, [row["id"] for row in rows])
@@ -277,16 +277,16 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
     payload, key = row["payload"], decode_key(row["key"])
     _, not_undone = payload.get("not_undone") or (0, None)
     plain = {name: row[name] for name in _PLAIN}
-    span, near = payload.get("span"), payload.get("nearby") or {}
-    records = {one["record"]: _member(one) for one in members}
+    span, nearby = payload.get("span"), payload.get("nearby") or {}
+    records = {member["record"]: _member(member) for member in members}
     return Finding(
         **plain,
         state=State(row["state"]),
         severity=Severity(row["severity"]),
         change=_change(row),
         key=key,
-        keeper=next((_member(one) for one in members if one["role"] == "keeper"), None),
-        surplus=tuple(records[one["record"]] for one in members if one["role"] == "surplus"),
+        keeper=next((_member(member) for member in members if member["role"] == "keeper"), None),
+        surplus=tuple(records[member["record"]] for member in members if member["role"] == "surplus"),
         money=sums.sizes({currency: Decimal(amount) for currency, amount in row["money"].items()}),
         span=(decode(span[0]), decode(span[1])) if span else None,
         settled_pairs=tuple((records[a].id, records[b].id) for a, b in not_same.within(records, key)),
@@ -294,16 +294,16 @@ def _finding(row: sa.RowMapping, members: Sequence[sa.RowMapping], not_same: Not
         reason=payload.get("reason"),
         not_undone=not_undone,
         nearby=tuple(
-            Nearby(id_of(record), decode_key(values), decode(at)) for record, values, at in near.get("nearest", ())
+            Nearby(id_of(record), decode_key(values), decode(at)) for record, values, at in nearby.get("nearest", ())
         ),
-        nearby_records=near.get("records", 0),
+        nearby_records=nearby.get("records", 0),
     )
 
 
 def _change(row: sa.RowMapping) -> Change:
-    """What happened to it; to a channel that missed that it was new, what grew since is new.
+    """Return its change; for a channel that was never sent it, a grown finding is new.
 
-    What was there before its rule and was ignored is no news until it grows: that is its first version.
+    An ignored finding that existed before its rule is no news until it grows: that is its first version.
     """
     change = Change(row["payload"]["change"])
     missed = row.get("last") == 0 and row["version"] > 1

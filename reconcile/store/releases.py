@@ -1,4 +1,4 @@
-"""What the store knows of releases: each configuration once, by its hash, and which one is current."""
+"""Releases in the store: each configuration once, by its hash, and the current one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Current:
 
 @dataclass(frozen=True)
 class ReleaseRow:
-    """One release. `files` are its texts by path, the main one first, where they could be kept."""
+    """One release. `files` are its texts by path, the main one first, if they could be kept."""
 
     release: str
     first_seen: dt.datetime
@@ -37,7 +37,7 @@ class ReleaseRow:
 
 
 def current(tx: Transaction, *, lock: bool = False) -> Current | None:
-    """Which release is current; with `lock` nobody else changes that before the end of the transaction."""
+    """Return the current release; `lock` prevents changes until the end of the transaction."""
     if lock:
         tx.connection.execute(_LOCK)
     row = tx.connection.execute(_CURRENT).one_or_none()
@@ -45,7 +45,7 @@ def current(tx: Transaction, *, lock: bool = False) -> Current | None:
 
 
 def make_current(tx: Transaction, release: str, *, held: bool, by: str, note: str | None) -> Current:
-    """For any process from the end of the transaction on; the release has been kept."""
+    """Make a kept release current for all processes from the end of the transaction on."""
     insert = insert_for(tx, promotion)
     newer = {name: insert.excluded[name] for name in ("release", "held", "since", "by", "note")}
     row = {"release": release, "held": held, "since": tx.now, "by": by, "note": note}
@@ -58,18 +58,18 @@ def hashes(tx: Transaction) -> list[str]:
 
 
 def get(tx: Transaction, release: str) -> ReleaseRow:
-    """A release that is kept."""
+    """Return a kept release."""
     return _row(tx.connection.execute(_with_last_run().where(releases.c.hash == release)).mappings().one())
 
 
 def of_latest_run(tx: Transaction) -> str | None:
-    """The release of the run that began last."""
+    """Return the release of the run that began last."""
     newest = sa.select(runs.c.release).order_by(runs.c.started.desc(), runs.c.id).limit(1)
     return tx.connection.execute(newest).scalar_one_or_none()
 
 
 def listed(tx: Transaction, limit: int) -> list[ReleaseRow]:
-    """The latest releases, newest first."""
+    """Return the latest releases, newest first."""
     newest = _with_last_run().order_by(releases.c.first_seen.desc(), releases.c.hash).limit(limit)
     return [_row(row) for row in tx.connection.execute(newest).mappings()]
 
@@ -88,4 +88,4 @@ def _row(row: sa.RowMapping) -> ReleaseRow:
 
 
 _CURRENT = sa.select(promotion.c.release, promotion.c.held, promotion.c.since, promotion.c.by, promotion.c.note)
-_LOCK = sa.select(meta.c.id).with_for_update()  # a row that is there also before the first release is current
+_LOCK = sa.select(meta.c.id).with_for_update()  # a row that exists even before the first release is current

@@ -1,4 +1,4 @@
-"""What the store knows of runs: their rows, checkpoints, what they saw, and what could not be checked."""
+"""Runs in the store: their rows, checkpoints, record counts and failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reconcile.store.tables import dataset_stats, failures, releases, rule_state
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run as it stands. `summary` is its report once it has ended."""
+    """One run. `summary` is its report once it has ended."""
 
     id: str
     job: str
@@ -32,7 +32,7 @@ class RunRow:
 
 @dataclass(frozen=True)
 class Seen:
-    """How much an earlier run saw through a rule."""
+    """The counts of an earlier run for a rule."""
 
     read: int
     scanned: int
@@ -40,9 +40,9 @@ class Seen:
 
 
 def keep_release(tx: Transaction, release: str, config: Any, files: Mapping[str, str] | None = None) -> None:
-    """Remember a configuration by its hash, once; texts that were not kept before are added, in their order."""
-    known = tx.connection.execute(_KNOWN_RELEASE, {"release": release}).one_or_none()
-    if known is not None and (known.has_files or files is None):
+    """Store a configuration by its hash, once; missing texts are added, in their order."""
+    kept = tx.connection.execute(_KNOWN_RELEASE, {"release": release}).one_or_none()
+    if kept is not None and (kept.has_files or files is None):
         return
     insert = insert_for(tx, releases)
     statement = insert.on_conflict_do_update(index_elements=["hash"], set_={"files": insert.excluded.files})
@@ -57,7 +57,7 @@ def get(tx: Transaction, run: str) -> RunRow | None:
 
 
 def listed(tx: Transaction, job: str | None, limit: int) -> list[RunRow]:
-    """The latest runs, newest first."""
+    """Return the latest runs, newest first."""
     query = sa.select(*_RUN).order_by(runs.c.started.desc(), runs.c.id).limit(limit)
     if job is not None:
         query = query.where(runs.c.job == job)
@@ -65,58 +65,58 @@ def listed(tx: Transaction, job: str | None, limit: int) -> list[RunRow]:
 
 
 def start(tx: Transaction, run: str, job: str, slot: dt.datetime, release: str, trigger: str, fence: int) -> int:
-    """Take a run up, for the first time or again after it failed or its worker died; returns the attempt, from 1."""
-    known = get(tx, run)
-    if known is None:
+    """Start a run, or restart it after it failed or its worker died; return the attempt, from 1."""
+    earlier = get(tx, run)
+    if earlier is None:
         row = {"id": run, "job": job, "slot": slot, "release": release, "trigger": trigger, "status": "running"}
         tx.connection.execute(sa.insert(runs).values(row | {"attempt": 1, "fence": fence, "started": tx.now}))
         return 1
-    again = {"status": "running", "release": release, "attempt": known.attempt + 1, "fence": fence, "finished": None}
+    again = {"status": "running", "release": release, "attempt": earlier.attempt + 1, "fence": fence, "finished": None}
     tx.connection.execute(sa.update(runs).where(runs.c.id == run).values(again))
-    return known.attempt + 1
+    return earlier.attempt + 1
 
 
 def interrupt_others(tx: Transaction, job: str, run: str) -> list[str]:
-    """Mark what dead workers of this job left running; the caller holds the job's lease, so nobody works on them."""
-    left = sa.update(runs).where(runs.c.job == job, runs.c.id != run, runs.c.status == "running")
+    """Mark the runs of dead workers of this job as interrupted; the caller holds the job's lease."""
+    orphans = sa.update(runs).where(runs.c.job == job, runs.c.id != run, runs.c.status == "running")
     return list(
-        tx.connection.execute(left.values(status="interrupted", finished=tx.now).returning(runs.c.id)).scalars()
+        tx.connection.execute(orphans.values(status="interrupted", finished=tx.now).returning(runs.c.id)).scalars()
     )
 
 
 def never_ended(tx: Transaction, job: str) -> list[str]:
-    """The job's runs that were killed since the last one ended, oldest first: nobody was told what they did."""
-    mine = runs.c.job == job
-    over = sa.select(sa.func.max(runs.c.started, type_=runs.c.started.type)).where(mine, runs.c.status.in_(_ENDED))
-    query = sa.select(runs.c.id).where(mine, runs.c.status == "interrupted").order_by(runs.c.started, runs.c.id)
+    """Return the job's runs killed since the last one ended, oldest first: their results were never reported."""
+    of_job = runs.c.job == job
+    over = sa.select(sa.func.max(runs.c.started, type_=runs.c.started.type)).where(of_job, runs.c.status.in_(_ENDED))
+    query = sa.select(runs.c.id).where(of_job, runs.c.status == "interrupted").order_by(runs.c.started, runs.c.id)
     if (last := tx.connection.execute(over).scalar()) is not None:
         query = query.where(runs.c.started > last)
     return list(tx.connection.execute(query).scalars())
 
 
 def finish(tx: Transaction, run: str, status: str, summary: Mapping[str, Any]) -> None:
-    done = {"status": status, "finished": tx.now, "summary": dict(summary)}
-    tx.connection.execute(sa.update(runs).where(runs.c.id == run).values(done))
+    values = {"status": status, "finished": tx.now, "summary": dict(summary)}
+    tx.connection.execute(sa.update(runs).where(runs.c.id == run).values(values))
 
 
 def slot_before(tx: Transaction, job: str, slot: dt.datetime) -> dt.datetime | None:
-    """The slot of the job's run before this one, of those that ended."""
+    """Return the slot of the job's previous run that ended."""
     query = sa.select(sa.func.max(runs.c.slot, type_=runs.c.slot.type)).where(
         runs.c.job == job, runs.c.slot < slot, runs.c.finished.is_not(None)
     )
-    found: dt.datetime | None = tx.connection.execute(query).scalar()
-    return found
+    latest: dt.datetime | None = tx.connection.execute(query).scalar()
+    return latest
 
 
 def outcomes_before(tx: Transaction, job: str, slot: dt.datetime) -> list[dict[str, Any]]:
-    """What the job's run of the slot before this one reported of its rules; nothing where it has not ended."""
+    """Return the outcomes of rules in the job's previous slot; empty if that run has not ended."""
     query = sa.select(runs.c.summary).where(runs.c.job == job, runs.c.slot < slot)
     summary = tx.connection.execute(query.order_by(runs.c.slot.desc()).limit(1)).scalar_one_or_none()
     return list((summary or {}).get("rules", ()))
 
 
 def checkpoints(tx: Transaction, run: str) -> dict[str, dict[str, Any]]:
-    """What each rule of the run came to, for rules that ended well: those are not run again."""
+    """Return the outcome of each rule of the run that succeeded: these are not run again."""
     query = sa.select(run_rules.c.rule, run_rules.c.outcome).where(run_rules.c.run == run, run_rules.c.status == "done")
     return {row.rule: row.outcome for row in tx.connection.execute(query)}
 
@@ -129,9 +129,9 @@ def checkpoint(tx: Transaction, run: str, rule: str, status: str, outcome: Mappi
 
 
 def take_turns(tx: Transaction, rules: Sequence[str]) -> None:
-    """Runs that tell of one rule go one after another from here, so that what one told the next finds told."""
-    mine = sa.select(rule_state.c.rule).where(rule_state.c.rule.in_(rules)).order_by(rule_state.c.rule)
-    tx.connection.execute(mine.with_for_update())
+    """Serialise runs that report the same rule, so that each sees what the previous one reported."""
+    states = sa.select(rule_state.c.rule).where(rule_state.c.rule.in_(rules)).order_by(rule_state.c.rule)
+    tx.connection.execute(states.with_for_update())
 
 
 def keep_seen(tx: Transaction, run: str, dataset: str, rule: str, seen: Seen) -> None:
@@ -141,7 +141,7 @@ def keep_seen(tx: Transaction, run: str, dataset: str, rule: str, seen: Seen) ->
 
 
 def seen_before(tx: Transaction, dataset: str, rule: str, run: str, limit: int = 3) -> list[Seen]:
-    """What the latest other runs saw through the rule, newest first."""
+    """Return the counts of the latest other runs for the rule, newest first."""
     query = (
         sa.select(dataset_stats.c.read, dataset_stats.c.scanned, dataset_stats.c.groups)
         .where(dataset_stats.c.dataset == dataset, dataset_stats.c.rule == rule, dataset_stats.c.run != run)
@@ -152,13 +152,13 @@ def seen_before(tx: Transaction, dataset: str, rule: str, run: str, limit: int =
 
 
 def ever_passed(tx: Transaction, dataset: str, rule: str) -> bool:
-    """Whether any run saw a record pass the rule's `where`."""
-    mine = (dataset_stats.c.dataset == dataset, dataset_stats.c.rule == rule, dataset_stats.c.scanned > 0)
-    return bool(tx.connection.execute(sa.select(sa.exists().where(*mine))).scalar())
+    """Return True if in any run a record passed the rule's `where`."""
+    conditions = (dataset_stats.c.dataset == dataset, dataset_stats.c.rule == rule, dataset_stats.c.scanned > 0)
+    return bool(tx.connection.execute(sa.select(sa.exists().where(*conditions))).scalar())
 
 
 def failing(tx: Transaction, job: str) -> dict[str, tuple[str, dt.datetime]]:
-    """What could not be checked at the end of the job's last run: subject to sentence and since when."""
+    """Return the failures at the end of the job's last run: subject to sentence and start."""
     query = sa.select(failures.c.subject, failures.c.sentence, failures.c.since).where(failures.c.job == job)
     return {row.subject: (row.sentence, row.since) for row in tx.connection.execute(query)}
 
@@ -182,5 +182,5 @@ _RUN = tuple(
 _KNOWN_RELEASE = (
     sa.select(releases.c.files.is_not(None).label("has_files"))
     .where(releases.c.hash == sa.bindparam("release"))
-    .with_for_update(read=True, key_share=True)  # it is not thrown away before the run that needs it is there
+    .with_for_update(read=True, key_share=True)  # prevents its deletion before the run that needs it exists
 )

@@ -1,9 +1,9 @@
-"""Sealed texts: what records held before a cleaning, encrypted in the state so that a copy of it tells nobody.
+"""Sealed texts: values of records before a cleaning, encrypted in the state so that a copy of it reveals nothing.
 
 AES-256-GCM with a random nonce of 96 bits. A sealed text is `rs1.<key id>.<base64url of nonce, ciphertext, tag>`: it
-names its form and its key, so that both can change while older texts stay readable. What it belongs to is
-authenticated with it: put into another row, it does not open. Without a key texts stay as they are; once there is
-one, only sealed texts are opened: whoever may write the state could put any other text in their place.
+names its form and its key, so that both can change while older texts stay readable. Its row is authenticated with
+it: moved to another row, it does not open. Without a key texts stay unsealed; with a key, only sealed texts are
+opened, because anyone who can write the state could replace an unsealed text.
 
 A key may seal 2^32 texts before two random nonces meet with a chance of 2^-33 (NIST SP 800-38D, 8.3); that is a
 cleaning every second for 136 years.
@@ -28,38 +28,38 @@ _NONCE = 12
 
 
 class SealedUnreadable(Exception):
-    """A sealed text does not open. Nothing was changed or lost: it opens again once the reason is gone."""
+    """A sealed text does not open. Nothing was changed or lost: it opens once the cause is fixed."""
 
 
 class SealKeyMissing(SealedUnreadable):
     """It was sealed with a key that is not configured."""
 
-    def __init__(self, kid: str, known: Sequence[str]) -> None:
-        here = f"this configuration has {', '.join(known)}" if known else "this configuration has none"
+    def __init__(self, kid: str, key_ids: Sequence[str]) -> None:
+        configured = f"this configuration has {', '.join(key_ids)}" if key_ids else "this configuration has none"
         super().__init__(
-            f"What was there before a cleaning is sealed with the key {kid}, and {here}: add that key to the list of "
-            "`encryption_key`. Nothing was changed, and nothing is lost as long as the key is kept"
+            f"The values before a cleaning are sealed with the key {kid}, but {configured}: add that key to the list "
+            "of `encryption_key`. Nothing was changed, and nothing is lost as long as you keep the key"
         )
 
 
 class SealBroken(SealedUnreadable):
-    """It was sealed with a key that is here, and is not what was sealed."""
+    """It was sealed with a configured key, but was changed since."""
 
     def __init__(self, kid: str) -> None:
         super().__init__(
-            f"What was there before a cleaning, sealed with the key {kid}, was damaged or put there from elsewhere: it "
-            "is not used. Compare the state with a backup"
+            f"The values before a cleaning, sealed with the key {kid}, were damaged or copied from elsewhere and are "
+            "not used. Compare the state with a backup"
         )
 
 
 class NotSealed(SealedUnreadable):
-    """A key is configured, and the text is not sealed: it was stored before, or somebody else put it there."""
+    """A key is configured, but the text is not sealed: it was stored earlier, or somebody else wrote it."""
 
     def __init__(self) -> None:
         super().__init__(
-            "What was there before a cleaning is stored unsealed, and `encryption_key` is set: it is not used. If it "
-            "was stored before the key was set, run `reconcile seal`, which checks it against the audit log and seals "
-            "it. Nothing was changed"
+            "The values before a cleaning are stored unsealed although `encryption_key` is set, so they are not used. "
+            "If they are older than the key, run `reconcile seal`, which checks them against the audit log and seals "
+            "them. Nothing was changed"
         )
 
 
@@ -68,8 +68,8 @@ class SealUnknown(SealedUnreadable):
 
     def __init__(self, form: str) -> None:
         super().__init__(
-            f"What was there before a cleaning is sealed in the form {form}, which a later version of Reconcile "
-            "writes; use that version. Nothing was changed"
+            f"The values before a cleaning are sealed in the form {form} of a later version of Reconcile; "
+            "use that version. Nothing was changed"
         )
 
 
@@ -95,7 +95,7 @@ class Seals:
         return next(iter(self._keys), None)
 
     def seal(self, text: str, of: str) -> str:
-        """The text so that it opens only with the key, and only as what it is `of` (a bundle's id)."""
+        """Seal the text so that it opens only with the key, and only for the same `of` (a bundle's id)."""
         if self.kid is None:
             return text
         nonce = secrets.token_bytes(_NONCE)
@@ -103,7 +103,7 @@ class Seals:
         return f"{FORM}.{self.kid}.{base64.urlsafe_b64encode(nonce + sealed).decode()}"
 
     def open(self, text: str, of: str) -> str:
-        """What was sealed; without any key, a text that is not sealed as it is. Raises SealedUnreadable."""
+        """Open a sealed text; without any key, return an unsealed text unchanged. Raises SealedUnreadable."""
         if not is_sealed(text):
             if self._keys:
                 raise NotSealed
@@ -117,9 +117,9 @@ class Seals:
 
 
 def is_sealed(text: str) -> bool:
-    """Whether a text is sealed; JSON never looks like that."""
-    form, dot, rest = text.partition(".")
-    return bool(dot) and form.startswith("rs") and form[2:].isdecimal() and "." in rest
+    """Return True if a text is sealed; JSON never has this form."""
+    form, dot, body = text.partition(".")
+    return bool(dot) and form.startswith("rs") and form[2:].isdecimal() and "." in body
 
 
 def _opened(key: bytes, kid: str, body: str, of: str) -> str:
@@ -128,12 +128,12 @@ def _opened(key: bytes, kid: str, body: str, of: str) -> str:
     try:
         raw = base64.b64decode(body, altchars=b"-_", validate=True)
         return _cipher(key).decrypt(raw[:_NONCE], raw[_NONCE:], _bound(kid, of)).decode()
-    except (binascii.Error, ValueError, InvalidTag) as why:
-        raise SealBroken(kid) from why
+    except (binascii.Error, ValueError, InvalidTag) as error:
+        raise SealBroken(kid) from error
 
 
 def _cipher(key: bytes) -> aead.AESGCM:
-    from cryptography.hazmat.primitives.ciphers import aead  # noqa: PLC0415 - few have a key
+    from cryptography.hazmat.primitives.ciphers import aead  # noqa: PLC0415 - imported only with a key
 
     return aead.AESGCM(key)
 

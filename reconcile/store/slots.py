@@ -1,4 +1,4 @@
-"""What the store knows of due times: each job's schedule as last seen, and every slot with what became of it."""
+"""Due times in the store: each job's last seen schedule, and every slot with its outcome."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import schedules, slots
 
-_CLAIMS = 0x7265636F6E636C6D  # the advisory lock that puts those who take slots in a row, so that shares are counted
+_CLAIMS = 0x7265636F6E636C6D  # the advisory lock that serialises taking slots, so that shares are counted
 
 
 @dataclass(frozen=True)
 class ScheduleRow:
-    """A job's schedule as it was last seen."""
+    """A job's last seen schedule."""
 
     job: str
     revision: str
@@ -28,7 +28,7 @@ class ScheduleRow:
 
 @dataclass(frozen=True)
 class NewSlot:
-    """A slot to be written down: due, or `missed` with its reason. `cause` makes it due once a job."""
+    """A new slot: due, or `missed` with its reason. `cause` makes it due once per job."""
 
     job: str
     slot: dt.datetime
@@ -42,7 +42,7 @@ class NewSlot:
 
 @dataclass(frozen=True)
 class SlotRow:
-    """One slot as it stands."""
+    """A stored slot."""
 
     job: str
     slot: dt.datetime
@@ -61,7 +61,7 @@ class SlotRow:
 
     @property
     def trigger(self) -> str:
-        """What made it due, as a run's row says it: schedule, after, file or request."""
+        """The trigger, as in a run's row: schedule, after, file or request."""
         return self.cause.partition(":")[0]
 
 
@@ -69,8 +69,8 @@ _COLUMNS = tuple(slots.c[name] for name in SlotRow.__dataclass_fields__)
 
 
 def _row(row: sa.Row[Any]) -> SlotRow:
-    found = SlotRow(**row._asdict())
-    return replace(found, sources=tuple(found.sources))
+    slot_row = SlotRow(**row._asdict())
+    return replace(slot_row, sources=tuple(slot_row.sources))
 
 
 # Schedules
@@ -95,39 +95,39 @@ def forget_schedules(tx: Transaction, jobs: Iterable[str]) -> None:
 
 
 def write_down(tx: Transaction, new: Sequence[NewSlot]) -> None:
-    """Keep slots; one that is there already, by its time or by its cause, stays as it is."""
+    """Store slots; one with an existing time or cause is not changed."""
     rows = [
         {
-            "job": one.job,
-            "slot": one.slot,
-            "cause": one.cause,
-            "tzdata": one.tzdata,
-            "status": "due" if one.missed is None else "missed",
-            "reason": one.missed,
-            "priority": one.priority,
-            "start_at": one.start_at,
+            "job": slot.job,
+            "slot": slot.slot,
+            "cause": slot.cause,
+            "tzdata": slot.tzdata,
+            "status": "due" if slot.missed is None else "missed",
+            "reason": slot.missed,
+            "priority": slot.priority,
+            "start_at": slot.start_at,
             "attempts": 0,
-            "sources": list(one.sources),
+            "sources": list(slot.sources),
             "fence": 0,
             "lease_until": tx.now,
             "created_at": tx.now,
-            "ended_at": None if one.missed is None else tx.now,
+            "ended_at": None if slot.missed is None else tx.now,
         }
-        for one in new
+        for slot in new
     ]
     if rows:
         tx.connection.execute(insert_for(tx, slots).on_conflict_do_nothing(), rows)
 
 
 def get(tx: Transaction, job: str, slot: dt.datetime) -> SlotRow | None:
-    found = tx.connection.execute(sa.select(*_COLUMNS).where(slots.c.job == job, slots.c.slot == slot)).one_or_none()
-    return None if found is None else _row(found)
+    row = tx.connection.execute(sa.select(*_COLUMNS).where(slots.c.job == job, slots.c.slot == slot)).one_or_none()
+    return None if row is None else _row(row)
 
 
 def listed(
     tx: Transaction, *, job: str | None = None, statuses: Sequence[str] = (), limit: int | None = None
 ) -> list[SlotRow]:
-    """Slots, the newest first."""
+    """Return slots, the newest first."""
     query = sa.select(*_COLUMNS).order_by(slots.c.slot.desc(), slots.c.job).limit(limit)
     if job is not None:
         query = query.where(slots.c.job == job)
@@ -137,12 +137,12 @@ def listed(
 
 
 def kept(tx: Transaction, job: str, since: dt.datetime) -> set[dt.datetime | str]:
-    """What names the job's slots from this time on: their times and their causes."""
+    """Return the times and causes of the job's slots from this time on."""
     return _names(tx, slots.c.job == job, slots.c.slot >= since)
 
 
 def decided(tx: Transaction, job: str, since: dt.datetime) -> set[dt.datetime | str]:
-    """The times and the causes of the job's slots from this time on that run no more."""
+    """Return the times and causes of the job's slots from this time on that are no longer due."""
     return _names(tx, slots.c.job == job, slots.c.slot >= since, slots.c.status != "due")
 
 
@@ -152,19 +152,19 @@ def _names(tx: Transaction, *which: sa.ColumnElement[bool]) -> set[dt.datetime |
 
 
 def waiting(tx: Transaction, job: str) -> list[SlotRow]:
-    """The due slots of a job, oldest first."""
-    mine = sa.select(*_COLUMNS).where(slots.c.job == job, slots.c.status == "due").order_by(slots.c.slot)
-    return [_row(row) for row in tx.connection.execute(mine)]
+    """Return the due slots of a job, oldest first."""
+    query = sa.select(*_COLUMNS).where(slots.c.job == job, slots.c.status == "due").order_by(slots.c.slot)
+    return [_row(row) for row in tx.connection.execute(query)]
 
 
 def anything_to_do(tx: Transaction) -> bool:
-    """Whether a slot may start now, or one is marked as running."""
+    """Return True if a slot may start now, or one is running."""
     ready = sa.or_(sa.and_(slots.c.status == "due", slots.c.start_at <= tx.now), slots.c.status == "running")
     return bool(tx.connection.execute(sa.select(sa.exists().where(ready))).scalar())
 
 
 def take_turns(tx: Transaction) -> None:
-    """Whoever takes slots does so one after another until its transaction ends."""
+    """Serialise processes that take slots until the transaction ends."""
     if tx.store.is_shared:
         tx.connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _CLAIMS})
 
@@ -174,7 +174,7 @@ def running(tx: Transaction) -> list[SlotRow]:
 
 
 def ready(tx: Transaction) -> list[SlotRow]:
-    """Due slots that may start, the most urgent first."""
+    """Return due slots that may start, the most urgent first."""
     query = (
         sa.select(*_COLUMNS)
         .where(slots.c.status == "due", slots.c.start_at <= tx.now)
@@ -184,7 +184,7 @@ def ready(tx: Transaction) -> list[SlotRow]:
 
 
 def take(tx: Transaction, row: SlotRow, owner: Mapping[str, Any], until: dt.datetime) -> SlotRow | None:
-    """Make a due slot this process's; None when it is not as it was."""
+    """Claim a due slot for this process; return None if it changed meanwhile."""
     values = {
         "status": "running",
         "owner": dict(owner),
@@ -193,22 +193,22 @@ def take(tx: Transaction, row: SlotRow, owner: Mapping[str, Any], until: dt.date
         "fence": slots.c.fence + 1,
         "reason": None,
     }
-    taken = tx.connection.execute(_as_it_was(row).values(values).returning(*_COLUMNS)).one_or_none()
-    return None if taken is None else _row(taken)
+    updated = tx.connection.execute(_as_it_was(row).values(values).returning(*_COLUMNS)).one_or_none()
+    return None if updated is None else _row(updated)
 
 
 def renew(tx: Transaction, row: SlotRow, owner: Mapping[str, Any], until: dt.datetime) -> bool:
-    """False when the slot is not this process's any more."""
+    """Renew the lease; return False if the slot no longer belongs to this process."""
     return _changed(tx, row, owner=dict(owner), lease_until=until)
 
 
 def end(tx: Transaction, row: SlotRow, status: str, reason: str | None = None) -> bool:
-    """Nothing more is to be done for a slot; False when it is not as it was."""
+    """End a slot; return False if it changed meanwhile."""
     return _changed(tx, row, status=status, reason=reason, owner=None, ended_at=tx.now)
 
 
 def again(tx: Transaction, row: SlotRow, start_at: dt.datetime, reason: str | None, *, count: bool = True) -> bool:
-    """A slot that is to be run again, from `start_at` on; without `count` this attempt was none."""
+    """Schedule a slot again from `start_at` on; without `count` this attempt is not counted."""
     attempts = row.attempts if count else row.attempts - 1
     return _changed(tx, row, status="due", reason=reason, owner=None, start_at=start_at, attempts=attempts)
 

@@ -1,4 +1,4 @@
-"""What the store knows of successes: the last one of each job, and which jobs are expected to have one in time.
+"""Successes in the store: the last one of each job, and the jobs that must succeed in time.
 
 The later of two runs of a job is the one with the higher fence: a clock can be set back, a fence never falls.
 """
@@ -16,7 +16,7 @@ from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import expectations, runs
 
 SUCCESS = (runs.c.status == "succeeded", runs.c.trigger != "rules")
-"""A run of some of a job's rules (`rules`) is no success of the job."""
+"""A run of some of a job's rules (`rules`) is not a success of the job."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def last_success(tx: Transaction, job: str) -> Success | None:
 
 
 def last_of_each(tx: Transaction, jobs: Collection[str]) -> dict[str, dt.datetime]:
-    """When the last success of each of these jobs ended; those without one are left out."""
+    """Return when the last success of each of these jobs ended; jobs without one are missing."""
     if not jobs:
         return {}
     wanted = sa.values(sa.column("job", runs.c.job.type), name="wanted").data([(job,) for job in jobs]).cte("wanted")
@@ -54,7 +54,7 @@ def last_of_each(tx: Transaction, jobs: Collection[str]) -> dict[str, dt.datetim
 
 @dataclass(frozen=True)
 class Expectation:
-    """A job that has to succeed within a time, counted from `since` at the earliest; None while it is paused."""
+    """A job that must succeed within a time, counted from `since` at the earliest; None while it is paused."""
 
     job: str
     since: dt.datetime | None

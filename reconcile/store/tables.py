@@ -1,6 +1,6 @@
-"""The tables of the store. Instants are UTC; a record is named by its canonical JSON; texts for people are plain.
+"""The tables of the store. Instants are UTC; canonical JSON names a record; texts for people are plain.
 
-What is written here is what the migrations build: a test compares the two on both databases.
+The migrations build the same tables: a test compares the two on both databases.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from reconcile.store.columns import Document, Instant, Json, Word
 
 REVISION = "0004"
-"""The schema this program reads and writes. Revisions are counted, so that newer and older compare as text."""
+"""The schema this program reads and writes. Revisions are counted, so that they compare as text."""
 
 metadata = sa.MetaData(
     naming_convention={
@@ -33,7 +33,7 @@ meta = sa.Table(
     sa.Column("key_check", Word, nullable=False),  # proves that the key file at hand is this store's
     sa.Column("created_at", Instant, nullable=False),
 )
-"""One row: who this store is. `epoch` rises when a store is recovered from a backup."""
+"""One row: the identity of this store. `epoch` rises when a store is recovered from a backup."""
 
 releases = sa.Table(
     "releases",
@@ -45,8 +45,8 @@ releases = sa.Table(
 )
 """Every configuration that ever ran, secrets redacted, by its content hash.
 
-`files` are its texts with variables not filled in, pairs of path and text, the main one first; null where a secret
-stands in one in clear.
+`files` are its texts with variables unresolved, pairs of path and text, the main one first; null if one contains a
+secret in clear text.
 """
 
 promotion = sa.Table(
@@ -79,20 +79,20 @@ runs = sa.Table(
     sa.UniqueConstraint("job", "slot"),
     sa.Index(None, "job", "status", "fence"),
 )
-"""One row a job and slot; `attempt` counts how often it was taken up, `fence` is the lease it runs under.
+"""One row per job and slot; `attempt` counts its starts, `fence` is the lease it runs under.
 
-Fences of a job's lease only rise, so they tell which of its runs is the later one even where the clock was set back.
+Fences of a job's lease only rise, so they order its runs even if the clock was set back.
 """
 
 schedules = sa.Table(
     "schedules",
     metadata,
     sa.Column("job", Word, primary_key=True),
-    sa.Column("revision", Word, nullable=False),  # hash of what decides its due times
+    sa.Column("revision", Word, nullable=False),  # hash of the settings that decide its due times
     sa.Column("since", Instant, nullable=False),
     sa.Column("watermark", Instant, nullable=False),
 )
-"""A job's schedule as it was last seen: no slot is due before `since`, all up to `watermark` stand in `slots`."""
+"""A job's last seen schedule: no slot is due before `since`, and `slots` has all up to `watermark`."""
 
 slots = sa.Table(
     "slots",
@@ -100,7 +100,7 @@ slots = sa.Table(
     sa.Column("job", Word, primary_key=True),
     sa.Column("slot", Instant, primary_key=True),
     sa.Column("cause", Word, nullable=False),  # schedule:2026-11-21T06:15/0 | after:run1_… | file:… | request:…
-    sa.Column("tzdata", Word),  # which time zone data made an instant of the local time
+    sa.Column("tzdata", Word),  # time zone data that converted the local time to an instant
     sa.Column("status", Word, nullable=False),  # due | running | succeeded | failed | missed
     sa.Column("reason", sa.Text),
     sa.Column("priority", sa.Integer, nullable=False),
@@ -116,8 +116,8 @@ slots = sa.Table(
     sa.Index(None, "status", "start_at"),
     sa.Index(None, "job", "status", "slot"),
 )
-"""Every due time of every job, run or not. `cause` is what made it due, at most once a job; `start_at` is when it may
-start: with its jitter, or its next attempt. `owner` and `fence` are those of the process that has its run carried out.
+"""Every due time of every job, run or not. `cause` made it due, at most once per job; `start_at` is when it may start:
+with its jitter, or its next attempt. `owner` and `fence` are those of the process that executes its run.
 """
 
 awaited = sa.Table(
@@ -127,7 +127,7 @@ awaited = sa.Table(
     sa.Column("other", Word, primary_key=True),
     sa.Column("fence", sa.BigInteger, nullable=False),
 )
-"""For a job that runs `after` others: the fence of each other's success that it has answered; only later ones count."""
+"""For a job that runs `after` others: the fence of the last answered success of each; only later ones count."""
 
 watches = sa.Table(
     "watches",
@@ -141,7 +141,7 @@ watches = sa.Table(
 )
 """The files of a watched dataset (names, sizes, times) as they were when a run was last made due for them.
 
-`digest` is null until there was a file. `pending` is how they look since `pending_since`: perhaps being written still.
+`digest` is null until a file exists. `pending` is their state since `pending_since`: perhaps still being written.
 """
 
 pauses = sa.Table(
@@ -153,7 +153,7 @@ pauses = sa.Table(
     sa.Column("since", Instant, nullable=False),
     sa.Column("until", Instant),
 )
-"""What a person stopped; it starts again at `until`, or when a person says so."""
+"""Pauses set by people; a pause ends at `until`, or when a person ends it."""
 
 troubles = sa.Table(
     "troubles",
@@ -164,9 +164,9 @@ troubles = sa.Table(
     sa.Column("since", Instant, nullable=False),
     sa.Column("channels", Json, nullable=False),
 )
-"""What is wrong with Reconcile itself: told once when it begins (the row) and once when it ends (its delete).
+"""Problems with Reconcile itself: reported once at the beginning (the row) and once at the end (its delete).
 
-`channels` were told that it began, and will be told that it ended.
+`channels` were notified of the beginning, and will be notified of the end.
 """
 
 expectations = sa.Table(
@@ -175,7 +175,7 @@ expectations = sa.Table(
     sa.Column("job", Word, primary_key=True),
     sa.Column("since", Instant),
 )
-"""Jobs that have to succeed within a time, counted from their last success or `since`, whichever is later.
+"""Jobs that must succeed within a time, counted from their last success or `since`, whichever is later.
 
 `since` is null while the job is paused.
 """
@@ -191,9 +191,9 @@ clock = sa.Table(
     sa.Column("held_since", Instant),
     sa.Column("held_from", Instant),
 )
-"""One row: the time at the scheduler's last tick, by the store's clock and by the host's that nobody sets.
+"""One row: the time at the scheduler's last tick, by the store's clock and by the host's monotonic clock.
 
-`held_since`: the two disagreed then, and what goes by dates waits for a person; `held_from` is the time before it.
+`held_since`: the two disagreed then, and work that depends on dates waits for a person; `held_from` is the time before.
 """
 
 run_rules = sa.Table(
@@ -205,7 +205,7 @@ run_rules = sa.Table(
     sa.Column("outcome", Json, nullable=False),
     sa.Column("finished", Instant, nullable=False),
 )
-"""The checkpoint of a run: a rule that stands here is not run again when the run is resumed."""
+"""The checkpoints of a run: a rule with a row here is not run again when the run is resumed."""
 
 leases = sa.Table(
     "leases",
@@ -216,7 +216,7 @@ leases = sa.Table(
     sa.Column("lease_until", Instant, nullable=False),
     sa.Column("taken_at", Instant, nullable=False),
 )
-"""Who may write for a name. `owner` is null once given back; `fence` rises with every take-over and never falls."""
+"""The right to write for a name. `owner` is null after release; `fence` rises with every take-over and never falls."""
 
 rule_state = sa.Table(
     "rule_state",
@@ -228,9 +228,9 @@ rule_state = sa.Table(
     sa.Column("last_run", Word, sa.ForeignKey("runs.id"), nullable=False),
     sa.Column("last_run_at", Instant, nullable=False),
     sa.Column("renamed_from", Word),
-    sa.Column("cleaning", Word),  # its binding in its target, once a run told of it to its end; null: none did
+    sa.Column("cleaning", Word),  # its binding in its target, once a run fully reported it; null: none did
 )
-"""What is known of a rule beyond its findings."""
+"""The state of a rule besides its findings."""
 
 dataset_stats = sa.Table(
     "dataset_stats",
@@ -256,7 +256,7 @@ failures = sa.Table(
     sa.Column("first_run", Word, sa.ForeignKey("runs.id"), nullable=False),
     sa.Column("last_run", Word, sa.ForeignKey("runs.id"), nullable=False),
 )
-"""What could not be checked and still cannot: told once when it starts (the row) and once when it ends (its delete)."""
+"""Current failures of checks: reported once at the start (the row) and once at the end (its delete)."""
 
 findings = sa.Table(
     "findings",
@@ -285,7 +285,7 @@ findings = sa.Table(
     sa.Column("merged_into", Word, sa.ForeignKey("findings.id")),
     sa.Index(None, "rule", "state", "severity"),
 )
-"""One group of records over its whole life. `version` rises with every change worth telling."""
+"""One group of records over its whole life. `version` rises with every change that is reported."""
 
 finding_aliases = sa.Table(
     "finding_aliases",
@@ -294,7 +294,7 @@ finding_aliases = sa.Table(
     sa.Column("finding", Word, sa.ForeignKey("findings.id"), nullable=False, index=True),
     sa.Column("since", Instant, nullable=False),
 )
-"""Every fingerprint a finding ever had, the present one included."""
+"""Every fingerprint a finding ever had, including the present one."""
 
 finding_members = sa.Table(
     "finding_members",
@@ -323,7 +323,7 @@ not_same = sa.Table(
     sa.Column("note", sa.Text),
     sa.CheckConstraint("record_a < record_b", name="ordered"),
 )
-"""Pairs people judged to be different, with the normalised values that judgement was about."""
+"""Pairs people judged to be different, with the normalised values at that time."""
 
 bundles = sa.Table(
     "bundles",
@@ -333,7 +333,7 @@ bundles = sa.Table(
     sa.Column("rule", Word, nullable=False),
     sa.Column("dataset", Word, nullable=False),
     sa.Column("source", Word, nullable=False),
-    sa.Column("target", Word, nullable=False),  # what the target itself is, not how it is reached
+    sa.Column("target", Word, nullable=False),  # identity of the target, not its address
     sa.Column("action", Word, nullable=False),
     sa.Column("run", Word, sa.ForeignKey("runs.id"), index=True),  # null: planned by a person
     sa.Column("release", Word, sa.ForeignKey("releases.hash"), nullable=False),
@@ -364,10 +364,10 @@ bundles = sa.Table(
     sa.Index(None, "state", "source", "next_at", "id"),
     sa.Index(None, "rule", "state"),
 )
-"""The plan for a group and what became of it: what is approved, done and undone as one. `plan_hash` names its content.
+"""The plan for a group and its outcome: approved, executed and undone as a whole. `plan_hash` is the hash of `content`.
 
-`fence` rises with every claim; whoever claimed writes only while it is theirs. `transaction` is the target's name for
-the transaction of the last attempt, where receipts cannot be kept.
+`fence` rises with every claim; a worker writes only while its fence is current. `transaction` is the target's name
+for the transaction of the last attempt, where receipts cannot be stored.
 """
 
 effects = sa.Table(
@@ -379,14 +379,14 @@ effects = sa.Table(
     sa.Column("effect", Word, nullable=False),
     sa.Column("record", Word, nullable=False),  # HMAC of the record's name: the row outlives what may be erased
     sa.Column("generation", sa.Integer, nullable=False),
-    sa.Column("fingerprint", Word, nullable=False),  # bound when it was first sent, and anew after a proven not done
+    sa.Column("fingerprint", Word, nullable=False),  # bound when first sent, and again after a proven failure
     sa.Column("state", Word, nullable=False),  # of its bundle: reconcile.findings.operations
-    sa.Column("doubtful", sa.Boolean, nullable=False),  # given up without knowing whether it was done: never free again
+    sa.Column("doubtful", sa.Boolean, nullable=False),  # abandoned with unknown outcome: never free again
     sa.Column("sent_at", Instant, nullable=False),
     sa.Column("ended_at", Instant),
     sa.Index(None, "record", "target", "effect"),
 )
-"""The journal of operations: one row an idempotency key, made when it is first sent, kept for ever as a tombstone."""
+"""The journal of operations: one row per idempotency key, created when first sent, kept forever as a tombstone."""
 
 holds = sa.Table(
     "holds",
@@ -397,7 +397,7 @@ holds = sa.Table(
     sa.Column("role", Word, nullable=False),  # keeper | surplus
     sa.Column("since", Instant, nullable=False),
 )
-"""Which records a cleaning has claimed, by table and id; several keepers may stand, but never keeper and surplus."""
+"""Records claimed by cleanings, by table and id; a record may be keeper of several, but never keeper and surplus."""
 
 approvals = sa.Table(
     "approvals",
@@ -410,7 +410,7 @@ approvals = sa.Table(
     sa.Column("note", sa.Text),
     sa.Index(None, "plan_hash"),
 )
-"""Who said what about which plan."""
+"""Decisions of people on plans."""
 
 budgets = sa.Table(
     "budgets",
@@ -425,9 +425,9 @@ budgets = sa.Table(
     sa.Column("run_records", sa.BigInteger, nullable=False),
     sa.Column("run_money", Json, nullable=False),
 )
-"""One row a rule and target that is limited: locked while a use is counted. `stopped_at`: cleaning waits for a person.
+"""One row per limited rule or target: locked while a use is counted. `stopped_at`: cleaning waits for a person.
 
-What the uses of the 24 hours before `counted_at` add up to, and those of `run`, so that nobody adds them up each time.
+It stores the sums of uses in the 24 hours before `counted_at`, and in `run`, so that they are not computed each time.
 """
 
 budget_uses = sa.Table(
@@ -444,7 +444,7 @@ budget_uses = sa.Table(
     sa.Index(None, "target", "at"),
     sa.Index(None, "run", "rule"),
 )
-"""What each bundle took of its limits, and when; gone when it was proven not done."""
+"""The use of limits by each bundle, with its time; deleted when the bundle is proven not done."""
 
 breakers = sa.Table(
     "breakers",
@@ -458,7 +458,7 @@ breakers = sa.Table(
     sa.Column("fence", sa.BigInteger, nullable=False),
     sa.Column("reason", sa.Text),
 )
-"""One row a target, shared by all workers: open, nothing is sent to it until one probe has shown that it works."""
+"""One row per target, shared by all workers: while open, nothing is sent to it until a probe succeeds."""
 
 targets = sa.Table(
     "targets",
@@ -466,11 +466,11 @@ targets = sa.Table(
     sa.Column("identity", Word, primary_key=True),
     sa.Column("source", Word, nullable=False),
     sa.Column("ratchet", sa.BigInteger, nullable=False),
-    sa.Column("confirmed", sa.BigInteger, nullable=False),  # the ratchet that stands there for certain, or a later one
+    sa.Column("confirmed", sa.BigInteger, nullable=False),  # the ratchet that the target certainly has, or a later one
     sa.Column("first_seen", Instant, nullable=False),
     sa.Column("moved_at", Instant, nullable=False),
 )
-"""Every database that was ever cleaned, and the number that rises here and there once a run: was one restored?"""
+"""Every database that was ever cleaned, with a number that rises here and there once per run, to detect restores."""
 
 dataset_schemas = sa.Table(
     "dataset_schemas",
@@ -481,7 +481,7 @@ dataset_schemas = sa.Table(
     sa.Column("facts", Json, nullable=False),
     sa.Column("at", Instant, nullable=False),
 )
-"""The shape a dataset had when a rule last cleaned it: a column that went, or emptied, stops the cleaning."""
+"""The shape of a dataset when a rule last cleaned it: a missing or emptied column stops the cleaning."""
 
 checkpoints = sa.Table(
     "checkpoints",
@@ -508,7 +508,7 @@ anchors = sa.Table(
     sa.Column("problem", sa.Text),
     sa.Index(None, "status", "next_at"),
 )
-"""Which checkpoint stands written down outside, and where."""
+"""Checkpoints written to anchors, with their status."""
 
 erasures = sa.Table(
     "erasures",
@@ -520,7 +520,7 @@ erasures = sa.Table(
     sa.Column("subjects", Json, nullable=False),  # HMACs of the records and values, so that it can be done again
     sa.Column("reached", Json, nullable=False),
 )
-"""What was erased of whom, without saying it: applied again after a restore."""
+"""Erasures, without the erased data: applied again after a restore."""
 
 outbox = sa.Table(
     "outbox",
@@ -545,9 +545,9 @@ outbox = sa.Table(
     sa.Column("sent_at", Instant),
     sa.Index(None, "status", "next_at"),
 )
-"""Messages to people, written with the facts they tell. `in_doubt`: a send began whose end is not known.
+"""Messages to people, with their facts. `in_doubt`: a send began, but its outcome is unknown.
 
-`receipt` before a message is sent: that of its first part, which arrived.
+`receipt` before a message is sent: the receipt of its first part, which arrived.
 """
 
 told = sa.Table(
@@ -559,7 +559,7 @@ told = sa.Table(
     sa.Column("message", Word, sa.ForeignKey("outbox.message"), nullable=False),
     sa.Column("at", Instant, nullable=False),
 )
-"""Which version of a finding each channel was last told, in which message."""
+"""The version of a finding last sent to each channel, and its message."""
 
 audit = sa.Table(
     "audit",
@@ -584,7 +584,7 @@ audit_bodies = sa.Table(
     sa.Column("finding", Word, index=True),
     sa.Column("run", Word, index=True),
 )
-"""What each entry says, apart from the chain so that it can be erased. `finding` and `run` repeat the body's."""
+"""The body of each entry, separate from the chain so that it can be erased. `finding` and `run` repeat the body's."""
 
 audit_head = sa.Table(
     "audit_head",
@@ -594,7 +594,7 @@ audit_head = sa.Table(
     sa.Column("seq", sa.BigInteger, nullable=False),
     sa.Column("head", Word, nullable=False),
 )
-"""One row: where the chain ends. Locking it is what puts writers in a row."""
+"""One row: the end of the chain. Its lock serialises writers."""
 
 facts = sa.Table(
     "facts",

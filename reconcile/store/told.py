@@ -1,4 +1,4 @@
-"""From a driver's error to the one sentence a person can act on: a table, tested row by row."""
+"""Translates driver errors into errors of the store: a table, tested row by row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOST = ("08", "57P", "28", "3D", "53300", "25P03")
 def in_words(
     error: sa.exc.DBAPIError, where: str, patience: dt.timedelta, *, committing: bool = False
 ) -> errors.StoreError | None:
-    """The store's error for a driver's; None for one that is a defect of ours (a wrong statement, a broken key)."""
+    """Return the store's error for a driver's; None for our own defects (a wrong statement, a broken key)."""
     cause = error.orig
     reason = " ".join(str(cause).split())
     name = str(getattr(cause, "sqlite_errorname", ""))
@@ -33,7 +33,7 @@ def in_words(
 
 
 def _no_connection(where: str, reason: str) -> errors.StoreError:
-    """The driver's words without what it puts around them; with FATAL it was the server that spoke."""
+    """Remove the driver's decoration from its message; FATAL marks a message of the server."""
     answered = re.search(r"FATAL:\s+(.+)", reason)
     if answered and not re.search(r"starting up|shutting down|too many|connection slots|recovery", reason):
         return errors.StoreRefused(where, answered[1])

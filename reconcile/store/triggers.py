@@ -1,4 +1,4 @@
-"""What the store remembers of triggers: successes that were answered, files as they were last seen, requests."""
+"""Triggers in the store: answered successes, last seen files, requests."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Pair = tuple[str, str]
 
 
 def answered(tx: Transaction) -> dict[Pair, bool]:
-    """For each (job, other job it runs after) that is known: whether the other succeeded since the last answer."""
+    """Return for each known (job, other job it runs after) if the other succeeded since the last answer."""
     later = sa.exists().where(runs.c.job == awaited.c.other, runs.c.fence > awaited.c.fence, *SUCCESS)
     query = sa.select(awaited.c.job, awaited.c.other, later.label("anew"))
     return {(row.job, row.other): bool(row.anew) for row in tx.connection.execute(query)}
 
 
 def answer(tx: Transaction, job: str, other: str, fence: int) -> None:
-    """Successes of the other job up to this fence are answered."""
+    """Mark successes of the other job up to this fence as answered."""
     insert = insert_for(tx, awaited)
     newer = insert.on_conflict_do_update(index_elements=["job", "other"], set_={"fence": insert.excluded.fence})
     tx.connection.execute(newer, {"job": job, "other": other, "fence": fence})
@@ -43,7 +43,7 @@ def forget_awaited(tx: Transaction, pairs: Collection[Pair]) -> None:
 
 @dataclass(frozen=True)
 class Watch:
-    """A watched dataset of a job: its files when a run was last made due for them, and how they look since then."""
+    """A watched dataset of a job: its files when a run was last made due for them, and their state since then."""
 
     job: str
     dataset: str
@@ -73,14 +73,14 @@ def forget_watches(tx: Transaction, pairs: Collection[Pair]) -> None:
 
 
 def has_untried(tx: Transaction, job: str, trigger: str) -> bool:
-    """Whether a run of the job that this trigger made due has still to begin: it will see all there is by then."""
-    mine = (slots.c.status == "due", slots.c.attempts == 0, slots.c.job == job)
+    """Return True if a run that this trigger made due has not begun yet: it will see all changes until then."""
+    conditions = (slots.c.status == "due", slots.c.attempts == 0, slots.c.job == job)
     begins = slots.c.cause.startswith(f"{trigger}:", autoescape=True)
-    return bool(tx.connection.execute(sa.select(sa.exists().where(*mine, begins))).scalar())
+    return bool(tx.connection.execute(sa.select(sa.exists().where(*conditions, begins))).scalar())
 
 
 def slot_by_cause(tx: Transaction, job: str, cause: str) -> sa.Row[Any] | None:
-    """Slot and status of what this cause made due."""
+    """Return slot and status for this cause."""
     query = sa.select(*_SLOT).where(slots.c.job == job, slots.c.cause == cause)
     return tx.connection.execute(query).one_or_none()
 

@@ -1,1 +1,1 @@
-"""YAML as people write it: a tree in which everything knows its line, and mistakes with their place."""
+"""YAML as a tree of nodes with positions, and mistakes with their positions."""

@@ -1,4 +1,4 @@
-"""A mistake in a file people wrote: where it is, one sentence, and the nearest name they may have meant."""
+"""A mistake in a file: its position, one sentence, and the nearest allowed name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Position:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One mistake: what is wrong and what to do, in one sentence, and where."""
+    """One mistake: a sentence with the problem and the remedy, and a position."""
 
     file: str
     line: int
@@ -33,29 +33,29 @@ class Problem:
         return f"{self.file}:{self.line}:{self.column}: {self.sentence}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a person most likely meant, or None when none is near."""
-    by_folded = {k.casefold(): k for k in sorted(known)}
-    found = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
-    return by_folded[found[0]] if found else None
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name most likely meant, or None when none is near."""
+    by_folded = {k.casefold(): k for k in sorted(names)}
+    matches = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
+    return by_folded[matches[0]] if matches else None
 
 
-def suggestion(name: str, known: Iterable[str], *, otherwise: str = "known are") -> str:
-    """The end of a sentence about an unknown name: the nearest one, else all of them, else nothing to choose from."""
-    names = sorted(set(known))
-    near = nearest(name, names)
-    if near is not None:
-        return f"did you mean `{near}`?"
-    return f"{otherwise} {listed(names)}" if names else "there is none yet"
+def suggestion(name: str, allowed: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown name: the nearest allowed name, else all of them."""
+    names = sorted(set(allowed))
+    closest = nearest(name, names)
+    if closest is not None:
+        return f"did you mean `{closest}`?"
+    return f"known names: {listed(names)}" if names else "there are none yet"
 
 
-def listed(names: Iterable[str]) -> str:
-    """`a`, `b` and `c`."""
+def listed(names: Iterable[str], last: str = "and") -> str:
+    """Return the names as `a`, `b` and `c`."""
     quoted = [f"`{n}`" for n in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"
 
 
 def short(value: str, limit: int = 60) -> str:
-    """A value as a sentence can hold it: on one line and not too long."""
+    """Shorten a value for a sentence: one line of at most `limit` characters."""
     line = " ".join(value.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,7 +1,7 @@
-"""What a person did wrong when PyYAML cannot read a text: one sentence about their line, none of a parser's words.
+"""Sentences for YAML that PyYAML cannot read: one per mistake, about the line, without parser terms.
 
-PyYAML has two parsers with slightly different complaints; what is said here hangs on the few words both share and on
-the text itself, so the sentences are the same whichever is installed.
+PyYAML has two parsers with slightly different errors. We rely on the few words both share and on the text itself, so
+the sentences are the same with either parser.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _LATER_COLON = re.compile(r"^\s*(?:- +)*[^\s'\"{\[][^:]*:\s+(?P<value>[^'\"\[{|>
 Told = tuple[int, int, str]  # line and column, from 1, and the sentence
 
 
-def explain(text: str, wrong: Exception) -> Told:
-    """Line, column and sentence for an error of PyYAML's parser."""
+def explain(text: str, error: Exception) -> Told:
+    """Return line, column and sentence for an error of PyYAML's parser."""
     lines = re.split("\r\n|[\n\r\x85\u2028\u2029]", text)
-    problem = str(getattr(wrong, "problem", None) or wrong)
-    mark = getattr(wrong, "problem_mark", None)
-    opened = getattr(wrong, "context_mark", None)
+    problem = str(getattr(error, "problem", None) or error)
+    mark = getattr(error, "problem_mark", None)
+    opened = getattr(error, "context_mark", None)
     if mark is None:
         return 1, 1, "this text cannot be read as YAML; check it for unusual characters"
     line, column = min(mark.line, len(lines) - 1), mark.column
     for find in (_tab, _quote, _colon, _escape, _begins, _flow, _block):
-        told = find(lines, line, column, problem, opened)
-        if told is not None:
-            return told[0] + 1, told[1] + 1, told[2]
+        mistake = find(lines, line, column, problem, opened)
+        if mistake is not None:
+            return mistake[0] + 1, mistake[1] + 1, mistake[2]
     return line + 1, column + 1, "this is not YAML; check the indentation, and quote text with special characters"
 
 
@@ -40,7 +40,7 @@ def _tab(lines: list[str], line: int, column: int, _problem: str, _opened: Any) 
         at = column
     if at < 0:
         return None
-    return line, at, "a tab stands here; YAML indents with blanks only, so replace it with blanks"
+    return line, at, "tab found; YAML is indented with spaces, so replace the tab with spaces"
 
 
 def _quote(lines: list[str], _line: int, _column: int, problem: str, opened: Any) -> Told | None:
@@ -53,16 +53,16 @@ def _quote(lines: list[str], _line: int, _column: int, problem: str, opened: Any
 def _colon(lines: list[str], line: int, column: int, problem: str, _opened: Any) -> Told | None:
     if "mapping values are not allowed" not in problem:
         return None
-    before = _said_before(lines, line)
-    for at in (line, before):
+    previous = _previous_content(lines, line)
+    for at in (line, previous):
         glued = _GLUED.match(lines[at].split(" #")[0].rstrip()) if at is not None else None
         if at is not None and glued:
-            wanted = short(f"{glued['key']}: {glued['value']}")
-            return at, len(glued["lead"]) + len(glued["key"]), f"a blank is missing after the colon; write `{wanted}`"
+            spaced = short(f"{glued['key']}: {glued['value']}")
+            return at, len(glued["lead"]) + len(glued["key"]), f"a space is missing after the colon; write `{spaced}`"
     if _LATER_COLON.match(lines[line]):
-        return line, column, "a second colon stands in this value; put the whole value in quotes"
-    if before is not None and not lines[before].rstrip().endswith(":"):
-        return before, _indent(lines[before]), "this line needs a colon, or the next one is indented too far"
+        return line, column, "this value contains a second colon; put the whole value in quotes"
+    if previous is not None and not lines[previous].rstrip().endswith(":"):
+        return previous, _indent(lines[previous]), "this line needs a colon, or the next one is indented too far"
     return line, column, "this colon is not expected here; check the indentation, or put the value in quotes"
 
 
@@ -70,14 +70,14 @@ def _escape(lines: list[str], line: int, column: int, problem: str, _opened: Any
     if "escape character" not in problem:
         return None
     at = max(lines[line].rfind("\\", 0, column + 1), 0)
-    wrong = lines[line][at : at + 2]
-    return line, at, f"`{wrong}` means nothing between double quotes; use single quotes, or write `\\{wrong}`"
+    escape = lines[line][at : at + 2]
+    return line, at, f"`{escape}` is not an escape in double quotes; use single quotes, or write `\\{escape}`"
 
 
 def _begins(lines: list[str], line: int, column: int, problem: str, _opened: Any) -> Told | None:
-    rest = lines[line][column:].rstrip()
-    if "cannot start any token" in problem and rest:
-        return line, column, f"a value cannot begin with `{rest[0]}`; put it in quotes"
+    text = lines[line][column:].rstrip()
+    if "cannot start any token" in problem and text:
+        return line, column, f"a value cannot begin with `{text[0]}`; put it in quotes"
     if "alphabetic or numeric character" in problem:
         at = max(lines[line].rfind("*", 0, column), lines[line].rfind("&", 0, column), 0)
         return line, at, f"a value cannot begin with `{lines[line][at]}`; put it in quotes"
@@ -89,7 +89,7 @@ def _begins(lines: list[str], line: int, column: int, problem: str, _opened: Any
 
 def _flow(lines: list[str], line: int, column: int, problem: str, opened: Any) -> Told | None:
     if "node content" in problem and _is_the_end(lines, line, column):
-        last = _said_before(lines, len(lines)) or 0
+        last = _previous_content(lines, len(lines)) or 0
         return last, len(lines[last].rstrip()), "the file ends before its last bracket is closed; add what is missing"
     if "node content" in problem:
         return line, column, "something is missing before this character; remove a comma too many, or add the value"
@@ -105,10 +105,10 @@ def _flow(lines: list[str], line: int, column: int, problem: str, opened: Any) -
 
 
 def _is_the_end(lines: list[str], line: int, column: int) -> bool:
-    """Nothing follows; libyaml gives the end of a text without a last line break as its very beginning."""
+    """Return True if nothing follows; libyaml reports the end of a text without a final line break as its start."""
     if (line, column) == (0, 0) and lines[0][:1] not in (",", "]", "}"):
         return True
-    return not any(rest.strip() for rest in (lines[line][column:], *lines[line + 1 :]))
+    return not any(tail.strip() for tail in (lines[line][column:], *lines[line + 1 :]))
 
 
 def _block(lines: list[str], line: int, column: int, problem: str, _opened: Any) -> Told | None:
@@ -116,17 +116,17 @@ def _block(lines: list[str], line: int, column: int, problem: str, _opened: Any)
         return line, column, "a colon is missing in or before this line; write `name: value`"
     if not any(words in problem for words in ("expected key", "block end", "'-' indicator", "document start")):
         return None
-    before = lines[line][:column].rstrip()
-    if before[-1:] in ("'", '"'):
-        return line, column, "text goes on after the closing quote; put the whole value in quotes"
-    if before[-1:] in ("]", "}"):
-        return line, column, "text goes on after the closing bracket; remove it, or put the whole value in quotes"
-    return line, _indent(lines[line]), "this line does not line up with the ones above; give it the same indentation"
+    prefix = lines[line][:column].rstrip()
+    if prefix[-1:] in ("'", '"'):
+        return line, column, "text follows the closing quote; put the whole value in quotes"
+    if prefix[-1:] in ("]", "}"):
+        return line, column, "text follows the closing bracket; remove it, or put the whole value in quotes"
+    return line, _indent(lines[line]), "this line is not aligned with the lines above; give it the same indentation"
 
 
-def _said_before(lines: list[str], line: int) -> int | None:
-    said = (i for i in range(line - 1, -1, -1) if lines[i].strip() and not lines[i].lstrip().startswith("#"))
-    return next(said, None)
+def _previous_content(lines: list[str], line: int) -> int | None:
+    indexes = (i for i in range(line - 1, -1, -1) if lines[i].strip() and not lines[i].lstrip().startswith("#"))
+    return next(indexes, None)
 
 
 def _indent(line: str) -> int:

@@ -1,8 +1,8 @@
-"""YAML as we read it: a tree in which every scalar is its author's text and everything knows its line.
+"""Read YAML into a tree in which every scalar keeps its author's text and every node its position.
 
 A small, safe part of YAML: mappings, lists and scalars. Anchors, aliases, tags, merge keys, a second document and a
-key that stands twice are mistakes, size and depth are bounded, and nothing is guessed from how a scalar looks: `no`,
-`0123` and `12:30:45` stay what the author wrote. The schema decides types later. An empty value, `~` and an unquoted
+duplicate key are mistakes, size and depth are bounded, and no type is guessed from how a scalar looks: `no`,
+`0123` and `12:30:45` stay as written. The schema decides types later. An empty value, `~` and an unquoted
 `null` are None.
 """
 
@@ -22,7 +22,7 @@ from rules.document.syntax import explain
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
-MAX_NODES = 50_000  # a thousand rules; what is wrong with more could not be told in seconds
+MAX_NODES = 50_000  # a thousand rules; checking more would take more than seconds
 
 _PRINTED_QUOTES = "“”„‟‘’‚‛«»"
 _NULLS = ("", "~", "null", "Null", "NULL")
@@ -34,9 +34,9 @@ Data = None | str | list["Data"] | dict[str, "Data"]
 
 @dataclass(frozen=True)
 class ScalarNode:
-    """A text, or None. `lead` is where its first character stands, right of `at`, when it is written verbatim there.
+    """A text, or None. `lead` is the offset of its first character from `at`, when it is written verbatim there.
 
-    `sealed_as` is set once a secret was put into the text: how the author wrote it, which may be shown.
+    `sealed_as` is set once a secret was put into the text: the author's own form, which may be shown.
     """
 
     at: Position
@@ -45,7 +45,7 @@ class ScalarNode:
     sealed_as: str | None = None
 
     def position(self, offset: int) -> Position:
-        """The place of one character of the text; the place of the whole where it cannot be told."""
+        """Return the position of one character of the text; of the whole text where that is unknown."""
         if self.lead is None:
             return self.at
         return Position(self.at.file, self.at.line, self.at.column + self.lead + offset)
@@ -59,7 +59,7 @@ class ListNode:
 
 @dataclass(frozen=True)
 class Entry:
-    """One `key: value` of a mapping, and where its key stands."""
+    """One `key: value` of a mapping, with the position of its key."""
 
     key_at: Position
     node: Node
@@ -76,24 +76,24 @@ Node = ScalarNode | ListNode | MapNode
 
 @dataclass(frozen=True)
 class Document:
-    """What a file says, as far as it can be read, and every mistake in how it says it."""
+    """The tree of a file, as far as it can be read, and every mistake in its syntax."""
 
     root: Node | None
     problems: tuple[Problem, ...] = ()
 
 
 def read(path: Path, shown: str | None = None) -> Document:
-    """Read a file; `shown` is how sentences call it. Raises OSError when it cannot be opened."""
+    """Read a file; `shown` is its name in sentences. Raises OSError when it cannot be opened."""
     name = shown or str(path)
     if not path.is_dir() and path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "Is not a file", str(path))  # a pipe or device could keep us waiting for ever
+        raise OSError(errno.EINVAL, "Is not a file", str(path))  # a pipe or device could make us wait forever
     with path.open("rb") as file:
         raw = file.read(MAX_BYTES + 1)
     return parse(raw, name)
 
 
 def parse(raw: bytes | str, file: str = "<text>", *, largest: int = MAX_BYTES) -> Document:
-    """The tree of a text of so many bytes at most, and its mistakes; never raises for anything the text says."""
+    """Parse a text of at most `largest` bytes into a tree and its mistakes; never raises for any text."""
     encoded = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
     start = Position(file, 1, 1)
     if len(encoded) > largest:
@@ -101,18 +101,18 @@ def parse(raw: bytes | str, file: str = "<text>", *, largest: int = MAX_BYTES) -
         return Document(None, (Problem.at(start, sentence),))
     try:
         text = encoded.decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        return Document(None, (Problem.at(_byte_position(encoded, wrong.start, file), _not_utf8(encoded)),))
+    except UnicodeDecodeError as error:
+        return Document(None, (Problem.at(_byte_position(encoded, error.start, file), _not_utf8(encoded)),))
     control = _CONTROL.search(text)
     if control:
         place = _text_position(text, control.start(), file)
-        sentence = f"the control character U+{ord(control[0]):04X} stands here; remove it or write it as an escape"
+        sentence = f"control character U+{ord(control[0]):04X} found; remove it or write it as an escape"
         return Document(None, (Problem.at(place, sentence),))
     return _Builder(text, file).document()
 
 
 def data(node: Node | None) -> Data:
-    """The tree as plain Python values, secrets included."""
+    """Return the tree as plain Python values, secrets included."""
     if isinstance(node, MapNode):
         return {key: data(entry.node) for key, entry in node.entries.items()}
     if isinstance(node, ListNode):
@@ -121,7 +121,7 @@ def data(node: Node | None) -> Data:
 
 
 def walk(node: Node, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Node]]:
-    """Every node with its path, from the root down."""
+    """Yield every node with its path, from the root down."""
     yield path, node
     if isinstance(node, MapNode):
         for key, entry in node.entries.items():
@@ -133,7 +133,7 @@ def walk(node: Node, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[s
 
 @dataclass(frozen=True)
 class Place:
-    """Where a path leads: the node, the key it stands under, and the part of the path that the file really has."""
+    """The end of a path: the node, the position of its key, and the part of the path that exists in the file."""
 
     node: Node
     key_at: Position
@@ -141,7 +141,7 @@ class Place:
 
 
 def locate(root: Node, path: tuple[str | int, ...], key_at: Position | None = None) -> Place:
-    """Follow a path as deep as the file goes. Steps that the file does not have are passed over."""
+    """Follow a path as deep as the file goes. Steps that the file does not have are skipped."""
     place = Place(root, key_at or root.at, ())
     for step in path:
         if isinstance(place.node, MapNode) and step in place.node.entries:
@@ -154,7 +154,7 @@ def locate(root: Node, path: tuple[str | int, ...], key_at: Position | None = No
 
 
 class _TooDeep(Exception):
-    """The text nests deeper than MAX_DEPTH; nothing after that place is read."""
+    """The text nests deeper than MAX_DEPTH; nothing after it is read."""
 
     def __init__(self, at: Position) -> None:
         super().__init__(at)
@@ -162,7 +162,7 @@ class _TooDeep(Exception):
 
 
 class _TooMany(_TooDeep):
-    """The text holds more than MAX_NODES values; nothing after that place is read."""
+    """The text holds more than MAX_NODES values; nothing after it is read."""
 
 
 class _Builder:
@@ -179,12 +179,12 @@ class _Builder:
         root: Node | None = None
         try:
             root = self._root()
-        except _TooMany as many:
-            self._tell(many.at, f"this is value {MAX_NODES + 1:,} of the file, which is too many; use `include:`")
-        except _TooDeep as deep:
-            self._tell(deep.at, f"this nests deeper than {MAX_DEPTH} levels, which no setting needs; flatten it")
-        except yaml.YAMLError as wrong:
-            line, column, sentence = explain(self._text, wrong)
+        except _TooMany as limit:
+            self._tell(limit.at, f"this is value {MAX_NODES + 1:,} of the file, which is too many; use `include:`")
+        except _TooDeep as limit:
+            self._tell(limit.at, f"this is nested deeper than {MAX_DEPTH} levels; flatten it")
+        except yaml.YAMLError as error:
+            line, column, sentence = explain(self._text, error)
             self._tell(Position(self._file, line, column), sentence)
         finally:
             self._parser.dispose()
@@ -221,11 +221,11 @@ class _Builder:
 
     def _refuse_extras(self, event: Any, at: Position) -> None:
         if isinstance(event, yaml.AliasEvent):
-            self._tell(at, f"`*{event.anchor}` is an alias, which is not read here; repeat the value, or quote it")
+            self._tell(at, f"`*{event.anchor}` is an alias, which is not supported; repeat the value, or quote it")
         elif event.anchor is not None:
-            self._tell(at, f"`&{event.anchor}` is an anchor, which is not read here; remove it, or quote the value")
+            self._tell(at, f"`&{event.anchor}` is an anchor, which is not supported; remove it, or quote the value")
         elif event.tag is not None:
-            self._tell(at, f"`{short(event.tag)}` is a tag, which is not read here; remove it, or quote the value")
+            self._tell(at, f"`{short(event.tag)}` is a tag, which is not supported; remove it, or quote the value")
 
     def _mapping(self, at: Position, depth: int) -> MapNode:
         entries: dict[str, Entry] = {}
@@ -236,8 +236,8 @@ class _Builder:
             if name is None:
                 continue
             if name in entries:
-                before = entries[name].key_at
-                self._tell(key.at, f"`{short(name)}` stands here twice; the first is in line {before.line}, keep one")
+                first = entries[name].key_at
+                self._tell(key.at, f"`{short(name)}` is defined twice, first in line {first.line}; keep one")
             else:
                 entries[name] = Entry(key.at, value)
         return MapNode(at, entries)
@@ -247,7 +247,7 @@ class _Builder:
             self._tell(key.at, "a key must be a single text; give it a name, or quote it")
             return None
         if key.text == "<<" and key.lead == 0:
-            self._tell(key.at, "`<<` merges mappings, which is not read here; write the keys out")
+            self._tell(key.at, "`<<` merges mappings, which is not supported; write the keys out")
             return None
         return key.text
 
@@ -264,7 +264,7 @@ class _Builder:
         if not event.style and value in _NULLS:
             return ScalarNode(at, None)
         if not event.style and value[0] in _PRINTED_QUOTES:
-            self._tell(at, f"`{value[0]}` is a quote of a word processor, which quotes nothing here; write ' or \"")
+            self._tell(at, f"`{value[0]}` is a typographic quote; write ' or \"")
         written = self._text[event.start_mark.index : event.end_mark.index]
         lead = 0 if written == value else 1 if written[1:-1] == value and event.style in ("'", '"') else None
         return ScalarNode(at, value, lead)
@@ -277,13 +277,13 @@ class _Builder:
 
 
 def _text_position(text: str, index: int, file: str) -> Position:
-    before = text[:index]
-    return Position(file, before.count("\n") + 1, index - (before.rfind("\n") + 1) + 1)
+    prefix = text[:index]
+    return Position(file, prefix.count("\n") + 1, index - (prefix.rfind("\n") + 1) + 1)
 
 
 def _byte_position(raw: bytes, index: int, file: str) -> Position:
-    before = raw[:index].decode("utf-8", "replace")
-    return _text_position(before, len(before), file)
+    prefix = raw[:index].decode("utf-8", "replace")
+    return _text_position(prefix, len(prefix), file)
 
 
 def _not_utf8(raw: bytes) -> str:

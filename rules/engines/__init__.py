@@ -1,1 +1,1 @@
-"""Where detection executes. Every engine gives the same answer; base.py says what an answer is."""
+"""Detection engines. Every engine gives the same answer; base.py defines it."""

@@ -1,4 +1,4 @@
-"""What goes into an engine and what comes out of it."""
+"""Input and output of engines."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 @dataclass(frozen=True)
 class Relation:
-    """A dataset as a rule sees it: typed columns and how its records are named.
+    """A dataset as a rule sees it: typed columns and the names of its records.
 
-    `id` is empty for a dataset without one; its records are then named by (content hash, how many before it).
+    `id` is empty for a dataset without one; its records are then named by (content hash, number of equal ones before).
     `derived` are columns given by an expression (`gross: {is: net + fee}`); `where` is the dataset's own filter.
     `money` is (amount column, currency column) or (amount column, literal currency) as `MoneyColumns`.
     """
@@ -39,7 +39,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class MoneyColumns:
-    """Which column holds the amount; the currency is a column or a literal code, never both."""
+    """The column of the amount, and the currency: a column or a literal code, never both."""
 
     amount: str
     currency_column: str | None = None
@@ -48,18 +48,18 @@ class MoneyColumns:
 
 @dataclass(frozen=True)
 class Streamed:
-    """Records that arrive once, as Arrow batches of the columns asked for."""
+    """Records that arrive once, as Arrow batches of the requested columns."""
 
     open: Callable[[tuple[str, ...]], pa.RecordBatchReader]
 
 
 @dataclass(frozen=True)
 class Readable:
-    """Records DuckDB can read by itself as often as it likes: `sql(columns)` is a SELECT of just those columns.
+    """Records DuckDB can read itself, repeatedly: `sql(columns)` is a SELECT of just those columns.
 
     `at(columns, positions, of, table)` is a SELECT of just the records at these ascending positions, counted from 0
     in the order of `sql`, among `of` records; `table` has them too, in its column `position`. None where reading all
-    takes no longer. What it finds is compared with what was asked for.
+    takes no longer. The caller compares the number of records with the number of positions.
     """
 
     sql: Callable[[tuple[str, ...]], str]
@@ -70,8 +70,8 @@ class Readable:
 class Pushed:
     """Records inside a database that runs our query: every query of one detection sees the same snapshot.
 
-    `query` streams an answer in bounded memory; `whole` brings one of few records, for which PostgreSQL uses several
-    processors. `unique` says whether the database itself keeps these columns of the table unique and not null.
+    `query` streams an answer in bounded memory; `whole` returns a small answer at once, on PostgreSQL by several
+    processors. `unique` returns True if the database itself keeps these columns of the table unique and not null.
     """
 
     dialect: str
@@ -86,9 +86,9 @@ Records = Streamed | Readable | Pushed
 
 @dataclass(frozen=True)
 class Skipped:
-    """Records that took no part in a rule, why, and how many: nothing is dropped in silence.
+    """Records that a rule skipped: the reason and the number; nothing is dropped silently.
 
-    `scanned` is False for those whose `where` is unknown: they are not among the detection's `scanned` records.
+    `scanned` is False if their `where` is unknown: they are not among the detection's `scanned` records.
     """
 
     column: str
@@ -107,18 +107,18 @@ class Member:
 
 @dataclass(frozen=True)
 class Nearby(Member):
-    """A record that a window leaves out though it is near one inside; `at` is its value in the window's column."""
+    """A record outside a window but near a record inside; `at` is its value in the window's column."""
 
     at: Value
 
 
 @dataclass(frozen=True)
 class Group:
-    """The records a rule found together, keeper first, surplus (at least one) in the order they would be handled.
+    """A group of records found by a rule: the keeper, then surplus (at least one) in the order to handle it.
 
     `key` maps key column to normalised value. `span` is the first and last instant (or number) of the rule's
     `gap`/`window` column. `money` is the sum over the surplus per currency. `nearby` are the nearest of the
-    `nearby_records` with the same key that are in another window and yet near a record of the group.
+    `nearby_records` with the same key that are in another window but near a record of the group.
     """
 
     key: Mapping[str, Value]
@@ -135,13 +135,13 @@ class Group:
 
     @property
     def at_risk(self) -> dict[str, Decimal]:
-        """The size of `money`, as people are told of it and findings are ranked by it."""
+        """The size of `money`, for messages and for ranking findings."""
         return sums.sizes(self.money)
 
 
 @dataclass(frozen=True)
 class IdentityProblem:
-    """Why a dataset's `id` does not name its records: findings still stand, cleaning is off."""
+    """The reason a dataset's `id` does not identify its records: findings are valid, cleaning is off."""
 
     nulls: int = 0
     repeated: int = 0
@@ -169,7 +169,7 @@ class Detection:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which engine runs a rule and why, in words a user can read; `statements` is the SQL it would run."""
+    """The engine for a rule and the reason, as a sentence; `statements` is the SQL it would run."""
 
     engine: str
     reason: str
@@ -178,9 +178,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Near:
-    """Only records with a neighbour near enough matter: `at` orders, `within(earlier, later)` judges.
+    """Restricts an answer to records with a near neighbour: `at` orders, `within(earlier, later)` compares.
 
-    `within` may say yes too often, never too seldom.
+    `within` may be true too often, never too rarely.
     """
 
     at: sa.ColumnElement[Any]
@@ -189,19 +189,19 @@ class Near:
 
 @dataclass(frozen=True)
 class Repeats:
-    """The question a kind asks of an engine: which records have a key that enough others have as well?
+    """A kind's question to an engine: which records have a key that at least `minimum` records share?
 
-    It is compiled once, over `keyed`: one row for every record, with the columns read and what was computed from
+    It is compiled once, over `keyed`: one row for every record, with the columns read and the values computed from
     them. The answer may hold too many records, never too few, and of each key all or none: the kind groups them
-    exactly, in Python, on every engine alike. So a hash, a prefix of a long text or a double is a good enough key.
+    exactly, in Python, for every engine. So a hash, a prefix of a long text or a double is a good enough key.
 
     `id` are the columns of the dataset's id, by name, and `ids` selects just these for all its records.
 
-    `plain` are columns that stand in the key as they are. `over` compiles the same question over fewer records.
+    `plain` are columns used unchanged in the key. `over` compiles the same question over fewer records.
 
     `state` is 0 for a record that takes part; any other number is for the kind to explain. `outside` are the states
     of records that the dataset's own filter leaves out. `python` are the functions DuckDB calls
-    back, by name: so many texts (or None) in, a text (or None) out.
+    back, by name, with their number of arguments: texts (or None) in, a text (or None) out.
     """
 
     keyed: sa.FromClause
@@ -221,13 +221,13 @@ class Repeats:
 
     @property
     def handle(self) -> tuple[str, ...]:
-        """Columns as they are by which a record is found again without computing its key: few records share them."""
+        """Unchanged columns that find a record again without computing its key: few records share their values."""
         return self.id or self.plain
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many records are in which state, and whether the dataset's id names them."""
+    """The number of records in each state, and the problems of the dataset's id."""
 
     states: Mapping[int, int]
     identity: IdentityProblem = IdentityProblem()
@@ -241,23 +241,23 @@ class Tally:
 
 
 class Engine(Protocol):
-    """A place that answers questions about the records it was opened on."""
+    """Answers questions about the records it was opened on."""
 
     @property
     def table(self) -> sa.FromClause:
         """The records, to compile questions over."""
 
     def tally(self, question: Repeats) -> Tally:
-        """Counts over all records."""
+        """Count all records by state."""
 
     def members(self, question: Repeats) -> pa.Table:
-        """The columns of the records whose key repeats."""
+        """Return the columns of the records whose key repeats."""
 
 
 class Stop:
-    """Called from another thread, it interrupts what engines are at; the detection then fails with whatever they say.
+    """Interrupts engines when called from another thread; the detection then fails with the engine's error.
 
-    It reaches only what is running at that moment: call it again until the detection has ended.
+    It reaches only statements running at that moment: call it again until the detection has ended.
     """
 
     def __init__(self) -> None:
@@ -271,7 +271,7 @@ class Stop:
 
     @contextmanager
     def reaches(self, interrupt: Callable[[], object]) -> Iterator[None]:
-        """Inside the block the call interrupts by this, which returns at once; after the block never again."""
+        """Register `interrupt`, which must return at once, for the duration of the block."""
         with self._lock:
             self._reached.append(interrupt)
         try:
@@ -290,13 +290,13 @@ class TooManyDigits(Unanswerable):
 
     def __init__(self) -> None:
         super().__init__(
-            "For some record, a sum, a difference or a product in the rule has more than 38 digits, and that is as far "
-            "as DuckDB computes. Nothing was changed. Correct that value, or compare the column without computing."
+            "For some record, a sum, a difference or a product in the rule has more than 38 digits, the most that "
+            "DuckDB can compute. Nothing was changed. Correct that value, or compare the column without computing."
         )
 
 
 class OutOfMemory(Unanswerable):
-    """Every way to answer needed more memory than the rule may use."""
+    """The rule needs more memory than it may use, on every execution path."""
 
     def __init__(self, memory: str) -> None:
         super().__init__(

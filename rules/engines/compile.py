@@ -1,4 +1,4 @@
-"""A rule's columns, conditions and keys as SQL over a table, in one dialect, and what stands in the way of that."""
+"""Compiles a rule's columns, conditions and keys to SQL in one dialect, and finds obstacles to that."""
 
 from __future__ import annotations
 
@@ -45,69 +45,69 @@ _READ: dict[Type, Callable[[str], Value]] = {
 
 
 def column_type(kind: Type) -> sa.types.TypeEngine[Any]:
-    """The SQLAlchemy type that stands for a rule type."""
+    """Return the SQLAlchemy type of a rule type."""
     return _TYPES[kind]
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns a rule can name: the dataset's and the derived ones, each of which may use those before it."""
+    """The columns a rule can name: the dataset's and the derived ones, each of which may use earlier ones."""
 
     schema: Schema
     derived: Mapping[str, Bound] = field(default_factory=dict)
 
     @classmethod
     def of(cls, schema: Schema, derived: Mapping[str, str], timezone: str) -> Columns:
-        """Raises RuleError for an expression that does not fit the columns before it."""
+        """Bind derived columns in order; raises RuleError for an expression that does not fit the earlier columns."""
         bound: dict[str, Bound] = {}
         for name, text in derived.items():
             bound[name] = parse(text).bind(schema, timezone)
-            others = (c for c in schema if c.name != name)
-            schema = Schema((*others, Column(name, bound[name].type, pushable=True)))
+            kept = (c for c in schema if c.name != name)
+            schema = Schema((*kept, Column(name, bound[name].type, pushable=True)))
         return cls(schema, bound)
 
     def sources(self, names: Sequence[str]) -> Iterator[str]:
-        """The dataset's own columns behind these, each once."""
-        seen: set[str] = set()
+        """Yield the dataset's own columns that these depend on, each once."""
+        yielded: set[str] = set()
         for name in names:
-            behind = self.sources(self.derived[name].expression.columns) if name in self.derived else (name,)
-            for one in behind:
-                if one not in seen:
-                    seen.add(one)
-                    yield one
+            own_names = self.sources(self.derived[name].expression.columns) if name in self.derived else (name,)
+            for own_name in own_names:
+                if own_name not in yielded:
+                    yielded.add(own_name)
+                    yield own_name
 
     def texts(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The dataset's own text columns behind these."""
+        """Return the dataset's own text columns that these depend on."""
         return tuple(name for name in self.sources(names) if self.schema[name].type is Type.TEXT)
 
     def exactness(self, bound: Bound, dialect: str) -> Exactness:
-        """How far the SQL of an expression is exact, with the derived columns in it."""
+        """Return how far the SQL of an expression is exact, including its derived columns."""
         inner = (self.exactness(self.derived[n], dialect) for n in bound.expression.columns if n in self.derived)
         return weakest(bound.exactness(dialect), *inner)
 
     def complete(self, row: Mapping[str, Value], slot: dt.datetime) -> dict[str, Value]:
-        """The row with its derived columns; what is empty is None."""
-        whole = {name: values.filled(value) for name, value in row.items()}
+        """Return the row with its derived columns; empty values are None."""
+        completed = {name: values.filled(value) for name, value in row.items()}
         for name, bound in self.derived.items():
-            if all(needed in whole for needed in bound.expression.columns):
-                whole[name] = bound.evaluate(whole, slot)
-        return whole
+            if all(needed in completed for needed in bound.expression.columns):
+                completed[name] = bound.evaluate(completed, slot)
+        return completed
 
 
-def unused(wanted: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
-    """The wanted names, with underscores behind them where a name is taken."""
-    wanted, taken, tail = list(wanted), set(taken), ""
-    while any(name + tail in taken for name in wanted):
+def unused(names: Iterable[str], used: Iterable[str]) -> dict[str, str]:
+    """Map each name to itself plus enough underscores that none is used already."""
+    names, used, tail = list(names), set(used), ""
+    while any(name + tail in used for name in names):
         tail += "_"
-    return {name: name + tail for name in wanted}
+    return {name: name + tail for name in names}
 
 
 @dataclass
 class Compiler:
     """Expressions over `table` in one dialect.
 
-    DuckDB can say everything: what SQL cannot do exactly is a function in `python` that it calls back, for texts
-    that are not ASCII where that is enough. On a database, ask `obstacle` first.
+    DuckDB compiles everything: where SQL is not exact, DuckDB calls back a function in `python`, only for texts that
+    are not ASCII where that is enough. For a database, check `obstacle` first.
     """
 
     columns: Columns
@@ -118,12 +118,12 @@ class Compiler:
     python: dict[str, tuple[Callable[..., str | None], int]] = field(default_factory=dict)
 
     def column(self, name: str) -> sa.ColumnElement[Any]:
-        """A column of the dataset or a derived one, null where it is empty: every use of one goes through here."""
+        """Return a column of the dataset or a derived one, null where it is empty; every column use starts here."""
         bound = self.columns.derived.get(name)
         return self._sql(bound) if bound else self.given(name, self.table.c[name])
 
     def given(self, name: str, element: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-        """A column of the dataset, null where it is empty; `element` holds it as the source does."""
+        """Return a column of the dataset, null where it is empty; `element` is the source's value."""
         return filled(element) if self.columns.schema[name].type is Type.TEXT else element
 
     def condition(self, bound: Bound) -> sa.ColumnElement[bool]:
@@ -145,9 +145,9 @@ class Compiler:
         return sa.cast(called, column_type(bound.type))
 
     def key(self, part: KeyPart) -> sa.ColumnElement[Any]:
-        """The normalised value, perhaps white space still. Raises RuleError where a database cannot say it."""
+        """Return the normalised value, possibly still white space. Raises RuleError without an exact form."""
         kind = self.columns.schema[part.column].type
-        # Normalisers make white space of white space, so that it is enough to look at what they leave.
+        # Normalisers turn white space into white space, so checking their result is enough.
         as_it_is = bool(part.steps) and part.column in self.table.c
         column = self.table.c[part.column] if as_it_is else self.column(part.column)
         compiled = chain_sql(column, kind, part.steps, self.dialect, self.timezone)
@@ -158,9 +158,9 @@ class Compiler:
         return compiled[0]
 
     def comparable(self, part: KeyPart, value: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-        """`key` ready for grouping: equal values are equal, and on MariaDB so are long texts that begin alike.
+        """Return `key` for grouping: equal values are equal, and on MariaDB also long texts with the same beginning.
 
-        What is empty is null.
+        Empty values are null.
         """
         kind = self._key_type(part)
         mysql = self.dialect in ("mysql", "mariadb")
@@ -175,9 +175,9 @@ class Compiler:
         return value
 
     def hashed(self, part: KeyPart, seed: int) -> sa.ColumnElement[int] | None:
-        """On PostgreSQL a 64-bit hash that is equal where `comparable` is, and null where it is; None for floats.
+        """Return PostgreSQL's 64-bit hash, equal and null where `comparable` is; None for floats.
 
-        Texts may have one hash that differ in the white space around them, so that nothing is computed twice.
+        Texts that differ only in surrounding white space may share a hash; this avoids computing them twice.
         """
         value, kind = self.key(part), self._key_type(part)
         if kind is Type.FLOAT:
@@ -195,12 +195,12 @@ class Compiler:
         return chain_type(self.columns.schema[part.column].type, part.steps)
 
     def whole(self, name: str) -> sa.ColumnElement[Any]:
-        """A column to compare in full length."""
+        """Return a column for comparison in full length."""
         element = self.column(name)
         return exact(element) if self.columns.schema[name].type is Type.TEXT else element
 
     def place(self, name: str) -> sa.ColumnElement[Any]:
-        """A `gap` or `window` column; null where it is not a finite number."""
+        """Return a `gap` or `window` column; null where it is not a finite number."""
         element = self.column(name)
         if self.columns.schema[name].type is Type.FLOAT:
             return sa.case((element - element == 0, element), else_=sa.null())
@@ -209,7 +209,7 @@ class Compiler:
     def within(
         self, name: str, by: dt.timedelta | Decimal
     ) -> Callable[[sa.ColumnElement[Any], sa.ColumnElement[Any]], sa.ColumnElement[bool]]:
-        """Whether two values of that column are at most `by` apart; for floats a hair more, the rest is for Python."""
+        """Return the condition that two values are at most `by` apart; for floats slightly more, and Python decides."""
         kind = self.columns.schema[name].type
 
         def judge(earlier: sa.ColumnElement[Any], later: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
@@ -220,17 +220,17 @@ class Compiler:
                 return later - earlier <= float(by) + slack
             if kind is Type.INTEGER and self.dialect != "sqlite":
                 # The distance between two 64-bit numbers may need 65 bits.
-                earlier, later = (sa.cast(one, sa.Numeric(38, 0)) for one in (earlier, later))
+                earlier, later = (sa.cast(value, sa.Numeric(38, 0)) for value in (earlier, later))
             return later - earlier <= sa.literal(by, sa.Numeric())
 
         return judge
 
     def ascii_only(self, names: Sequence[str]) -> sa.ColumnElement[bool]:
-        """Whether all these text columns of the table are ASCII or null; never null itself."""
+        """Return the condition that these text columns are all ASCII or null; it is never null itself."""
         return _all_ascii([self.table.c[name] for name in names])
 
     def _called(self, function: Callable[..., str | None], *columns: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-        """A Python function over the columns as texts."""
+        """Call a Python function over the columns as texts."""
         name = f"python_{len(self.python) + 1}"
         self.python[name] = (function, len(columns))
         return sa.Function(name, *(sa.cast(column, sa.Text) for column in columns), type_=sa.Text())
@@ -268,7 +268,7 @@ def _row_function(bound: Bound, columns: Columns, names: Sequence[str], slot: dt
         row = {name: None if text is None else read(text) for (name, read), text in zip(readers, texts, strict=True)}
         return _written(bound.evaluate(columns.complete(row, slot), slot))
 
-    # DuckDB takes as many values as the signature has names, and `*texts` is one.
+    # DuckDB passes as many values as the signature has parameters, and `*texts` counts as one.
     parameters = [Parameter(f"text_{n}", Parameter.POSITIONAL_ONLY) for n in range(len(names))]
     vars(function)["__signature__"] = Signature(parameters)
     return function
@@ -281,7 +281,7 @@ def _written(value: Value) -> str | None:
 
 @dataclass(frozen=True)
 class Uses:
-    """What of a rule a database would have to compute: conditions, parts of the key, and columns as they are."""
+    """The parts of a rule that a database would compute: conditions, key parts, and unchanged columns."""
 
     columns: Columns
     conditions: tuple[Bound, ...]
@@ -292,36 +292,36 @@ class Uses:
     @property
     def names(self) -> tuple[str, ...]:
         named = (*self.plain, *(part.column for part in self.key))
-        return (*named, *(name for one in self.conditions for name in one.expression.columns))
+        return (*named, *(name for condition in self.conditions for name in condition.expression.columns))
 
     def obstacle(self, dialect: str) -> str | None:
-        """Why that database cannot answer exactly as we do, as a clause; None when it can."""
+        """Return the reason that database cannot answer exactly as we do, as a clause; None when it can."""
         database = DATABASES.get(dialect)
         if database is None:
-            return f"nothing is known about how {dialect} compares values"
+            return f"Reconcile does not know how {dialect} compares values"
         for name in self.columns.sources(self.names):
             column = self.columns.schema[name]
             if not column.pushable:
                 return f"{database} does not compare `{name}` exactly as Reconcile does"
             if dialect == "sqlite" and column.type is Type.DECIMAL:
-                return f"SQLite keeps the decimals of `{name}` as floating-point numbers"
+                return f"SQLite stores the decimals of `{name}` as floating-point numbers"
         for part in self.key:
             if part_exactness(self.columns, part, dialect, self.timezone) == "never":
                 steps = ", ".join(step.name for step in part.steps)
                 return f"`{steps}` on `{part.column}` has no exact form in {database}"
-        for one in self._bound():
-            if self.columns.exactness(one, dialect) == "never":
-                return f"an expression over {listed(one.expression.columns)} has no exact form in {database}"
+        for bound in self._bound():
+            if self.columns.exactness(bound, dialect) == "never":
+                return f"an expression over {listed(bound.expression.columns)} has no exact form in {database}"
         return None
 
     def guard(self, dialect: str) -> tuple[str, ...]:
-        """The text columns that must be ASCII for that database's answer to be exact; empty when none must."""
+        """Return the text columns that must be ASCII for that database's answer to be exact."""
         folded = [p.column for p in self.key if part_exactness(self.columns, p, dialect, self.timezone) == "ascii"]
         folded += [
             n
-            for one in self._bound()
-            if self.columns.exactness(one, dialect) == "ascii"
-            for n in one.expression.columns
+            for bound in self._bound()
+            if self.columns.exactness(bound, dialect) == "ascii"
+            for n in bound.expression.columns
         ]
         return self.columns.texts(folded)
 
@@ -330,12 +330,12 @@ class Uses:
 
 
 def part_exactness(columns: Columns, part: KeyPart, dialect: str, timezone: str) -> Exactness:
-    """How far the SQL of one part of a key is exact."""
+    """Return how far the SQL of one part of a key is exact."""
     column = columns.schema[part.column]
     compiled = chain_sql(sa.column(part.column, column_type(column.type)), column.type, part.steps, dialect, timezone)
     return compiled[1] if compiled else "never"
 
 
 def _all_ascii(texts: Sequence[sa.ColumnElement[Any]]) -> sa.ColumnElement[bool]:
-    each = (sa.case((one.is_(None), 1), (is_ascii(one), 1), else_=0) == 1 for one in texts)
-    return sa.and_(sa.true(), *each)
+    checks = (sa.case((text.is_(None), 1), (is_ascii(text), 1), else_=0) == 1 for text in texts)
+    return sa.and_(sa.true(), *checks)

@@ -23,7 +23,7 @@ from rules.engines.base import IdentityProblem, OutOfMemory, Readable, Repeats, 
 from rules.functions import render
 
 MEMORY = "2GB"
-SLICE = 8_000_000  # hashes looked at on one thread at a time, 8 bytes each
+SLICE = 8_000_000  # hashes processed on one thread at a time, 8 bytes each
 _SORTERS = 2
 _NULLS = FunctionNullHandling.SPECIAL
 _BATCH = 1_000_000
@@ -34,7 +34,7 @@ T = TypeVar("T")
 class Embedded:
     """DuckDB over one set of records, inside a `with`.
 
-    `table` names the columns to read. `memory` is DuckDB's limit (`1GB`); what does not fit spills into `temp`.
+    `table` names the columns to read. `memory` is DuckDB's limit (`1GB`); data that does not fit spills into `temp`.
     `stop` interrupts it.
     """
 
@@ -72,11 +72,11 @@ class Embedded:
                 config={
                     "memory_limit": self._memory,
                     "temp_directory": folder,
-                    # A mark's row is where its record is; what is read from a stream stays in a table, in no order.
+                    # A mark's row number is its record's position; records from a stream are in a table, unordered.
                     "preserve_insertion_order": str(isinstance(self._records, Readable)).lower(),
                     "autoinstall_known_extensions": "false",
                     # Our joins look records up in a smaller set. DuckDB guesses the size of a CSV file, and would
-                    # turn them round to hash the file.
+                    # swap the sides and hash the file.
                     "disabled_optimizers": "build_side_probe_side",
                 }
             )
@@ -101,16 +101,16 @@ class Embedded:
         self._db.close()
 
     def append(self, reader: pa.RecordBatchReader) -> None:
-        """Add batches with the columns of the schema to the records that streamed in."""
+        """Add batches with the columns of the schema to the streamed records."""
         self._take(reader, "insert into records by name")
 
     def query(self, statement: sa.Select[Any]) -> pa.Table:
-        """The answer to any statement over the records, for what a question does not cover."""
-        answer: pa.Table = self._db.sql(render(statement, self.dialect)).to_arrow_table()
-        return answer
+        """Return the answer to any statement over the records."""
+        table: pa.Table = self._db.sql(render(statement, self.dialect)).to_arrow_table()
+        return table
 
     def tally(self, question: Repeats) -> Tally:
-        """Counts over all records. Raises OutOfMemory."""
+        """Count all records by state. Raises OutOfMemory."""
         self._mark(question)
         states = {int(state): int(records) for state, records in self._rows(hashed.states())}
         if question.ids is None:
@@ -119,7 +119,7 @@ class Embedded:
         return Tally(states, self._identity(question.ids, inside))
 
     def members(self, question: Repeats) -> pa.Table:
-        """The columns of the records whose key repeats. Raises OutOfMemory when every way to find them did."""
+        """Return the columns of the records whose key repeats. Raises OutOfMemory when every way failed."""
         self._mark(question)
         find = functools.partial(self._find, question)
         return self._first_that_fits([find, functools.partial(self._on_one_thread, find)])
@@ -160,24 +160,24 @@ class Embedded:
             return members
         if not question.handle or question.over is None:
             return self.query(hashed.members(question))
-        found = render(hashed.candidates(question, self.table), self.dialect)
-        self._db.execute(f"create or replace temp table {hashed.CANDIDATES} as {found}")
+        select = render(hashed.candidates(question, self.table), self.dialect)
+        self._db.execute(f"create or replace temp table {hashed.CANDIDATES} as {select}")
         candidates = _candidates(self.table)
         return self.query(hashed.members(question.over(candidates)))
 
     def _at_positions(self, question: Repeats) -> pa.Table | None:
-        """The members, read without reading all records again; None where that cannot be, or found something else."""
+        """Read the members by position instead of scanning again; None if impossible or if the counts differ."""
         if not isinstance(self._records, Readable) or question.over is None:
             return None
-        found = render(hashed.positions(question), self.dialect)
-        self._db.execute(f"create or replace temp table {hashed.POSITIONS} as {found}")
-        wanted = np.asarray(self._db.execute(f"select position from {hashed.POSITIONS}").fetchnumpy()["position"])
-        read = self._records.at(self._columns, wanted, self._number(hashed.marked()), hashed.POSITIONS)
+        select = render(hashed.positions(question), self.dialect)
+        self._db.execute(f"create or replace temp table {hashed.POSITIONS} as {select}")
+        rows = np.asarray(self._db.execute(f"select position from {hashed.POSITIONS}").fetchnumpy()["position"])
+        read = self._records.at(self._columns, rows, self._number(hashed.marked()), hashed.POSITIONS)
         if read is None:
             return None
         self._db.execute(f"create or replace temp table {hashed.CANDIDATES} as {read}")
         members = self.query(hashed.members(question.over(_candidates(self.table))))
-        return members if len(members) == len(wanted) else None
+        return members if len(members) == len(rows) else None
 
     def _repeat(self, question: Repeats) -> None:
         """Fill the table of repeated hashes."""
@@ -193,37 +193,37 @@ class Embedded:
     def _identity(self, ids: sa.Select[Any], inside: int) -> IdentityProblem:
         if not any(len(hashes) for hashes in self._repeating("handle", 2)):
             return IdentityProblem(nulls=inside - self._number(hashed.named()))
-        # Two ids may share a hash, so equal hashes only raise the suspicion: the ids themselves decide.
+        # Two ids may share a hash, so equal hashes are only a hint: the ids themselves decide.
         rows = functools.partial(self._rows, windowed.identity(ids))
         [(_, named, different)] = self._first_that_fits([rows, functools.partial(self._on_one_thread, rows)])
         return IdentityProblem(inside - named, named - different)
 
     def _repeating(self, column: str, minimum: int) -> Iterator[hashed.Hashes]:
-        """A few slices at a time, the hashes that at least so many marks have in that column: equal ones together."""
+        """Yield, a few slices at a time, the hashes that at least `minimum` marks have in that column."""
         slices = _SORTERS * (1 + self._number(hashed.marked()) // (_SORTERS * SLICE))
         with ThreadPoolExecutor(_SORTERS) as sorters:
             for first in range(0, slices, _SORTERS):
                 numbers = range(first, first + _SORTERS)
                 arrays = [self._arrays(hashed.halves(column, slices, number)) for number in numbers]
-                halves = [hashed.repeating(one, minimum) for one in sorters.map(hashed.one_array, arrays)]
+                halves = [hashed.repeating(piece, minimum) for piece in sorters.map(hashed.one_array, arrays)]
                 yield hashed.repeating(self._alike(column, slices, numbers, np.concatenate(halves)), minimum)
 
     def _alike(self, column: str, slices: int, numbers: Sequence[int], halves: hashed.Halves) -> hashed.Hashes:
-        """The whole hashes in those slices with these upper halves, sorted."""
+        """Return the full hashes in those slices with these upper halves, sorted."""
         self._db.register("halves", pa.table({"half": halves}))
         try:
-            whole = np.concatenate([np.empty(0, np.uint64), *self._arrays(hashed.alike(column, slices, numbers))])
+            hashes = np.concatenate([np.empty(0, np.uint64), *self._arrays(hashed.alike(column, slices, numbers))])
         finally:
             self._db.unregister("halves")
-        whole.sort()
-        return whole
+        hashes.sort()
+        return hashes
 
     def _arrays(self, statement: sa.Select[Any]) -> list[hashed.Hashes]:
-        answer = self._db.sql(render(statement, self.dialect)).to_arrow_reader(_BATCH)
-        return [batch.column(0).to_numpy() for batch in answer]
+        reader = self._db.sql(render(statement, self.dialect)).to_arrow_reader(_BATCH)
+        return [batch.column(0).to_numpy() for batch in reader]
 
     def _first_that_fits(self, ways: Sequence[Callable[[], T]]) -> T:
-        """The answer of the first way that does not run out of memory; DuckDB stays usable after one that did."""
+        """Return the answer of the first way that fits into memory; DuckDB stays usable after one that did not."""
         failed: duckdb.OutOfMemoryException | None = None
         for way in ways:
             try:
@@ -248,7 +248,7 @@ class Embedded:
 
 
 def statements(question: Repeats, table: sa.FromClause) -> tuple[str, ...]:
-    """The SQL for people to read."""
+    """Return the SQL for display."""
     texts = {
         "marks": "create temp table marks as\n" + _text(hashed.marks(question)),
         "repeated, where hashes are the key hashes that repeat among the marks, found by sorting": (

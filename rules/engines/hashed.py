@@ -1,9 +1,8 @@
-"""The question in DuckDB's own form: a mark of 64-bit hashes for every record, then only records whose mark repeats.
+"""The question for DuckDB: a mark of 64-bit hashes for every record, then only records whose mark repeats.
 
-A mark is some 20 bytes, whatever the length of a key. Which hashes repeat is found by sorting their upper halves as
-integers, a slice at a time, and then the few whole hashes with equal halves: several times faster than a GROUP BY, in
-little memory that is known beforehand. Two keys may share a hash, so what comes out is a suspicion; the values
-themselves decide, in `rules.grouping`.
+A mark is some 20 bytes for any key length. We find repeating hashes by sorting their upper halves as integers, a
+slice at a time, and then the few full hashes with equal halves: several times faster than a GROUP BY, in a small,
+fixed amount of memory. Two keys may share a hash, so the result is a superset; `rules.grouping` compares the values.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _NO_ID: sa.ColumnElement[int] = sa.literal_column("0")
 
 
 def marks(question: Repeats) -> sa.Select[Any]:
-    """One small row for every record; a null key hash where it takes no part, a null handle where it has no id."""
+    """Select one small row per record; the key hash is null where it takes no part, the handle where it has no id."""
     columns: list[sa.ColumnElement[Any]] = [
         sa.cast(question.state, sa.SmallInteger).label("state"),
         _key_hash(question).label("key_hash"),
@@ -57,33 +56,33 @@ def states() -> sa.Select[Any]:
 
 
 def marked() -> sa.Select[Any]:
-    """How many marks there are."""
+    """Count the marks."""
     return sa.select(sa.func.count()).select_from(MARKS)
 
 
 def named() -> sa.Select[Any]:
-    """How many marks have a handle."""
+    """Count the marks with a handle."""
     return sa.select(sa.func.count(MARKS.c.handle))
 
 
 def halves(column: str, slices: int, number: int) -> sa.Select[Any]:
-    """The upper halves of one slice of that column's hashes, nulls left out."""
+    """Select the upper halves of one slice of that column's hashes, without nulls."""
     hashed = MARKS.c[column]
     return sa.select(_upper_half(hashed)).where(hashed % slices == number)
 
 
 def one_array(pieces: Iterable[Hashes]) -> Halves:
-    """The upper halves as one array, sorted."""
-    found = np.concatenate([np.empty(0, np.uint32), *(piece.astype(np.uint32) for piece in pieces)])
-    found.sort()
-    return found
+    """Return the upper halves as one sorted array."""
+    upper_halves = np.concatenate([np.empty(0, np.uint32), *(piece.astype(np.uint32) for piece in pieces)])
+    upper_halves.sort()
+    return upper_halves
 
 
 def alike(column: str, slices: int, numbers: Sequence[int]) -> sa.Select[Any]:
-    """The whole hashes in those slices whose upper halves are among those found."""
+    """Select the full hashes in those slices whose upper halves repeat."""
     hashed = MARKS.c[column]
-    found = _upper_half(hashed).in_(sa.select(HALVES.c.half))
-    return sa.select(hashed).where((hashed % slices).between(numbers[0], numbers[-1]), found)
+    is_repeated = _upper_half(hashed).in_(sa.select(HALVES.c.half))
+    return sa.select(hashed).where((hashed % slices).between(numbers[0], numbers[-1]), is_repeated)
 
 
 def _upper_half(hashed: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
@@ -91,14 +90,15 @@ def _upper_half(hashed: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
 
 
 def repeating(sorted_: np.ndarray[tuple[int], np.dtype[Number]], minimum: int) -> np.ndarray[Any, np.dtype[Number]]:
-    """Those that a sorted array has at least `minimum` times, each once."""
-    others = minimum - 1
-    found = sorted_[others:][sorted_[others:] == sorted_[: max(len(sorted_) - others, 0)]]
-    return np.concatenate([found[:1], found[1:][found[1:] != found[:-1]]])  # np.unique loads numpy.ma, 20 ms a run
+    """Return the values that a sorted array has at least `minimum` times, each once."""
+    offset = minimum - 1
+    repeats = sorted_[offset:][sorted_[offset:] == sorted_[: max(len(sorted_) - offset, 0)]]
+    # np.unique loads numpy.ma, 20 ms a run
+    return np.concatenate([repeats[:1], repeats[1:][repeats[1:] != repeats[:-1]]])
 
 
 def repeated(question: Repeats) -> sa.Select[Any]:
-    """Of the hashes found those with different values and near neighbours where that is asked, and at which places."""
+    """Select the repeating hashes, if required with different values and near neighbours, and their places."""
     hashes = sa.select(HASHES.c.key_hash)
     if question.differ is not None:
         hashes = (
@@ -126,31 +126,31 @@ def repeated(question: Repeats) -> sa.Select[Any]:
 
 
 def positions(question: Repeats) -> sa.Select[Any]:
-    """Where the records are that a repeated mark has, where marks are in the order of the records."""
+    """Select the positions of records with a repeated mark, if marks are in the order of the records."""
     row: sa.ColumnElement[int] = sa.literal_column("rowid")
-    found = sa.select(row.label("position")).select_from(MARKS).where(_is_repeated(question, MARKS.c))
-    return found.order_by(row)
+    select = sa.select(row.label("position")).select_from(MARKS).where(_is_repeated(question, MARKS.c))
+    return select.order_by(row)
 
 
 def candidates(question: Repeats, table: sa.FromClause) -> sa.Select[Any]:
-    """The records with a handle that a repeated mark has: nearly only those, and found without computing keys."""
-    wanted = sa.select(sa.func.coalesce(MARKS.c.handle, _NO_ID)).where(_is_repeated(question, MARKS.c))
-    return sa.select(table).where(sa.func.coalesce(_handle(question, table), _NO_ID).in_(wanted))
+    """Select the records with the handle of a repeated mark: few extra records, found without computing keys."""
+    handles = sa.select(sa.func.coalesce(MARKS.c.handle, _NO_ID)).where(_is_repeated(question, MARKS.c))
+    return sa.select(table).where(sa.func.coalesce(_handle(question, table), _NO_ID).in_(handles))
 
 
 def members(question: Repeats) -> sa.Select[Any]:
-    """The records whose hash repeats."""
+    """Select the records whose hash repeats."""
     # One expression, as in the marks: a condition on the key of its own would be moved into the scan, and computed
     # there once more for every place it mentions the key.
     place = {} if question.near is None else {"place": question.near.at}
-    wanted = sa.select(*(question.keyed.c[name] for name in question.columns))
-    return wanted.where(_is_repeated(question, {"key_hash": _key_hash(question), **place}))
+    select = sa.select(*(question.keyed.c[name] for name in question.columns))
+    return select.where(_is_repeated(question, {"key_hash": _key_hash(question), **place}))
 
 
 def _is_repeated(question: Repeats, mark: Any) -> sa.ColumnElement[bool]:
     if question.near is None:
-        found: sa.ColumnElement[bool] = mark["key_hash"].in_(sa.select(REPEATED.c.key_hash))
-        return found
+        condition: sa.ColumnElement[bool] = mark["key_hash"].in_(sa.select(REPEATED.c.key_hash))
+        return condition
     return sa.tuple_(mark["key_hash"], mark["place"]).in_(sa.select(REPEATED.c.key_hash, REPEATED.c.place))
 
 
@@ -159,7 +159,7 @@ def _key_hash(question: Repeats) -> sa.ColumnElement[Any]:
 
 
 def _handle(question: Repeats, table: sa.FromClause, *also: sa.ColumnElement[bool]) -> sa.ColumnElement[Any]:
-    """The hash of the handle's columns; null where a part of an id is empty."""
+    """Return the hash of the handle's columns; null where a part of an id is empty."""
     columns = [table.c[name] for name in question.handle]
     hashed: sa.ColumnElement[Any] = sa.func.hash(*columns)
     present = ((filled(c) if isinstance(c.type, sa.Text) else c).is_not(None) for c in columns)

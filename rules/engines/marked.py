@@ -1,8 +1,8 @@
-"""The question in PostgreSQL's fastest form: a number for every record, and then only records whose number repeats.
+"""The fastest form of the question on PostgreSQL: a number for every record, then only records whose number repeats.
 
-A number, a mark, is 8 bytes whatever the length of a key, and one pass over the marks also counts the records that take
-no part, by reason. Sorting marks is several times faster than sorting records by their keys, and on several processors.
-Two keys may share a mark, so what comes out is a suspicion; the values themselves decide, in `rules.grouping`.
+This number, the mark, is 8 bytes for any key length, and one pass over the marks also counts the skipped records by
+reason. Sorting marks is several times faster than sorting records by their keys, and uses several processors.
+Two keys may share a mark, so the result is a superset; `rules.grouping` compares the values.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from rules.engines import windowed
 from rules.engines.base import Repeats
 
 MOST = 200_000
-"""Marks that are looked up in one statement; where more repeat, keys are compared after all."""
+"""Marks that are looked up in one statement; if more repeat, keys are compared instead."""
 OLDEST = 140_000
-"""PostgreSQL 14 looks marks up by hash; those before it would go through all of them for every record."""
+"""PostgreSQL 14 looks marks up by hash; earlier versions would scan all of them for every record."""
 
 _OTHERS = -1
-_ADDED = 1  # row that `repeating` adds to them
+_ADDED = 1  # row that `repeating` adds
 _FIRST_STATE = -2
 _REASONS = 1_000
 _BITS = 0x7FFF_FFFF_FFFF_FFFF
@@ -30,81 +30,82 @@ _BITS = 0x7FFF_FFFF_FFFF_FFFF
 
 @dataclass(frozen=True)
 class Marked:
-    """What a question needs to be asked with marks: `mark` is never null, for a record that takes part not negative."""
+    """A table with marks: `mark` is never null, and not negative for a record that takes part."""
 
     table: sa.FromClause
     mark: sa.ColumnElement[int]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What the pass over the marks found: records by state, those that are not ASCII, and the marks that repeat.
+class MarkCounts:
+    """The result of the pass over the marks: records by state, those that are not ASCII, and the repeating marks.
 
-    `marks` is None where they are more than can be looked up.
+    `marks` is None if there are more than MOST.
     """
 
     states: Mapping[int, int]
-    others: int
+    non_ascii: int
     marks: tuple[int, ...] | None
 
 
 def mark(
     takes_part: sa.ColumnElement[bool],
     hashes: Sequence[sa.ColumnElement[int]],
-    others: sa.ColumnElement[bool],
+    non_ascii: sa.ColumnElement[bool],
     state: sa.ColumnElement[int],
 ) -> sa.ColumnElement[int]:
-    """One number of all hashes; where one of them is null or the record takes no part, its state as a negative number.
+    """Combine all hashes into one number; a negative state if a hash is null or the record takes no part.
 
-    `others` are the records that are not ASCII where that matters; `state` is then not asked.
+    `non_ascii` is true for records that are not ASCII where that matters; `state` is then ignored.
     """
     first, *more = hashes
-    for each in more:
-        first = first.bitwise_xor(each)
-    hashed = sa.case((sa.and_(sa.not_(others), takes_part), first.bitwise_and(_number(_BITS))))
+    for hash_value in more:
+        first = first.bitwise_xor(hash_value)
+    hashed = sa.case((sa.and_(sa.not_(non_ascii), takes_part), first.bitwise_and(_number(_BITS))))
     return sa.func.coalesce(
-        hashed, sa.case((others, _number(_OTHERS)), else_=_number(_FIRST_STATE) - state), type_=sa.BigInteger()
+        hashed, sa.case((non_ascii, _number(_OTHERS)), else_=_number(_FIRST_STATE) - state), type_=sa.BigInteger()
     )
 
 
 def prepare() -> sa.Select[Any]:
-    """The server's version, and for this transaction only the settings with which it sorts, on several processors."""
-    # It guesses that millions of marks are few, and aggregates them by hash: three times slower once that spills.
-    asked = sa.select(
+    """Select the server's version and set, for this transaction only, sorting on several processors."""
+    # It underestimates the number of marks and aggregates by hash: three times slower once that spills.
+    settings = sa.select(
         sa.cast(sa.func.current_setting("server_version_num"), sa.Integer).label("version"),
         sa.func.set_config("enable_hashagg", "off", sa.true(), type_=sa.Text()).label("sorts"),
         sa.func.set_config("parallel_tuple_cost", "0.001", sa.true(), type_=sa.Text()).label("divides"),
     )
-    return sa.select(*asked.selected_columns)
+    return sa.select(*settings.selected_columns)
 
 
 def repeating(marked: Marked, minimum: int) -> sa.Select[Any]:
-    """Every mark that repeats, after the negative ones, with how often; one more than MOST where there are too many."""
+    """Select the negative marks, then every repeating mark, with counts; one more than MOST if there are too many."""
     marks = sa.select(marked.mark.label("mark")).select_from(marked.table)
-    # One more row makes the mark a column. An expression in HAVING would drag what it is made of through the sort.
-    each = marks.union_all(sa.select(_number(_OTHERS))).subquery("each_record")
-    counted: sa.Select[Any] = sa.select(each.c.mark, sa.func.count().label("records")).group_by(each.c.mark)
-    counted = counted.having(sa.or_(sa.func.count() >= minimum, each.c.mark < 0))
-    return counted.order_by(each.c.mark).limit(_number(MOST + _REASONS))
+    # One more row makes the mark a column. An expression in HAVING would carry its inputs through the sort.
+    rows = marks.union_all(sa.select(_number(_OTHERS))).subquery("each_record")
+    counted: sa.Select[Any] = sa.select(rows.c.mark, sa.func.count().label("records")).group_by(rows.c.mark)
+    counted = counted.having(sa.or_(sa.func.count() >= minimum, rows.c.mark < 0))
+    return counted.order_by(rows.c.mark).limit(_number(MOST + _REASONS))
 
 
 def every_record(marked: Marked) -> sa.Select[Any]:
-    """How many records the table has."""
+    """Count the records of the table."""
     return sa.select(sa.func.count().label("records")).select_from(marked.table)
 
 
-def judged(rows: Iterable[tuple[int, int]], every: int) -> Judged:
-    """From the rows of `repeating`, each a mark and how often, and the number of records."""
+def mark_counts(rows: Iterable[tuple[int, int]], records: int) -> MarkCounts:
+    """Compute the counts from the rows of `repeating`, each a mark and its count, and the number of records."""
     repeated = list(rows)
     states = {_FIRST_STATE - number: count for number, count in repeated if number <= _FIRST_STATE}
-    others = sum(count for number, count in repeated if number == _OTHERS) - _ADDED
+    non_ascii = sum(count for number, count in repeated if number == _OTHERS) - _ADDED
     marks = tuple(number for number, _ in repeated if number >= 0)
-    taking_part = every - others - sum(states.values())
-    return Judged({**states, 0: taking_part} if taking_part else states, others, marks if len(marks) <= MOST else None)
+    taking_part = records - non_ascii - sum(states.values())
+    states |= {0: taking_part} if taking_part else {}
+    return MarkCounts(states, non_ascii, marks if len(marks) <= MOST else None)
 
 
 def alike(marked: Marked, question: Repeats, marks: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """The records with these marks; where the question asks for more than equal keys, those of them that have it."""
+    """Select the records with these marks that also meet the question's other conditions."""
     table = marked.table
     members = sa.select(*(table.c[name] for name in question.columns)).where(marked.mark == sa.any_(marks))
     if (question.near is None and question.differ is None) or question.over is None:
@@ -113,7 +114,7 @@ def alike(marked: Marked, question: Repeats, marks: sa.ColumnElement[Any]) -> sa
 
 
 def constant(marks: Sequence[int]) -> sa.ColumnElement[Any]:
-    """The marks as a constant, which is what PostgreSQL looks up by hash."""
+    """Return the marks as a constant, because PostgreSQL looks constants up by hash."""
     return sa.literal(list(marks), sa.ARRAY(sa.BigInteger()))
 
 

@@ -1,4 +1,4 @@
-"""The source database as an engine: it runs our question itself, and only the members of groups come back."""
+"""The source database as an engine: it runs our question and returns only the members of groups."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import sqlalchemy as sa
 from rules.engines import windowed
 from rules.engines.base import IdentityProblem, Pushed, Repeats, Tally
 from rules.engines.embedded import Embedded
-from rules.engines.marked import MOST, OLDEST, Marked, alike, constant, every_record, judged, prepare, repeating
+from rules.engines.marked import MOST, OLDEST, Marked, alike, constant, every_record, mark_counts, prepare, repeating
 from rules.functions import exact, render
 
 _CHUNK = 400  # values in one IN list; SQLite takes 999 parameters in a statement
 
 
 class Pushdown:
-    """Questions answered inside the source, all in the one snapshot that its `query` reads."""
+    """Answers questions inside the source, all in the one snapshot that its `query` reads."""
 
     name = "pushdown"
 
@@ -34,24 +34,24 @@ class Pushdown:
     def stream(self, statement: sa.Select[Any]) -> pa.RecordBatchReader:
         return self._records.query(statement)
 
-    def ask(self, question: Repeats, marked: Marked | None) -> Found:
-        """Counts and members; by marks, where there are any and the server is made for them."""
+    def ask(self, question: Repeats, marked: Marked | None) -> SourceAnswer:
+        """Return counts and members; by marks, if given and the server supports them."""
         if marked is None or self._version() < OLDEST:
-            return Found(self._states(question), self._whole(windowed.repeated(question)))
-        seen = self._whole(repeating(marked, question.minimum)).to_pydict()
-        every = self._row(every_record(marked))["records"]
-        found = judged(zip(seen["mark"], seen["records"], strict=True), every)
-        many = found.marks is None
-        members = windowed.repeated(question) if many else alike(marked, question, constant(found.marks or ()))
-        return Found(found.states, self._whole(members), found.others)
+            return SourceAnswer(self._states(question), self._whole(windowed.repeated(question)))
+        repeats = self._whole(repeating(marked, question.minimum)).to_pydict()
+        records = self._row(every_record(marked))["records"]
+        counts = mark_counts(zip(repeats["mark"], repeats["records"], strict=True), records)
+        too_many = counts.marks is None
+        members = windowed.repeated(question) if too_many else alike(marked, question, constant(counts.marks or ()))
+        return SourceAnswer(counts.states, self._whole(members), counts.non_ascii)
 
     def identity(self, question: Repeats) -> IdentityProblem:
-        """How many ids are empty or repeat; not looked for where the database itself keeps them from it."""
+        """Count the ids that are empty or repeat; skipped where the database itself prevents that."""
         if question.ids is None:
             return IdentityProblem()
         if self._records.unique(question.id):
             texts = any(isinstance(column.type, sa.Text) for column in question.ids.selected_columns)
-            # An index lets a text of white space pass, which names nothing.
+            # An index accepts a text of white space, which identifies no record.
             return IdentityProblem(self._row(windowed.unnamed(question.ids))["records"] if texts else 0)
         row = self._row(windowed.identity(question.ids))
         return IdentityProblem(row["records"] - row["named"], row["named"] - row["different"])
@@ -72,8 +72,8 @@ class Pushdown:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What the source answered: records by state, the members, and how many records were left out for not being ASCII.
+class SourceAnswer:
+    """The source's answer: records by state, the members, and the number of records left out as not ASCII.
 
     `others` is None where these were not counted.
     """
@@ -84,7 +84,7 @@ class Found:
 
 
 def statements(question: Repeats, marked: Marked | None, dialect: str) -> tuple[str, ...]:
-    """The SQL for people to read, each statement under its name."""
+    """Return the SQL for display, each statement with its name."""
     texts = {"states": windowed.states(question), "members": windowed.repeated(question)}
     if marked is not None:
         texts = {
@@ -100,11 +100,11 @@ def statements(question: Repeats, marked: Marked | None, dialect: str) -> tuple[
 
 @dataclass(frozen=True)
 class Guard:
-    """What the ASCII guard needs: folding text means the same everywhere only while the text is ASCII.
+    """The ASCII guard: folding text is the same on every engine only while the text is ASCII.
 
-    `ascii` is true for a record whose folded columns are. `source` and `everything` are the question over the ASCII
-    records and over all records of the source; `here` compiles it for DuckDB. `lookups` are the parts of the key, by
-    position, whose values can be looked up in the source; `columns` are what is read of a record.
+    `ascii` is true for a record whose folded columns are ASCII. `source` and `everything` are the question over the
+    ASCII records and over all records of the source; `here` compiles it for DuckDB. `lookups` are the positions of the
+    key parts whose values can be looked up in the source; `columns` are the columns read of a record.
     """
 
     ascii: sa.ColumnElement[bool]
@@ -116,55 +116,55 @@ class Guard:
     marked: Marked | None = None
 
     def others(self) -> sa.Select[Any]:
-        """The records that are not ASCII."""
+        """Select the records that are not ASCII."""
         return sa.select(*self.columns).where(sa.not_(self.ascii))
 
     def joining(self, part: int, values: Sequence[Any]) -> sa.Select[Any]:
-        """The ASCII records whose part of the key is one of the values."""
+        """Select the ASCII records whose key part is one of the values."""
         column = self.source.key[part]
-        known = [value for value in values if value is not None]
-        matching = [column.in_([exact(sa.literal(v)) if isinstance(v, str) else sa.literal(v) for v in known])]
-        if len(known) < len(values):
+        non_null = [value for value in values if value is not None]
+        matching = [column.in_([exact(sa.literal(v)) if isinstance(v, str) else sa.literal(v) for v in non_null])]
+        if len(non_null) < len(values):
             matching.append(column.is_(None))
         return self.all_joining().where(sa.or_(*matching))
 
     def all_joining(self) -> sa.Select[Any]:
-        """All ASCII records that take part."""
+        """Select all ASCII records that take part."""
         names = [self.source.keyed.c[name] for name in self.source.columns]
         return sa.select(*names).where(self.source.takes_part)
 
     def statements(self, dialect: str) -> tuple[str, ...]:
-        """The SQL for people to read; the joining records depend on what the others hold."""
-        others = render(self.others(), dialect)
+        """Return the SQL for display; the statement for joining records depends on the values of the others."""
+        non_ascii = render(self.others(), dialect)
         name = "others, where there are any: records that are not ASCII, compared here"
-        return (*statements(self.source, self.marked, dialect), f"-- {name}\n{others}")
+        return (*statements(self.source, self.marked, dialect), f"-- {name}\n{non_ascii}")
 
 
-def guarded(source: Pushdown, here: Embedded, guard: Guard, found: Found) -> tuple[Tally, pa.Table]:
-    """Counts, and the members that share a key with a record that is not ASCII, beside those `found` in the source.
+def guarded(source: Pushdown, embedded: Embedded, guard: Guard, answer: SourceAnswer) -> tuple[Tally, pa.Table]:
+    """Return counts, and the members that share a key with a record that is not ASCII.
 
-    `here` holds the records that are not ASCII. Folding can give such a record an ASCII key (the Kelvin sign is a k),
-    so the ASCII records with these keys join them. Every key in the table is whole there, and takes the place of the
-    same key among those found.
+    `embedded` holds the records that are not ASCII. Folding can give such a record an ASCII key (the Kelvin sign is a
+    k), so the ASCII records with these keys join them. The table has all records of each of its keys, and replaces
+    the same keys in `answer`.
     """
-    question = guard.here(here.table)
-    counted = here.tally(question)
+    question = guard.here(embedded.table)
+    counted = embedded.tally(question)
     if counted.states.get(0):
-        part, values = _most_selective(here, question, guard.lookups)
+        part, values = _most_selective(embedded, question, guard.lookups)
         for statement in _lookups(guard, part, values):
-            here.append(source.stream(statement))
-    states = (Tally(found.states) + Tally(counted.states)).states
-    return Tally(states, source.identity(guard.everything)), here.members(question)
+            embedded.append(source.stream(statement))
+    states = (Tally(answer.states) + Tally(counted.states)).states
+    return Tally(states, source.identity(guard.everything)), embedded.members(question)
 
 
-def _most_selective(here: Embedded, question: Repeats, lookups: Sequence[int]) -> tuple[int | None, list[Any]]:
-    """The part of the key with most different values among the records here, and these values in order."""
+def _most_selective(embedded: Embedded, question: Repeats, lookups: Sequence[int]) -> tuple[int | None, list[Any]]:
+    """Return the key part with most different values among the embedded records, and these values in order."""
     best: tuple[int | None, list[Any]] = (None, [])
     for part in lookups:
         values = sa.select(question.key[part].label("value")).where(question.takes_part).distinct()
-        found = here.query(values.order_by("value")).column("value").to_pylist()
-        if len(found) > len(best[1]):
-            best = (part, found)
+        distinct = embedded.query(values.order_by("value")).column("value").to_pylist()
+        if len(distinct) > len(best[1]):
+            best = (part, distinct)
     return best
 
 

@@ -1,4 +1,4 @@
-"""The question as one statement that every database understands: window functions over the keyed records."""
+"""The question as one statement for every database: window functions over the keyed records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rules.engines.base import Repeats
 
 
 def repeated(question: Repeats) -> sa.Select[Any]:
-    """Records whose key has at least `minimum` records, a near neighbour and a different value where that is asked."""
+    """Select records whose key has at least `minimum` records, if required near ones and with different values."""
     keyed, key = question.keyed, question.key
     names = _unused({c.name for c in keyed.c}, "copies", "before", "after", "least", "greatest")
     computed: list[sa.Label[Any]] = [sa.func.count().over(partition_by=key).label(names["copies"])]
@@ -22,49 +22,49 @@ def repeated(question: Repeats) -> sa.Select[Any]:
     if question.differ is not None:
         for name, end in (("least", sa.func.min), ("greatest", sa.func.max)):
             computed.append(end(question.differ).over(partition_by=key).label(names[name]))
-    wanted = [keyed.c[name] for name in question.columns]
-    counted = sa.select(*wanted, *computed).where(question.takes_part).cte("counted")
-    answer = sa.select(*(counted.c[name] for name in question.columns))
-    answer = answer.where(counted.c[names["copies"]] >= question.minimum)
+    selected = [keyed.c[name] for name in question.columns]
+    counted = sa.select(*selected, *computed).where(question.takes_part).cte("counted")
+    select = sa.select(*(counted.c[name] for name in question.columns))
+    select = select.where(counted.c[names["copies"]] >= question.minimum)
     if question.near is not None:
-        here, before, after = (counted.c[n] for n in (names["before"] + "_at", names["before"], names["after"]))
-        answer = answer.where(sa.or_(question.near.within(before, here), question.near.within(here, after)))
+        place, previous, following = (counted.c[n] for n in (names["before"] + "_at", names["before"], names["after"]))
+        select = select.where(sa.or_(question.near.within(previous, place), question.near.within(place, following)))
     if question.differ is not None:
-        answer = answer.where(counted.c[names["least"]] < counted.c[names["greatest"]])
-    return answer
+        select = select.where(counted.c[names["least"]] < counted.c[names["greatest"]])
+    return select
 
 
 def states(question: Repeats) -> sa.Select[Any]:
-    """How many records are in each state."""
-    each = sa.select(question.state.label("state")).select_from(question.keyed).subquery("each_record")
-    counted: sa.Select[Any] = sa.select(each.c.state, sa.func.count().label("records")).group_by(each.c.state)
+    """Count the records in each state."""
+    rows = sa.select(question.state.label("state")).select_from(question.keyed).subquery("each_record")
+    counted: sa.Select[Any] = sa.select(rows.c.state, sa.func.count().label("records")).group_by(rows.c.state)
     return counted
 
 
 def identity(ids: sa.Select[Any]) -> sa.Select[Any]:
-    """How many records there are, how many have no null in their id, and how many different ids these have."""
-    # A subquery in each place: a WITH that is named twice would be written down in full before it is counted.
-    every, others = ids.subquery("every_id"), ids.subquery("other_ids")
-    each = sa.select(*others.c).where(_whole(others)).distinct().subquery("each_id")
+    """Count all records, those without a null in their id, and the different ids among these."""
+    # A subquery in each place: a WITH used twice would be materialised before it is counted.
+    all_ids, other_ids = ids.subquery("every_id"), ids.subquery("other_ids")
+    distinct_ids = sa.select(*other_ids.c).where(_is_named(other_ids)).distinct().subquery("each_id")
     return sa.select(
         sa.func.count().label("records"),
-        sa.func.count(sa.case((_whole(every), 1))).label("named"),
-        sa.select(sa.func.count()).select_from(each).scalar_subquery().label("different"),
-    ).select_from(every)
+        sa.func.count(sa.case((_is_named(all_ids), 1))).label("named"),
+        sa.select(sa.func.count()).select_from(distinct_ids).scalar_subquery().label("different"),
+    ).select_from(all_ids)
 
 
 def unnamed(ids: sa.Select[Any]) -> sa.Select[Any]:
-    """How many records have an empty part in their id."""
-    every = ids.subquery("every_id")
-    return sa.select(sa.func.count().label("records")).select_from(every).where(sa.not_(_whole(every)))
+    """Count the records with an empty part in their id."""
+    all_ids = ids.subquery("every_id")
+    return sa.select(sa.func.count().label("records")).select_from(all_ids).where(sa.not_(_is_named(all_ids)))
 
 
-def _whole(ids: sa.Subquery) -> sa.ColumnElement[bool]:
+def _is_named(ids: sa.Subquery) -> sa.ColumnElement[bool]:
     return sa.and_(*(column.is_not(None) for column in ids.c))
 
 
-def _unused(taken: set[str], *wanted: str) -> dict[str, str]:
+def _unused(used: set[str], *names: str) -> dict[str, str]:
     tail = ""
-    while any(name + tail in taken or name + tail + "_at" in taken for name in wanted):
+    while any(name + tail in used or name + tail + "_at" in used for name in names):
         tail += "_"
-    return {name: name + tail for name in wanted}
+    return {name: name + tail for name in names}

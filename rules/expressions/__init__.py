@@ -1,4 +1,4 @@
-"""The one expression language: read, typed against a dataset, evaluated here or compiled to SQL. Never pasted."""
+"""The expression language: parsed, typed against a dataset, evaluated here or compiled to SQL with bound values."""
 
 from rules.expressions.expression import Bound, BoundGroup, Expression, GroupExpression, parse, parse_group
 from rules.expressions.tokens import ExpressionError

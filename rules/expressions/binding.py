@@ -1,4 +1,4 @@
-"""A tree typed against a dataset: every column known, every operation given what it can take."""
+"""Types a tree against a dataset: every column exists, and every operation takes its operands."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Binder:
         self.schema = schema
         self.zone = ZoneInfo(timezone)
 
-    def wrong(self, node: Node, problem: str, advice: str = "") -> ExpressionError:
+    def error(self, node: Node, problem: str, advice: str = "") -> ExpressionError:
         return ExpressionError(self.text, node.at, problem, advice)
 
     def bind(self, node: Node) -> Typed:
-        """The typed node; raises ExpressionError where something does not fit."""
+        """Return the typed node; raises ExpressionError where types do not fit."""
         match node:
             case Constant():
                 return self.constant(node)
@@ -63,7 +63,7 @@ class Binder:
                 return comparing.like(self.text_value(node.operand, "like"), node.pattern)
             case IsNull():
                 return comparing.is_null(self.bind(node.operand))
-        raise self.wrong(node, "A duration stands alone", "add it to a time or take it from one, like slot() - 90d")
+        raise self.error(node, "A duration needs a time", "add it to a time or subtract it, like slot() - 90d")
 
     def constant(self, node: Constant) -> Typed:
         self.must_not_be_empty(node, node.value)
@@ -71,43 +71,43 @@ class Binder:
 
     def must_not_be_empty(self, node: Node, value: Value) -> None:
         if value != filled(value):
-            raise self.wrong(node, "Nothing equals an empty text", "write x is null, or x is not null")
+            raise self.error(node, "Nothing equals an empty text", "write x is null, or x is not null")
 
     def name(self, node: Name) -> Typed:
         if node.name not in self.schema:
             advice = suggestion(node.name, self.schema.names)
             if self.text[node.at] == '"':
-                advice = f"a text stands in single quotes, a column in double ones; {advice}"
-            raise self.wrong(node, f"There is no column `{node.name}`", advice)
+                advice = f"write texts in single quotes and columns in double quotes; {advice}"
+            raise self.error(node, f"There is no column `{node.name}`", advice)
         return _column(self.schema[node.name])
 
     def condition(self, node: Node) -> Typed:
-        found = self.bind(node)
-        if found.type is not Type.BOOLEAN:
-            raise self.wrong(
-                node, f"Expected a condition but this is of type {found.type.value}", "compare it with something"
+        typed = self.bind(node)
+        if typed.type is not Type.BOOLEAN:
+            raise self.error(
+                node, f"Expected a condition but this is of type {typed.type.value}", "compare it with a value"
             )
-        return found
+        return typed
 
-    def number(self, node: Node, what: str) -> Typed:
-        found = self.bind(node)
-        if not found.type.is_number:
-            raise self.wrong(
-                node, f"`{what}` takes numbers but this is of type {found.type.value}", _declare(found.type)
+    def number(self, node: Node, operation: str) -> Typed:
+        typed = self.bind(node)
+        if not typed.type.is_number:
+            raise self.error(
+                node, f"`{operation}` takes numbers but this is of type {typed.type.value}", _declare(typed.type)
             )
-        return found
+        return typed
 
-    def text_value(self, node: Node, what: str) -> Typed:
-        found = self.bind(node)
-        if found.type is not Type.TEXT:
-            raise self.wrong(node, f"`{what}` takes text but this is of type {found.type.value}")
-        return found
+    def text_value(self, node: Node, operation: str) -> Typed:
+        typed = self.bind(node)
+        if typed.type is not Type.TEXT:
+            raise self.error(node, f"`{operation}` takes text but this is of type {typed.type.value}")
+        return typed
 
     def binary(self, node: Binary) -> Typed:
         if node.operator not in ("+", "-", "*", "/"):
             left, right = self.alike(node, self.bind(node.left), self.bind(node.right))
             if left.type in (Type.BOOLEAN, Type.BYTES) and node.operator not in ("=", "<>"):
-                raise self.wrong(node, f"Values of type {left.type.value} have no order", "compare them with = or <>")
+                raise self.error(node, f"Values of type {left.type.value} have no order", "compare them with = or <>")
             return comparing.compare(node.operator, left, right)
         if isinstance(node.right, Span):
             return self.moved(node, node.right.by)
@@ -117,43 +117,43 @@ class Binder:
     def moved(self, node: Binary, by: dt.timedelta) -> Typed:
         moment = self.bind(node.left)
         if moment.type not in _TIMES or node.operator not in ("+", "-"):
-            raise self.wrong(
-                node, f"A duration cannot be used with {moment.type.value}", "add it to a time, or take it off"
+            raise self.error(
+                node, f"A duration cannot be used with {moment.type.value}", "add it to a time or subtract it"
             )
         if moment.type is Type.DATE and by % dt.timedelta(days=1):
-            raise self.wrong(node.right, "A date moves by whole days", "write days or weeks, like 90d")
+            raise self.error(node.right, "A date moves by whole days", "write days or weeks, like 90d")
         return computing.shifted(node.operator, moment, by)
 
     def alike(self, node: Node, left: Typed, right: Typed) -> tuple[Typed, Typed]:
-        """Both sides as they compare: numbers with numbers, and a text literal as the date or instant it stands for."""
+        """Return both sides in comparable types: numbers with numbers, a text literal as a date or instant."""
         if left.type is right.type or (left.type.is_number and right.type.is_number):
             return left, right
         if left.type in _TIMES and right.constant:
             return left, self.as_time(node, right, left.type)
         if right.type in _TIMES and left.constant:
             return self.as_time(node, left, right.type), right
-        what = (
+        notation = (
             "text is written in single"
             if (left if left.constant else right).type.is_number
             else "number is written without"
         )
-        advice = f"a {what} quotes" if Type.TEXT in (left.type, right.type) else ""
+        advice = f"a {notation} quotes" if Type.TEXT in (left.type, right.type) else ""
         if {left.type, right.type} == set(_TIMES):
             advice = "compare columns of one of the two types"
-        raise self.wrong(node, f"Cannot compare {left.type.value} with {right.type.value}", advice)
+        raise self.error(node, f"Cannot compare {left.type.value} with {right.type.value}", advice)
 
     def as_time(self, node: Node, part: Typed, kind: Type) -> Typed:
-        """A constant as a time: the text of an ISO date or time, or of an instant the day in the time zone."""
+        """Return a constant as a time: parsed from ISO text, or an instant's day in the time zone."""
         if part.type is kind:
             return part
         if part.type is Type.INSTANT:
             return computed(Type.DATE, lambda row, slot: _day(part.run(row, slot), self.zone))
         if part.literal is None or (kind is Type.DATE and len(part.literal) > len("2026-01-31")):
-            raise self.wrong(node, f"Cannot compare {kind.value} with {part.type.value}", _times(kind))
+            raise self.error(node, f"Cannot compare {kind.value} with {part.type.value}", _times(kind))
         try:
             value = _read_time(part.literal, kind, self.zone)
         except (ValueError, OverflowError) as error:
-            raise self.wrong(node, f"This text is no {kind.value}", _times(kind)) from error
+            raise self.error(node, f"This text is not of type {kind.value}", _times(kind)) from error
         return computed(kind, lambda _row, _slot: value)
 
     def call(self, node: Call) -> Typed:
@@ -166,30 +166,30 @@ class Binder:
             "trim": lambda n: computing.trimmed(self.text_value(self.only(n), "trim")),
         }
         if node.function not in reading:
-            raise self.wrong(node, f"There is no function `{node.function}`", suggestion(node.function, FUNCTIONS))
+            raise self.error(node, f"There is no function `{node.function}`", suggestion(node.function, FUNCTIONS))
         return reading[node.function](node)
 
     def only(self, node: Call) -> Node:
         if len(node.arguments) != 1:
-            raise self.wrong(node, f"`{node.function}` takes one value, not {len(node.arguments)}")
+            raise self.error(node, f"`{node.function}` takes one value, not {len(node.arguments)}")
         return node.arguments[0]
 
     def slot(self, node: Call) -> Typed:
         if node.arguments:
-            raise self.wrong(node, "`slot` takes no value", "write slot() - 90d")
+            raise self.error(node, "`slot` takes no value", "write slot() - 90d")
         return computed(Type.INSTANT, lambda _row, slot: slot)
 
     def round(self, node: Call) -> Typed:
         if len(node.arguments) not in (1, 2):
-            raise self.wrong(node, "`round` takes a number and how many decimals", "write round(amount, 2)")
+            raise self.error(node, "`round` takes a number and a number of decimals", "write round(amount, 2)")
         places = node.arguments[1] if len(node.arguments) == 2 else Constant(node.at, 0)
         if not isinstance(places, Constant) or type(places.value) is not int or not -18 <= places.value <= 18:
-            raise self.wrong(places, "`round` takes how many decimals as a whole number from -18 to 18")
+            raise self.error(places, "`round` takes a whole number of decimals from -18 to 18")
         return computing.round_to(self.number(node.arguments[0], "round"), places.value)
 
     def coalesce(self, node: Call) -> Typed:
         if not node.arguments:
-            raise self.wrong(node, "`coalesce` takes at least one value")
+            raise self.error(node, "`coalesce` takes at least one value")
         parts = [self.bind(a) for a in node.arguments]
         times = next((p for p in parts if p.type in _TIMES and not p.constant), parts[0])
         parts = [self.alike(node, times, p)[1] for p in parts]

@@ -24,11 +24,11 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_MOST_PLACES, _MOST_DIGITS = 10, 28  # of a literal that DuckDB and MariaDB can surely widen a column to
+_MOST_PLACES, _MOST_DIGITS = 10, 28  # of a literal to which DuckDB and MariaDB can always widen a column
 
 
 def compare(sign: str, left: Typed, right: Typed) -> Typed:
-    """`left sign right`, for types that agree; null when one of them is."""
+    """`left sign right`, for types that agree; null when either side is null."""
     judge, sided = _OPERATORS[sign], _comparable(left, right)
 
     def run(row: Any, slot: Any) -> Value:
@@ -42,7 +42,7 @@ def compare(sign: str, left: Typed, right: Typed) -> Typed:
 
 
 def _comparable(left: Typed, right: Typed) -> Callable[[Any], Any]:
-    """How a value is prepared so that Python's operators mean ours."""
+    """Return the preparation of a value after which Python's operators compare as ours."""
     kinds = {left.type, right.type}
     if Type.FLOAT not in kinds:
         return lambda value: value
@@ -83,7 +83,7 @@ def _where(left: Typed, right: Typed) -> dict[str, Exactness]:
 
 
 def _fixed(part: Typed) -> Decimal | None:
-    """The number a literal stands for; None for anything else."""
+    """Return the number of a literal; None for anything else."""
     if not part.constant or not part.type.is_number:
         return None
     value = part.run({}, _NO_SLOT)
@@ -94,7 +94,7 @@ _NO_SLOT: Any = None  # numbers do not depend on the slot
 
 
 def _is_float(part: Typed) -> bool:
-    """Whether a literal is a float exactly, by its shortest form, so that comparing floats compares decimals."""
+    """Return True if a literal is exactly a float, by its shortest form: comparing floats then compares decimals."""
     value = _fixed(part)
     return value is not None and canonical_number(float(value)) == canonical_number(value)
 
@@ -108,7 +108,7 @@ def _fits(part: Typed) -> bool:
 
 
 def among(pairs: Sequence[tuple[Typed, Typed]]) -> Typed:
-    """`operand in (items)`: the pairs are the operand with each item, as they compare."""
+    """`operand in (items)`: each pair is the operand and an item, in comparable types."""
     return logic("or", [compare("=", operand, item) for operand, item in pairs])
 
 
@@ -123,18 +123,18 @@ def is_null(operand: Typed) -> Typed:
 
 
 def logic(word: str, operands: Sequence[Typed]) -> Typed:
-    """Kleene's `and` and `or`: one false decides an `and`, one true an `or`; else one null makes it null."""
+    """Kleene's `and` and `or`: a false decides an `and`, a true an `or`; otherwise a null makes the result null."""
     decisive = word == "or"
     runs = [o.run for o in operands]
 
     def run(row: Any, slot: Any) -> Value:
-        known = True
-        for each in runs:
-            value = each(row, slot)
+        all_known = True
+        for evaluate in runs:
+            value = evaluate(row, slot)
             if value is decisive:
                 return decisive
-            known = known and value is not None
-        return (not decisive) if known else None
+            all_known = all_known and value is not None
+        return (not decisive) if all_known else None
 
     def sql(target: Target) -> sa.ColumnElement[Any]:
         parts = [o.sql(target) for o in operands]
@@ -155,7 +155,7 @@ def negation(operand: Typed) -> Typed:
 
 
 def like(operand: Typed, pattern: str) -> Typed:
-    """`operand like pattern`: % is any text, _ one character, nothing is escaped, case counts."""
+    """`operand like pattern`: % is any text, _ one character, no escapes, case-sensitive."""
     matches = _matcher(pattern)
 
     def run(row: Any, slot: Any) -> Value:
@@ -165,7 +165,7 @@ def like(operand: Typed, pattern: str) -> Typed:
     def sql(target: Target) -> sa.ColumnElement[Any]:
         text = plain(operand.sql(target))
         if target.dialect == "sqlite":
-            # LIKE of SQLite is blind to case; GLOB is the same thing with eyes.
+            # LIKE of SQLite ignores case; GLOB does not.
             return text.op("GLOB", is_comparison=True, return_type=sa.Boolean())(sa.literal(_glob(pattern)))
         return text.like(pattern.replace("|", "||"), escape="|")
 
@@ -177,7 +177,7 @@ def _glob(pattern: str) -> str:
 
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a text matches, in time proportional to pattern times text: no backtracking over several %."""
+    """Return a matcher that takes time proportional to pattern times text: no backtracking over several %."""
     pieces = [re.compile("".join("." if c == "_" else re.escape(c) for c in p), re.DOTALL) for p in pattern.split("%")]
     lengths = [len(p) for p in pattern.split("%")]
     if len(pieces) == 1:
@@ -189,10 +189,10 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
         if end < at or not pieces[0].match(text) or not pieces[-1].match(text, end):
             return False
         for piece, length in zip(pieces[1:-1], lengths[1:-1], strict=True):
-            found = piece.search(text, at, end)
-            if found is None:
+            match = piece.search(text, at, end)
+            if match is None:
                 return False
-            at = found.start() + length
+            at = match.start() + length
         return True
 
     return matches

@@ -32,21 +32,21 @@ _POSTGRES: Mapping[str, Exactness] = {"postgresql": "always"}
 
 
 def arithmetic(sign: str, left: Typed, right: Typed) -> Typed:
-    """Two numbers added, subtracted, multiplied or divided; dividing by zero is null, and so is what is not finite.
+    """Two numbers added, subtracted, multiplied or divided; division by zero and results that are not finite are null.
 
-    On DuckDB a result of more than 38 digits ends the rule (TooManyDigits); it is never a wrong answer.
+    On DuckDB a result of more than 38 digits ends the rule (TooManyDigits), instead of giving a wrong answer.
     """
     if sign == "/":
         return derived(Type.DECIMAL, (left, right), _divided(left, right), _no_sql, NOWHERE)
-    whole = left.type is Type.INTEGER and right.type is Type.INTEGER
-    kind = Type.INTEGER if whole else Type.DECIMAL
+    is_whole = left.type is Type.INTEGER and right.type is Type.INTEGER
+    kind = Type.INTEGER if is_whole else Type.DECIMAL
     step = _STEPS[sign]
 
     def run(row: Any, slot: Any) -> Value:
         a, b = left.run(row, slot), right.run(row, slot)
         if a is None or b is None:
             return None
-        return step(a, b) if whole else _finite(_IN_DECIMALS[sign], a, b)
+        return step(a, b) if is_whole else _finite(_IN_DECIMALS[sign], a, b)
 
     def sql(target: Target) -> sa.ColumnElement[Any]:
         return step(wide(left, target), wide(right, target))  # type: ignore[no-any-return]
@@ -58,12 +58,12 @@ def _where(sign: str, left: Typed, right: Typed) -> Mapping[str, Exactness]:
     if Type.FLOAT in (left.type, right.type):
         return NOWHERE
     if sign == "*" and not any(t.constant or t.type is Type.INTEGER for t in (left, right)):
-        return _POSTGRES  # DuckDB adds up the decimals of both sides and soon has no digits left
+        return _POSTGRES  # DuckDB adds up the decimals of both sides and soon runs out of digits
     return _NUMERIC
 
 
 def wide(part: Typed, target: Target) -> sa.ColumnElement[Any]:
-    """A number as a decimal that arithmetic cannot overflow as soon as its own type would."""
+    """Return a number as a decimal, which arithmetic overflows later than its own type."""
     element = part.sql(target)
     if part.type is not Type.INTEGER:
         return element
@@ -130,7 +130,7 @@ def _where_either(kinds: set[Type]) -> Mapping[str, Exactness]:
     if kinds in ({Type.TEXT}, {Type.INTEGER}):
         return EVERYWHERE
     if kinds <= {Type.INTEGER, Type.DECIMAL}:
-        # DuckDB and MariaDB give the parts one type, and cut decimals in silence when it cannot hold both.
+        # DuckDB and MariaDB give the parts one type, and silently cut decimals when it cannot hold both.
         return _POSTGRES
     if kinds & {Type.FLOAT, Type.BYTES}:
         return FLOATS if kinds == {Type.FLOAT} else NOWHERE

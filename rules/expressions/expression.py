@@ -1,4 +1,4 @@
-"""What callers see: an expression read from text, and the same bound to a dataset."""
+"""Expressions: parsed from text, then bound to a dataset."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rules.expressions.tokens import ExpressionError
 from rules.expressions.tree import Call, Name, Node, walk
 from rules.values import Schema, Type, Value
 
-if TYPE_CHECKING:  # an expression is read long before it is bound, and seldom bound without being run
+if TYPE_CHECKING:  # parsing an expression must not import SQLAlchemy
     import sqlalchemy as sa
 
     from rules.expressions.binding import Binder
@@ -36,19 +36,19 @@ class Expression:
 
     @cached_property
     def uses_slot(self) -> bool:
-        """Whether its value depends on when the run was due."""
+        """Return True if its value depends on the time the run was due."""
         return any(isinstance(n, Call) and n.function == "slot" for n in walk(self.root))
 
     def bind(self, schema: Schema, timezone: str = "UTC") -> Bound:
-        """Typed against a dataset. Raises ExpressionError for unknown columns and for types that do not fit."""
+        """Type it against a dataset. Raises ExpressionError for unknown columns and for types that do not fit."""
         return Bound(self, schema, self._binder(schema, timezone).bind(self.root))
 
     def condition(self, schema: Schema, timezone: str = "UTC") -> Bound:
-        """As `bind`, but raises ExpressionError as well when it is no condition."""
+        """Bind it; also raises ExpressionError when it is not a condition."""
         return Bound(self, schema, self._binder(schema, timezone).condition(self.root))
 
     def _binder(self, schema: Schema, timezone: str) -> Binder:
-        from rules.expressions.binding import Binder  # noqa: PLC0415 - brings SQLAlchemy, which reading does not need
+        from rules.expressions.binding import Binder  # noqa: PLC0415 - imports SQLAlchemy, which parsing does not need
 
         return Binder(self.text, schema, timezone)
 
@@ -71,26 +71,26 @@ class Bound:
         return tuple(c for c in self.expression.columns if self.schema[c].type is Type.TEXT)
 
     def evaluate(self, row: Mapping[str, Value], slot: dt.datetime) -> Value:
-        """The reference: its value for one record. A condition is True, False or None; null is not true."""
+        """Return its value for one record; this is the reference. A condition is True, False or None (null)."""
         return self.typed.run(row, slot)
 
     def exactness(self, dialect: str) -> Exactness:
-        """Whether SQL of that dialect gives the same answer: `always`, `ascii` (while text is ASCII) or `never`.
+        """Return when SQL of that dialect gives the same answer: `always`, `ascii` (while text is ASCII) or `never`.
 
-        A column its connector does not call pushable makes it `never`, except on DuckDB, which reads our values.
+        A column that is not pushable makes it `never`, except on DuckDB, which reads our values.
         """
         return self.typed.exact.get("mysql" if dialect == "mariadb" else dialect, "never")
 
     def sql(
         self, columns: Mapping[str, sa.ColumnElement[Any]], slot: dt.datetime, dialect: str
     ) -> sa.ColumnElement[Any]:
-        """The same in SQL, over these columns; every value is a bound literal. Raises RuleError where it is `never`.
+        """Compile it to SQL over these columns; every value is a bound literal. Raises RuleError where it is `never`.
 
-        An INSTANT column is a timestamp with time zone, on MariaDB a DATETIME in UTC. Texts it gives are plain texts.
+        An INSTANT column is a timestamp with time zone, on MariaDB a DATETIME in UTC. Resulting texts are plain texts.
         """
         if self.exactness(dialect) == "never":
-            raise RuleError(f"`{self.expression.text}` cannot be said in the SQL of {dialect} with the same meaning.")
-        from rules.expressions.typed import Target  # noqa: PLC0415 - loaded already, by who bound it
+            raise RuleError(f"`{self.expression.text}` has no exact form in the SQL of {dialect}.")
+        from rules.expressions.typed import Target  # noqa: PLC0415 - already loaded by `bind`
 
         return self.typed.sql(Target(columns, slot, dialect))
 
@@ -104,13 +104,13 @@ class GroupExpression:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns it needs of every member, each once, in the order they appear."""
+        """The columns it reads of every member, each once, in the order they appear."""
         inside = {n.arguments[0] for n in walk(self.root) if isinstance(n, Call) and n.arguments}
         named = (n for n in walk(self.root) if isinstance(n, Name) and (n.name != "records" or n in inside))
         return tuple(dict.fromkeys(n.name for n in named))
 
     def bind(self, schema: Schema, timezone: str = "UTC") -> BoundGroup:
-        """Typed against a dataset; raises ExpressionError when it does not fit or is no condition."""
+        """Type it against a dataset; raises ExpressionError when it does not fit or is not a condition."""
         from rules.expressions.grouping import GroupBinder  # noqa: PLC0415 - see Expression
 
         return BoundGroup(self, GroupBinder(self.text, schema, timezone).condition(self.root))
@@ -124,17 +124,17 @@ class BoundGroup:
     typed: Typed
 
     def evaluate(self, rows: Sequence[Mapping[str, Value]], slot: dt.datetime) -> Value:
-        """True, False or None for the records of one group, whatever their order."""
+        """Return True, False or None for the records of one group, in any order."""
         return self.typed.run(rows, slot)
 
 
 def parse(text: str) -> Expression:
-    """Reads an expression; raises ExpressionError (a RuleError) with the column of the mistake."""
+    """Parse an expression; raises ExpressionError (a RuleError) with the column of the mistake."""
     return Expression(text, tree(text))
 
 
 def parse_group(text: str) -> GroupExpression:
-    """Reads an expression over a group; raises as `parse`."""
+    """Parse an expression over a group; raises as `parse`."""
     return GroupExpression(text, tree(text))
 
 

@@ -18,33 +18,33 @@ AGGREGATES = ("count_distinct", "max", "min", "sum")
 
 
 class GroupBinder(Binder):
-    """Types an expression over the rows of a group; columns stand only inside an aggregate."""
+    """Types an expression over the rows of a group; columns are allowed only inside an aggregate."""
 
     def name(self, node: Name) -> Typed:
         if node.name == "records":
             return _over_rows(Type.INTEGER, len)
         if node.name in self.schema:
-            raise self.wrong(
+            raise self.error(
                 node, f"A group has many values of `{node.name}`", f"write max({node.name}) or sum({node.name})"
             )
-        raise self.wrong(node, f"A group knows no `{node.name}`", "it knows records, count_distinct, sum, min and max")
+        raise self.error(node, f"A group has no `{node.name}`", "use records, count_distinct, sum, min or max")
 
     def call(self, node: Call) -> Typed:
         if node.function in AGGREGATES:
             return self.aggregate(node)
         if node.function not in FUNCTIONS:
             advice = suggestion(node.function, (*FUNCTIONS, *AGGREGATES))
-            raise self.wrong(node, f"There is no function `{node.function}`", advice)
+            raise self.error(node, f"There is no function `{node.function}`", advice)
         return super().call(node)
 
     def aggregate(self, node: Call) -> Typed:
         argument = self.only(node)
         if not isinstance(argument, Name):
-            raise self.wrong(argument, f"`{node.function}` takes a column", "put the calculation into a derived column")
+            raise self.error(argument, f"`{node.function}` takes a column", "put the calculation into a derived column")
         column = self._column_of(argument)
         if node.function == "sum":
             if not column.type.is_number:
-                raise self.wrong(argument, f"`sum` takes numbers but `{column.name}` is of type {column.type.value}")
+                raise self.error(argument, f"`sum` takes numbers but `{column.name}` is of type {column.type.value}")
             return _over_rows(_sum_type(column), lambda rows: _sum(_values(rows, column)))
         if node.function == "count_distinct":
             return _over_rows(Type.INTEGER, lambda rows: len({str(canonical(v)) for v in _values(rows, column)}))
@@ -53,7 +53,7 @@ class GroupBinder(Binder):
 
     def _column_of(self, node: Name) -> Column:
         if node.name not in self.schema:
-            raise self.wrong(node, f"There is no column `{node.name}`", suggestion(node.name, self.schema.names))
+            raise self.error(node, f"There is no column `{node.name}`", suggestion(node.name, self.schema.names))
         return self.schema[node.name]
 
 
@@ -74,7 +74,7 @@ def _sum_type(column: Column) -> Type:
 
 
 def _sum(values: list[Any]) -> int | Decimal | None:
-    """The exact sum; null without values, or with one that is not finite."""
+    """Return the exact sum; null without values, or if a value is not finite."""
     if not values or all(isinstance(v, int) for v in values):
         return sum(values) if values else None
     total = Decimal(0)

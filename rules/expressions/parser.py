@@ -1,4 +1,4 @@
-"""From tokens to a tree, by recursive descent. Depth and size are bounded: hostile text cannot exhaust the stack."""
+"""Parses tokens into a tree by recursive descent. Depth and size are bounded: hostile text cannot exhaust the stack."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_OPERANDS = 500
 MAX_DIGITS = 38
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 _BIGGEST = "split it into derived columns"
-_ADVICE = {"null": "write x is null, for nothing equals null", "=": "one = is equal, <> not equal"}
+_ADVICE = {"null": "write x is null; nothing equals null", "=": "use = for equal and <> for not equal"}
 
-_Made = TypeVar("_Made", bound=Node)
+_AnyNode = TypeVar("_AnyNode", bound=Node)
 
 
 def tree(text: str) -> Node:
-    """The tree of an expression; raises ExpressionError with the column of the mistake."""
-    return _Parser(text).whole()
+    """Parse an expression into a tree; raises ExpressionError with the column of the mistake."""
+    return _Parser(text).expression()
 
 
 class _Parser:
@@ -39,7 +39,7 @@ class _Parser:
         return self.tokens[self.index]
 
     def take(self, *words: str) -> Token | None:
-        """The next token, taken, when it is one of these keywords or signs."""
+        """Consume and return the next token if it is one of these keywords or signs."""
         token = self.next
         if token.kind in ("keyword", "sign") and token.text in words:
             self.index += 1
@@ -49,33 +49,33 @@ class _Parser:
     def expect(self, word: str, advice: str = "") -> Token:
         token = self.take(word)
         if token is None:
-            raise self.wrong(f"Expected `{word}` but found {_shown(self.next)}", advice)
+            raise self.error(f"Expected `{word}` but found {_shown(self.next)}", advice)
         return token
 
-    def wrong(self, problem: str, advice: str = "", at: int | None = None) -> ExpressionError:
+    def error(self, problem: str, advice: str = "", at: int | None = None) -> ExpressionError:
         return ExpressionError(self.text, self.next.at if at is None else at, problem, advice)
 
-    def made(self, node: _Made) -> _Made:
-        """The node, unless it would stand too deep for what walks the tree later."""
+    def bounded(self, node: _AnyNode) -> _AnyNode:
+        """Return the node, unless it is too deep for recursive walks of the tree."""
         depth = 1 + max((self.depths[id(child)] for child in node.children), default=0)
         if depth > MAX_DEPTH:
-            raise self.wrong("Nested too deeply", _BIGGEST, node.at)
+            raise self.error("Nested too deeply", _BIGGEST, node.at)
         self.depths[id(node)] = depth
         return node
 
     def nested(self, read: Callable[[], Node]) -> Node:
         self.nesting += 1
         if self.nesting > MAX_DEPTH:
-            raise self.wrong("Nested too deeply", _BIGGEST)
+            raise self.error("Nested too deeply", _BIGGEST)
         node = read()
         self.nesting -= 1
         return node
 
-    def whole(self) -> Node:
+    def expression(self) -> Node:
         node = self.either()
         if self.next.kind != "end":
             advice = "to compare twice, write a < b and b < c" if self.next.text in _COMPARISONS else ""
-            raise self.wrong(f"Expected the end but found {_shown(self.next)}", advice)
+            raise self.error(f"Unexpected {_shown(self.next)}", advice)
         return node
 
     def either(self) -> Node:
@@ -86,59 +86,59 @@ class _Parser:
         while token := self.take(word):
             operands.append(read())
             if len(operands) > MAX_OPERANDS:
-                raise self.wrong(f"More than {MAX_OPERANDS} conditions joined by `{word}`", at=token.at)
-        return operands[0] if len(operands) == 1 else self.made(Logic(operands[0].at, word, tuple(operands)))
+                raise self.error(f"More than {MAX_OPERANDS} conditions joined by `{word}`", at=token.at)
+        return operands[0] if len(operands) == 1 else self.bounded(Logic(operands[0].at, word, tuple(operands)))
 
     def condition(self) -> Node:
         token = self.take("not")
         if token is None:
             return self.comparison()
-        return self.made(Negated(token.at, "not", self.nested(self.condition)))
+        return self.bounded(Negated(token.at, "not", self.nested(self.condition)))
 
     def comparison(self) -> Node:
         left = self.sum()
         if token := self.take(*_COMPARISONS):
-            return self.made(Binary(token.at, token.text, left, self.sum()))
+            return self.bounded(Binary(token.at, token.text, left, self.sum()))
         if token := self.take("is"):
             negated = self.take("not") is not None
-            self.expect("null", "is only asks for null; compare with = or <>")
-            return self.turned(self.made(IsNull(token.at, left)), negated=negated)
+            self.expect("null", "`is` works only with null; compare with = or <>")
+            return self.turned(self.bounded(IsNull(token.at, left)), negated=negated)
         negation = self.take("not")
         if token := self.take("in", "between", "like"):
             read = {"in": self.among, "between": self.between, "like": self.like}[token.text]
             return self.turned(read(left, token), negated=negation is not None)
         if negation is not None:
-            raise self.wrong(f"Expected `in`, `between` or `like` but found {_shown(self.next)}")
+            raise self.error(f"Expected `in`, `between` or `like` but found {_shown(self.next)}")
         return left
 
     def turned(self, node: Node, *, negated: bool) -> Node:
-        return self.made(Negated(node.at, "not", node)) if negated else node
+        return self.bounded(Negated(node.at, "not", node)) if negated else node
 
     def among(self, left: Node, token: Token) -> Node:
         self.expect("(", "write the values in brackets, like status in ('paid', 'open')")
-        return self.made(Among(token.at, left, self.listed(self.sum)))
+        return self.bounded(Among(token.at, left, self.listed(self.sum)))
 
     def between(self, left: Node, token: Token) -> Node:
         low = self.sum()
         self.expect("and", "write x between 1 and 5")
         high = self.sum()
-        bounds = self.made(Binary(token.at, ">=", left, low)), self.made(Binary(token.at, "<=", left, high))
-        return self.made(Logic(token.at, "and", bounds))
+        bounds = self.bounded(Binary(token.at, ">=", left, low)), self.bounded(Binary(token.at, "<=", left, high))
+        return self.bounded(Logic(token.at, "and", bounds))
 
     def like(self, left: Node, token: Token) -> Node:
         if self.next.kind != "text":
-            raise self.wrong(f"Expected a pattern but found {_shown(self.next)}", "write it in quotes, like 'INV-%'")
+            raise self.error(f"Expected a pattern but found {_shown(self.next)}", "write it in quotes, like 'INV-%'")
         pattern = self.next.text
         self.index += 1
-        return self.made(Like(token.at, left, pattern))
+        return self.bounded(Like(token.at, left, pattern))
 
     def listed(self, read: Callable[[], Node]) -> tuple[Node, ...]:
-        """What stands up to the closing bracket, separated by commas; at least one."""
+        """Read a list up to the closing bracket, separated by commas; at least one item."""
         items = [read()]
         while token := self.take(","):
             items.append(read())
             if len(items) > MAX_OPERANDS:
-                raise self.wrong(f"More than {MAX_OPERANDS} values in one list", at=token.at)
+                raise self.error(f"More than {MAX_OPERANDS} values in one list", at=token.at)
         self.expect(")")
         return tuple(items)
 
@@ -151,7 +151,7 @@ class _Parser:
     def chain(self, operators: tuple[str, str], read: Callable[[], Node]) -> Node:
         node = read()
         while token := self.take(*operators):
-            node = self.made(Binary(token.at, token.text, node, read()))
+            node = self.bounded(Binary(token.at, token.text, node, read()))
         return node
 
     def signed(self) -> Node:
@@ -160,8 +160,8 @@ class _Parser:
             return self.value()
         operand = self.nested(self.signed)
         if isinstance(operand, Constant) and not isinstance(operand.value, str | bool):
-            return self.made(Constant(token.at, -operand.value))
-        return self.made(Negated(token.at, "-", operand))
+            return self.bounded(Constant(token.at, -operand.value))
+        return self.bounded(Negated(token.at, "-", operand))
 
     def value(self) -> Node:
         if self.take("("):
@@ -172,42 +172,42 @@ class _Parser:
         self.index += 1
         match token.kind:
             case "number":
-                return self.made(Constant(token.at, self.number(token)))
+                return self.bounded(Constant(token.at, self.number(token)))
             case "text":
-                return self.made(Constant(token.at, token.text))
+                return self.bounded(Constant(token.at, token.text))
             case "duration":
-                return self.made(Span(token.at, self.duration(token)))
+                return self.bounded(Span(token.at, self.duration(token)))
             case "quoted":
-                return self.made(Name(token.at, token.text))
+                return self.bounded(Name(token.at, token.text))
             case "name":
-                return self.call(token) if self.take("(") else self.made(Name(token.at, token.text))
+                return self.call(token) if self.take("(") else self.bounded(Name(token.at, token.text))
             case "keyword" if token.text in ("true", "false"):
-                return self.made(Constant(token.at, token.text == "true"))
+                return self.bounded(Constant(token.at, token.text == "true"))
         advice = _ADVICE.get(token.text, "") if token.kind in ("keyword", "sign") else ""
-        raise self.wrong(f"Expected a value but found {_shown(token)}", advice, token.at)
+        raise self.error(f"Expected a value but found {_shown(token)}", advice, token.at)
 
     def call(self, name: Token) -> Node:
         arguments = () if self.take(")") else self.nested_arguments()
-        return self.made(Call(name.at, name.text.lower(), arguments))
+        return self.bounded(Call(name.at, name.text.lower(), arguments))
 
     def nested_arguments(self) -> tuple[Node, ...]:
         self.nesting += 1
         if self.nesting > MAX_DEPTH:
-            raise self.wrong("Nested too deeply", _BIGGEST)
+            raise self.error("Nested too deeply", _BIGGEST)
         arguments = self.listed(self.either)
         self.nesting -= 1
         return arguments
 
     def number(self, token: Token) -> int | Decimal:
         if len(token.text.replace(".", "")) > MAX_DIGITS:
-            raise self.wrong(f"A number with more than {MAX_DIGITS} digits", at=token.at)
+            raise self.error(f"A number with more than {MAX_DIGITS} digits", at=token.at)
         return Decimal(token.text) if "." in token.text else int(token.text)
 
     def duration(self, token: Token) -> dt.timedelta:
         try:
             by: dt.timedelta = parse_duration(token.text)
         except ValueError as error:
-            raise self.wrong("A duration longer than a hundred years", at=token.at) from error
+            raise self.error("A duration longer than a hundred years", at=token.at) from error
         return by
 
 

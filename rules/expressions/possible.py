@@ -1,6 +1,6 @@
-"""Conditions that nothing can meet, as far as comparisons of one value with constants tell. Pure.
+"""Detects conditions that no record can meet, from comparisons of one value with constants. Pure.
 
-Every answer errs to one side: what is called impossible is; what is not followed here is taken as possible.
+Answers err on one side: "impossible" is certain; anything not analysed here counts as possible.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Bound = tuple[Any, bool]
 
 @dataclass(frozen=True)
 class Range:
-    """What a value can still be. A bound is a constant and whether the value can be equal to it."""
+    """The values that are still possible. A bound is a constant and True if the value can equal it."""
 
     low: _Bound | None = None
     high: _Bound | None = None
@@ -54,11 +54,11 @@ class Range:
     def _holds(self, value: Any) -> bool:
         above = self.low is None or value > self.low[0] or (value == self.low[0] and self.low[1])
         below = self.high is None or value < self.high[0] or (value == self.high[0] and self.high[1])
-        whole = not self.is_whole or value == floor(value)
-        return bool(above and below and whole and value not in self.excluded)
+        is_whole = not self.is_whole or value == floor(value)
+        return bool(above and below and is_whole and value not in self.excluded)
 
     def compared(self, operator: str, value: Any) -> Range:
-        """The range where also `operator value` is true."""
+        """Return the range narrowed by `operator value`."""
         match operator:
             case "=":
                 return replace(self, among=frozenset({value}) & (self.among or {value}))
@@ -75,54 +75,54 @@ class Range:
 Ranges = Mapping[Term, Range]
 
 
-def narrowed(conditions: Iterable[Node], known: Ranges) -> Ranges | None:
-    """What each term can be where all conditions are true; None where they cannot be. An `or` narrows nothing."""
+def narrowed(conditions: Iterable[Node], ranges: Ranges) -> Ranges | None:
+    """Return the range of each term if all conditions hold; None if they cannot. An `or` narrows nothing."""
     waiting = [(node, True) for node in conditions]
     choices = sum(isinstance(node, Logic) for root, _ in waiting for node in walk(root))
-    return _narrowed(waiting, dict(known), follow=choices <= _MOST_CHOICES)
+    return _narrowed(waiting, dict(ranges), follow=choices <= _MOST_CHOICES)
 
 
 def _narrowed(waiting: list[tuple[Node, bool]], ranges: dict[Term, Range], *, follow: bool) -> Ranges | None:
     choices: list[list[tuple[Node, bool]]] = []
     while waiting:
-        node, wanted = waiting.pop()
+        node, expected = waiting.pop()
         if isinstance(node, Negated) and node.operator == "not":
-            waiting.append((node.operand, not wanted))
-        elif isinstance(node, Logic) and (node.operator == "and") == wanted:
-            waiting += [(operand, wanted) for operand in node.operands]
+            waiting.append((node.operand, not expected))
+        elif isinstance(node, Logic) and (node.operator == "and") == expected:
+            waiting += [(operand, expected) for operand in node.operands]
         elif isinstance(node, Logic):
-            choices.append([(operand, wanted) for operand in node.operands])
-        elif not _narrow(node, ranges, wanted=wanted):
+            choices.append([(operand, expected) for operand in node.operands])
+        elif not _narrow(node, ranges, expected=expected):
             return None
     if follow and choices:
-        first, rest = choices[0], [one for some in choices[1:] for one in _joined(some)]
-        if all(_narrowed([one, *rest], dict(ranges), follow=True) is None for one in first):
+        first, others = choices[0], [condition for choice in choices[1:] for condition in _joined(choice)]
+        if all(_narrowed([condition, *others], dict(ranges), follow=True) is None for condition in first):
             return None
     return ranges
 
 
 def _joined(choice: list[tuple[Node, bool]]) -> list[tuple[Node, bool]]:
-    """The choice as one condition again."""
-    [(first, wanted), *_] = choice
-    return [(Logic(first.at, "or" if wanted else "and", tuple(node for node, _ in choice)), wanted)]
+    """Join the choice into one condition again."""
+    [(operand, expected), *_] = choice
+    return [(Logic(operand.at, "or" if expected else "and", tuple(node for node, _ in choice)), expected)]
 
 
-def _narrow(node: Node, ranges: dict[Term, Range], *, wanted: bool) -> bool:
-    """Narrow what one comparison is about; False where it cannot be as wanted."""
+def _narrow(node: Node, ranges: dict[Term, Range], *, expected: bool) -> bool:
+    """Narrow the term of one comparison; return False if it cannot have the expected truth value."""
     match node:
         case Constant(value=bool() as value):
-            return value is wanted
+            return value is expected
         case IsNull(operand=operand):
-            return _can_be(operand, ranges, null=wanted)
+            return _can_be(operand, ranges, null=expected)
         case Name():
-            return _compared(node, "=", wanted, ranges)
+            return _compared(node, "=", expected, ranges)
         case Like(operand=operand):
             return _can_be(operand, ranges, null=False)
         case Among(operand=operand, items=items):
             values = [_constant(item) for item in items]
-            return _among(operand, values, ranges) if wanted else _none_of(operand, values, ranges)
+            return _among(operand, values, ranges) if expected else _none_of(operand, values, ranges)
         case Binary(operator=operator, left=left, right=right) if operator in _OPPOSITE:
-            return _sides(left, operator if wanted else _OPPOSITE[operator], right, ranges)
+            return _sides(left, operator if expected else _OPPOSITE[operator], right, ranges)
     return True
 
 
@@ -140,7 +140,7 @@ def _sides(left: Node, sign: str, right: Node, ranges: dict[Term, Range]) -> boo
 
 
 def _ends(left: Node, sign: str, right: Node, ranges: Ranges) -> bool:
-    """False for what `min(c)` and `max(c)` of one column cannot be to each other."""
+    """Return False for an impossible comparison of `min(c)` with `max(c)` of one column."""
     terms = [str(_term(left)), str(_term(right))]
     if terms[0].startswith("max("):
         terms, sign = terms[::-1], _TURNED[sign]
@@ -157,7 +157,7 @@ def _compared(node: Node, sign: str, value: Any, ranges: dict[Term, Range]) -> b
     if term is None:
         return True
     is_filled = _can_be(node, ranges, null=False)
-    if is_filled and _kind(value) is not None and all(_kind(one) == _kind(value) for one in _values(ranges[term])):
+    if is_filled and _kind(value) is not None and all(_kind(end) == _kind(value) for end in _values(ranges[term])):
         ranges[term] = ranges[term].compared(sign, value)
     return is_filled and not ranges[term].is_empty
 
@@ -167,10 +167,10 @@ def _among(operand: Node, values: list[Any], ranges: dict[Term, Range]) -> bool:
     if term is None:
         return True
     is_filled = _can_be(operand, ranges, null=False)
-    before = ranges[term]
-    if len(kinds) == 1 and None not in kinds and all(_kind(one) in kinds for one in _values(before)):
-        among = frozenset(values) if before.among is None else before.among & {*values}
-        ranges[term] = replace(before, among=among)
+    previous = ranges[term]
+    if len(kinds) == 1 and None not in kinds and all(_kind(constant) in kinds for constant in _values(previous)):
+        among = frozenset(values) if previous.among is None else previous.among & {*values}
+        ranges[term] = replace(previous, among=among)
     return is_filled and not ranges[term].is_empty
 
 
@@ -179,13 +179,13 @@ def _none_of(operand: Node, values: list[Any], ranges: dict[Term, Range]) -> boo
 
 
 def _can_be(node: Node, ranges: dict[Term, Range], *, null: bool) -> bool:
-    """Whether the term can be null, or not null, as is wanted."""
+    """Return True if the term can be null, or not null, as `null` says."""
     term = _term(node)
     if term is None:
         return True
-    before = ranges.get(term, Range())
-    ranges[term] = replace(before, is_null=null)
-    return before.is_null in (None, null)
+    previous = ranges.get(term, Range())
+    ranges[term] = replace(previous, is_null=null)
+    return previous.is_null in (None, null)
 
 
 def _values(range_: Range) -> list[Any]:
@@ -217,7 +217,7 @@ def _constant(node: Node) -> Any:
 
 
 def _kind(value: Any) -> str | None:
-    """Which constants can be compared here; a text that may be read as a date or as nothing is none of them."""
+    """Return the kind of a comparable constant; None for others, such as texts that may be dates or empty."""
     match value:
         case bool():
             return "boolean"

@@ -1,4 +1,4 @@
-"""From text to tokens, each with its place, and the sentence for a mistake at a place."""
+"""Splits text into tokens with positions, and defines the error for a mistake at a position."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _ADVICE = {
-    "'": "a text ends with a quote; a quote inside a text is written twice",
-    '"': "a column in double quotes ends with one",
-    **dict.fromkeys("‘’‚“”„«»", "a text stands in straight single quotes"),
+    "'": "close the text with a quote; write a quote inside it twice",
+    '"': "close the column name with a double quote",
+    **dict.fromkeys("‘’‚“”„«»", "write texts in straight single quotes"),
     "!": "write <> for not equal",
-    ";": "one expression holds no semicolon",
-    "`": 'a column with blanks in its name is written in double quotes, like "Order No"',
+    ";": "remove the semicolon",
+    "`": 'write a column name with spaces in double quotes, like "Order No"',
 }
 
 
@@ -55,18 +55,18 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of an expression, the last of kind `end`; raises ExpressionError at what is none."""
+    """Return the tokens of an expression, the last of kind `end`; raises ExpressionError for unreadable text."""
     if len(text) > MAX_LENGTH:
-        raise RuleError(f"An expression may have {MAX_LENGTH:,} characters, this one has {len(text):,}.")
-    found, at = [], 0
+        raise RuleError(f"An expression may have up to {MAX_LENGTH:,} characters; this one has {len(text):,}.")
+    result, at = [], 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None or "\x00" in match[0]:
             raise _unreadable(text, at)
         if match.lastgroup != "space":
-            found.append(_token(match))
+            result.append(_token(match))
         at = match.end()
-    return [*found, Token("end", "the end", len(text))]
+    return [*result, Token("end", "the end", len(text))]
 
 
 def _token(match: re.Match[str]) -> Token:

@@ -1,4 +1,4 @@
-"""What an expression says, as a tree. `at` is the offset in the text."""
+"""The tree of an expression. `at` is the offset in the text."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Call(Node):
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """Every node, without recursion."""
+    """Yield every node, without recursion."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""A typed part of an expression: its type, what it computes, its SQL, and where that SQL says the same."""
+"""Typed parts of expressions: type, Python function, SQL, and the dialects where that SQL is exact."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FLOATS: Mapping[str, Exactness] = {"duckdb": "always", "postgresql": "always"}
 
 @dataclass(frozen=True)
 class Target:
-    """What an expression is compiled for: its columns there, the run's slot, the dialect."""
+    """The target of compilation: the columns, the run's slot, the dialect."""
 
     columns: Mapping[str, sa.ColumnElement[Any]]
     slot: dt.datetime
@@ -49,7 +49,7 @@ class Typed:
 
 
 def everywhere_all(parts: Sequence[Typed], own: Mapping[str, Exactness] = EVERYWHERE) -> dict[str, Exactness]:
-    """Where all the parts and the operation over them are exact, by the weakest claim."""
+    """Return where all the parts and the operation over them are exact, by the weakest claim."""
     claims = {d: [own.get(d, "never"), *(p.exact.get(d, "never") for p in parts)] for d in DIALECTS}
     return {d: weakest(*claim) for d, claim in claims.items()}
 
@@ -61,14 +61,14 @@ def derived(
     sql: Callable[[Target], sa.ColumnElement[Any]],
     own: Mapping[str, Exactness] = EVERYWHERE,
 ) -> Typed:
-    """An operation over parts. When all of them are constants it is computed here and compiled as its value."""
+    """Build an operation over parts. If all of them are constants it is computed here and compiled as its value."""
     if all(p.constant for p in parts):
         return computed(kind, run)
     return Typed(kind, run, sql, everywhere_all(parts, own))
 
 
 def computed(kind: Type, run: Run, literal: str | None = None) -> Typed:
-    """A constant, such as a literal or `slot() - 90d`."""
+    """Build a constant, such as a literal or `slot() - 90d`."""
 
     def sql(target: Target) -> sa.ColumnElement[Any]:
         return constant_sql(run({}, target.slot), kind, target.dialect)
@@ -90,7 +90,7 @@ _SQL_TYPES: dict[Type, sa.types.TypeEngine[Any]] = {
 
 
 def constant_sql(value: Value, kind: Type, dialect: str) -> sa.ColumnElement[Any]:
-    """A value as a bound literal of that type."""
+    """Return a value as a bound literal of that type."""
     match value:
         case None:
             return sa.cast(sa.null(), _SQL_TYPES[kind]) if dialect in ("duckdb", "postgresql") else sa.null()
@@ -108,7 +108,7 @@ def constant_sql(value: Value, kind: Type, dialect: str) -> sa.ColumnElement[Any
 
 
 def decimal_shape(value: Decimal) -> tuple[int, int]:
-    """How many digits a decimal has in all, and how many of them after the point."""
+    """Return the number of digits of a decimal, and how many are after the point."""
     _, digits, exponent = value.as_tuple()
     places = max(0, -exponent) if isinstance(exponent, int) else 0
     return max(len(digits) + max(0, exponent if isinstance(exponent, int) else 0), places), places
@@ -122,7 +122,7 @@ def _decimal_sql(value: Decimal) -> sa.ColumnElement[Any]:
 def _instant_sql(value: dt.datetime, dialect: str) -> sa.ColumnElement[Any]:
     text = value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
     if dialect in ("mysql", "mariadb"):
-        from sqlalchemy.dialects import mysql  # noqa: PLC0415 - a run over files has no use for it
+        from sqlalchemy.dialects import mysql  # noqa: PLC0415 - a run over files does not need it
 
         return sa.cast(sa.literal(text, sa.String()), mysql.DATETIME(fsp=6))
     return sa.cast(sa.literal(f"{text}+00:00", sa.String()), sa.DateTime(timezone=True))

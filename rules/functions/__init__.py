@@ -1,9 +1,9 @@
 """SQL that means the same on every engine: a DuckDB dialect to compile with, and functions compiled per dialect.
 
-Text is compared by code point everywhere: `exact` takes a database's collation, padding and case rules away. Each
+Text is compared by code point everywhere: `exact` removes a database's collation, padding and case rules. Each
 function's docstring is its meaning; the tests run it on DuckDB, PostgreSQL, MariaDB and SQLite.
 
-Dialects go by the names `duckdb`, `postgresql`, `mysql` (MariaDB too) and `sqlite`.
+Dialects are named `duckdb`, `postgresql`, `mysql` (MariaDB too) and `sqlite`.
 """
 
 from rules.functions.dialects import DIALECTS, dialect, render

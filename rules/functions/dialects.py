@@ -1,4 +1,4 @@
-"""Dialects to compile with, and statements as text."""
+"""SQL dialects, and statements as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIALECTS = ("duckdb", "postgresql", "mysql", "sqlite")
 
 
 class _PostgresCompiler(PGCompiler):
-    """Texts with characters that nobody can see are written with escapes."""
+    """Writes texts with invisible characters as escapes."""
 
     def render_literal_value(self, value: Any, type_: Any) -> str:
         if _has_unseen(value) and max(value) <= "\uffff":
@@ -27,35 +27,35 @@ class _PostgresCompiler(PGCompiler):
 
 
 class DuckCompiler(PGCompiler):
-    """DuckDB reads PostgreSQL's SQL; what differs is compiled here."""
+    """Compiles the differences between DuckDB's and PostgreSQL's SQL."""
 
     def render_literal_value(self, value: Any, type_: Any) -> str:
-        """Characters that nobody can see are written by their number; DuckDB computes such a text once."""
+        """Write invisible characters by their number; DuckDB computes such a text once."""
         if not _has_unseen(value):
             return str(super().render_literal_value(value, type_))  # type: ignore[no-untyped-call]
         return "(" + " || ".join(_pieces(value)) + ")"
 
 
 def _has_unseen(value: Any) -> bool:
-    return isinstance(value, str) and not value.isprintable() and "\x00" not in value  # NUL is for render to refuse
+    return isinstance(value, str) and not value.isprintable() and "\x00" not in value  # render refuses NUL
 
 
 def _pieces(text: str) -> Iterator[str]:
-    for seen, run in itertools.groupby(text, str.isprintable):
-        if seen:
+    for is_printable, run in itertools.groupby(text, str.isprintable):
+        if is_printable:
             yield "'" + "".join(run).replace("'", "''") + "'"
         else:
             yield from (f"chr({ord(c)})" for c in run)
 
 
 class DuckTypeCompiler(PGTypeCompiler):
-    """DuckDB's names for types that PostgreSQL calls otherwise."""
+    """DuckDB's names for types that differ from PostgreSQL's."""
 
     def visit_BYTEA(self, type_: Any, **kw: Any) -> str:  # noqa: ARG002, N802  (SQLAlchemy's visitor protocol)
         return "BLOB"
 
     def visit_NUMERIC(self, type_: Any, **kw: Any) -> str:  # noqa: ARG002, N802
-        # A bare NUMERIC is DECIMAL(18,3) in DuckDB, which would round in silence.
+        # A bare NUMERIC is DECIMAL(18,3) in DuckDB, which would round silently.
         if type_.precision is None:
             return "DECIMAL(38, 10)"
         return f"DECIMAL({type_.precision}, {type_.scale or 0})"
@@ -81,13 +81,13 @@ class _PostgresText(PGDialect):
 
 @functools.cache
 def dialect(name: str) -> Dialect:
-    """A dialect to compile with, by name; raises ValueError naming the four it knows."""
+    """Return the dialect of this name; raises ValueError naming the four."""
     if name == "duckdb":
         return DuckDialect(paramstyle="named")  # type: ignore[no-untyped-call]
     if name == "postgresql":
         return _PostgresText(paramstyle="named")  # type: ignore[no-untyped-call]
     if name in ("mysql", "mariadb"):
-        from sqlalchemy.dialects import mysql  # noqa: PLC0415 - only who asks such a database waits for its dialect
+        from sqlalchemy.dialects import mysql  # noqa: PLC0415 - loaded only for such a database
 
         return mysql.dialect(paramstyle="named")
     if name == "sqlite":
@@ -98,7 +98,7 @@ def dialect(name: str) -> Dialect:
 
 
 def render(statement: sa.ClauseElement, dialect_name: str) -> str:
-    """The statement as SQL text with every value quoted inline. Raises ValueError for text with a NUL character."""
+    """Return the statement as SQL text with every value inline. Raises ValueError for text with a NUL character."""
     compiled = statement.compile(dialect=dialect(dialect_name), compile_kwargs={"literal_binds": True})
     text = str(compiled)
     if "\x00" in text:
@@ -107,5 +107,5 @@ def render(statement: sa.ClauseElement, dialect_name: str) -> str:
 
 
 def arguments(element: FunctionElement[Any], compiler: SQLCompiler, **kw: Any) -> list[str]:
-    """The compiled arguments of a function."""
+    """Return the compiled arguments of a function."""
     return [compiler.process(clause, **kw) for clause in element.clauses]

@@ -1,4 +1,4 @@
-"""Functions of text, by code point whatever the database's collation, padding and case rules."""
+"""Functions of text, by code point, independent of the database's collation, padding and case rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _TextFunction(FunctionElement[str]):
 
 
 class plain(_TextFunction):  # noqa: N801  functions in a statement read like functions
-    """The text itself, as functions should see it: no citext, no locale, no collation of the column's own."""
+    """The text itself, as functions should see it: no citext, no locale, no collation of the column."""
 
     name = "plain"
     inherit_cache = True
@@ -41,7 +41,7 @@ class exact(_TextFunction):  # noqa: N801
 
 
 class is_ascii(FunctionElement[bool]):  # noqa: N801
-    """Whether every character of the text is ASCII; null for null."""
+    """True if every character of the text is ASCII; null for null."""
 
     type = sa.Boolean()
     name = "is_ascii"
@@ -49,7 +49,7 @@ class is_ascii(FunctionElement[bool]):  # noqa: N801
 
 
 class trim_sp(_TextFunction):  # noqa: N801
-    """The text without the blanks (U+0020, nothing else) at both ends."""
+    """The text without spaces (U+0020 only) at both ends."""
 
     name = "trim_sp"
     inherit_cache = True
@@ -63,7 +63,7 @@ class strip(_TextFunction):  # noqa: N801
 
 
 class squeezed(_TextFunction):  # noqa: N801
-    """Every run of Unicode white space folded to one blank, none at the ends. Not on SQLite."""
+    """Every run of Unicode white space becomes one space, none at the ends. Not on SQLite."""
 
     name = "squeezed"
     inherit_cache = True
@@ -72,7 +72,7 @@ class squeezed(_TextFunction):  # noqa: N801
 class replaced(_TextFunction):  # noqa: N801
     """`replaced(text, pattern, replacement)`: all matches of a regular expression. Not on SQLite.
 
-    On PostgreSQL and MariaDB only for our own patterns, which mean the same to them as to RE2.
+    On PostgreSQL and MariaDB only for our own patterns, which mean the same there as in RE2.
     """
 
     name = "replaced"
@@ -87,14 +87,14 @@ class zeros_stripped(_TextFunction):  # noqa: N801
 
 
 class digits_apart(_TextFunction):  # noqa: N801
-    """ASCII letters and digits only; one hyphen stays in place of what was between two digits. Not on SQLite."""
+    """ASCII letters and digits only; one hyphen replaces the characters between two digits. Not on SQLite."""
 
     name = "digits_apart"
     inherit_cache = True
 
 
 class find(FunctionElement[int]):  # noqa: N801
-    """`find(text, part)`: where the part begins, in characters counted from 1; 0 when it is not there."""
+    """`find(text, part)`: the position of the part, in characters counted from 1; 0 when it is missing."""
 
     type = sa.Integer()
     name = "find"
@@ -102,7 +102,7 @@ class find(FunctionElement[int]):  # noqa: N801
 
 
 class characters(FunctionElement[int]):  # noqa: N801
-    """How many code points the text has."""
+    """The number of code points of the text."""
 
     type = sa.Integer()
     name = "characters"
@@ -110,9 +110,9 @@ class characters(FunctionElement[int]):  # noqa: N801
 
 
 def filled(text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    """The text, or null where it is empty or white space only.
+    """Return the text, or null where it is empty or white space only.
 
-    The first comparison spares nearly all texts the costly second one.
+    The first comparison avoids the costly second one for nearly all texts.
     """
     first = exact(text)
     visible = sa.and_(first >= exact(sa.literal("!")), first < exact(sa.literal("\x7f")))
@@ -198,7 +198,7 @@ def _mysql_trim_sp(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 
 @compiles(strip, "duckdb")
 def _duck_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
-    # DuckDB trims a set of characters ten times slower than it looks at both ends, and most texts need no trimming.
+    # DuckDB trims a set of characters ten times slower than it checks both ends, and most texts need no trimming.
     [x] = arguments(element, compiler, **kw)
     visible = f"{x} >= '!' AND {x} < chr(127) AND ({x})[-1] BETWEEN '!' AND '~'"
     return f"CASE WHEN {visible} THEN {x} ELSE trim({x}, {_white(compiler, **kw)}) END"
@@ -215,14 +215,14 @@ def _pg_strip(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
     trimmed = f"btrim({x}, {_white(compiler, **kw)})"
     if not _is_column(element):
         return trimmed
-    # Trimming many characters takes longer than looking at both ends, and most texts need no trimming.
+    # Trimming many characters takes longer than checking both ends, and most texts need no trimming.
     begin = f"({x}) COLLATE \"C\" >= '!' AND ({x}) COLLATE \"C\" < '~'"
-    end = f"abs(ascii(reverse({x})) - 80) <= 46"  # " to ~, asked without reversing the text twice
+    end = f"abs(ascii(reverse({x})) - 80) <= 46"  # " to ~, without reversing the text twice
     return f"CASE WHEN ({begin} AND {end}) THEN {x} ELSE {trimmed} END"
 
 
 def _is_column(element: Any) -> bool:
-    """Whether the function is over a column as it is, so that it costs nothing to name it again."""
+    """Return True if the argument is an unchanged column, so that repeating it costs nothing."""
     [inner] = element.clauses
     while isinstance(inner, (plain, exact)):
         [inner] = inner.clauses

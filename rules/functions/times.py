@@ -104,7 +104,7 @@ def _sqlite_micros(element: Any, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 def _sqlite_epoch(x: str) -> str:
-    # Whole seconds and decimals apart: julianday() is a float and loses microseconds.
+    # Whole seconds and decimals separately: julianday() is a float and loses microseconds.
     return (
         f"(CAST(strftime('%s', substr({x}, 1, 19)) AS INTEGER) * 1000000"
         f" + CAST(substr(substr({x}, 21, 6) || '000000', 1, 6) AS INTEGER))"

@@ -1,6 +1,6 @@
-"""Normalisers: what each does to a value, in Python for everybody and in SQL where that is identical.
+"""Normalisers: functions of a value, in Python always and in SQL where that is identical.
 
-`NORMALISERS` holds all of them by name; third parties add theirs to the same dict, through `register`.
+`NORMALISERS` holds all of them by name; third parties add theirs through `register`.
 """
 
 from rules.normalise.chain import chain_function, chain_sql, chain_type, emptying_step, never_blank, normalise
@@ -10,8 +10,8 @@ from rules.normalise.numbers import NUMBERS
 from rules.normalise.text import TEXT
 from rules.normalise.times import TIMES
 
-for _one in (*TEXT, *CONTACT, *NUMBERS, *TIMES):
-    register(_one)
+for _normaliser in (*TEXT, *CONTACT, *NUMBERS, *TIMES):
+    register(_normaliser)
 
 __all__ = [
     "NORMALISERS",

@@ -1,4 +1,4 @@
-"""Chains of normalisers: their type, their value, and their SQL with the weakest claim of its parts."""
+"""Chains of normalisers: their type, their value, and their SQL with the weakest exactness of its parts."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def _normaliser(step: Step) -> Normaliser:
 
 
 def chain_type(column_type: Type, steps: Sequence[Step]) -> Type:
-    """The type after all steps; raises RuleError naming the step and what it cannot take."""
+    """Return the type after all steps; raises RuleError naming the step and the type it does not take."""
     kind = column_type
     for step in steps:
-        one = _normaliser(step)
+        normaliser = _normaliser(step)
         try:
-            one.check(step.argument)
+            normaliser.check(step.argument)
         except ValueError as error:
             raise RuleError(f"`{step.name}` {error}.") from error
-        if kind not in one.types:
-            takes = " or ".join(t.value for t in one.types)
-            raise RuleError(f"`{step.name}` takes {takes}, but here the value is of type {kind.value}.")
-        kind = one.types[kind]
+        if kind not in normaliser.types:
+            takes = " or ".join(t.value for t in normaliser.types)
+            raise RuleError(f"`{step.name}` takes {takes}, but the value is of type {kind.value}.")
+        kind = normaliser.types[kind]
     return kind
 
 
 def chain_function(steps: Sequence[Step], timezone: str = "UTC") -> Callable[[Value], Value]:
-    """The chain as one function of a value, for steps that `chain_type` accepted. No step sees an empty value."""
+    """Return the chain as one function, for steps that `chain_type` accepted. No step sees an empty value."""
     applied = [(_normaliser(step).python, step.argument) for step in steps]
 
     def apply(value: Value) -> Value:
@@ -53,7 +53,7 @@ def chain_function(steps: Sequence[Step], timezone: str = "UTC") -> Callable[[Va
 
 
 def normalise(value: Value, steps: Sequence[Step], timezone: str = "UTC") -> Value:
-    """The value after all steps; None when it is empty, when nothing is left of it or when it cannot be parsed."""
+    """Return the value after all steps; None when it is empty, becomes empty or cannot be parsed."""
     return chain_function(steps, timezone)(value)
 
 
@@ -62,7 +62,7 @@ _STAYS_STRIPPED = {*_STRIPS, "lower", "casefold", "unaccent", "strip_zeros", "pr
 
 
 def never_blank(steps: Sequence[Step]) -> bool:
-    """Whether a text that is left after these steps cannot be white space only; False where that is not known."""
+    """Return True if no text after these steps can be white space only; False where that is unknown."""
     names = [step.name for step in steps]
     begin = next((n for n, name in enumerate(names) if name in _STRIPS), len(names))
     return begin < len(names) and all(name in _STAYS_STRIPPED for name in names[begin:])
@@ -73,42 +73,42 @@ _READS = {"digits": "1", "letters": "a", "alnum": "a1", "docno": "a1", "phone": 
 
 
 def emptying_step(steps: Sequence[Step]) -> Step | None:
-    """The first step that leaves nothing of any text, for what it reads is gone by then; None where that is not known.
+    """Return the first step that empties every text, because earlier steps removed its input; None if unknown.
 
-    Followed are digits (1), letters (a) and the sign in an address (@).
+    We track digits (1), letters (a) and the @ of an address.
     """
-    left = "a1@"
+    characters = "a1@"
     for step in steps:
-        if step.name in _READS and not set(left) & set(_READS[step.name]):
+        if step.name in _READS and not set(characters) & set(_READS[step.name]):
             return step
         if step.name in _LEAVES:
-            left = "".join(kind for kind in _LEAVES[step.name] if kind in left)
+            characters = "".join(kind for kind in _LEAVES[step.name] if kind in characters)
         elif step.name not in _STAYS_STRIPPED | {"squeeze"}:
-            left = "a1@"
+            characters = "a1@"
     return None
 
 
 def chain_sql(
     column: sa.ColumnElement[Any], column_type: Type, steps: Sequence[Step], dialect: str, timezone: str = "UTC"
 ) -> tuple[sa.ColumnElement[Any], Exactness] | None:
-    """The chain in SQL and how far it is the Python one: for every value, or while the column's text is ASCII.
+    """Return the chain in SQL and its exactness: for every value, or while the column's text is ASCII.
 
-    None when some step cannot be said in that dialect with the same meaning. Without steps it is the column itself.
-    A text that is left may be white space, which the caller takes for null.
+    None when some step has no exact form in that dialect. Without steps it is the column itself.
+    The resulting text may be white space, which the caller treats as null.
     """
     element, kind, ascii_so_far = column, column_type, True
     exactness: Exactness = "always"
     for step in steps:
-        one = _normaliser(step)
-        this = one.exact_on(dialect, step.argument, kind, timezone)
-        if one.sql is None or this == "never" or (this == "ascii" and not ascii_so_far):
+        normaliser = _normaliser(step)
+        claim = normaliser.exact_on(dialect, step.argument, kind, timezone)
+        if normaliser.sql is None or claim == "never" or (claim == "ascii" and not ascii_so_far):
             return None
-        if one.fills:
+        if normaliser.fills:
             from rules.functions import filled as sql_filled  # noqa: PLC0415 - brings SQLAlchemy
 
             element = sql_filled(element)
-        element = one.sql(element, step.argument, timezone)
-        exactness = weakest(exactness, this)
-        ascii_so_far = ascii_so_far and one.stays_ascii(step.argument)
-        kind = one.types[kind]
+        element = normaliser.sql(element, step.argument, timezone)
+        exactness = weakest(exactness, claim)
+        ascii_so_far = ascii_so_far and normaliser.stays_ascii(step.argument)
+        kind = normaliser.types[kind]
     return element, exactness

@@ -1,4 +1,4 @@
-"""Normalisers of addresses that reach people: e-mail, mailboxes, telephone numbers. Python only."""
+"""Normalisers of contact data: e-mail, mailboxes, telephone numbers. Python only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DOMAIN = re.compile(r"[^\s\"(),:;<>@\\]+")
 
 
 def email(value: str) -> str | None:
-    """`Ann <Ann@Bücher.example> ` as `ann@xn--bcher-kva.example`; None for what is not one address."""
+    """`Ann <Ann@Bücher.example> ` as `ann@xn--bcher-kva.example`; None if it is not one address."""
     text = unicodedata.normalize("NFKC", value)
     bracketed = _BRACKETS.search(text)
     text = simple_lower((bracketed[1] if bracketed else text).strip())
@@ -38,12 +38,12 @@ def _encoded(domain: str) -> str | None:
     try:
         return idna.encode(domain, uts46=True).decode("ascii").lower()
     except idna.IDNAError:
-        # Host names with an underscore or an address in brackets are no IDNA, but they are the same every time.
+        # Host names with an underscore or an address in brackets are not IDNA, but they are always the same.
         return domain if domain.isascii() else None
 
 
 def mailbox(value: str) -> str | None:
-    """Where the mail ends up: `email` without the plus tag, and for Gmail without dots and under one domain."""
+    """Return the receiving mailbox: `email` without the plus tag, and for Gmail without dots and under one domain."""
     address = email(value)
     if address is None:
         return None
@@ -56,7 +56,7 @@ def mailbox(value: str) -> str | None:
 
 @functools.cache
 def library() -> Any:
-    """The package phonenumbers, imported when a rule first needs it; raises RuleError naming the extra."""
+    """Import phonenumbers when a rule first needs it; raises RuleError naming the extra."""
     try:
         return importlib.import_module("phonenumbers")
     except ModuleNotFoundError as error:
@@ -71,10 +71,10 @@ def _check_region(argument: Any) -> None:
 
 
 def phone(value: str, region: str | None) -> str | None:
-    """The number as E.164, read as from that region unless it says another; None for what cannot be one.
+    """Return the number as E.164, by default of that region; None if it is not a number.
 
-    Letters are never read as digits, and a number with an extension is not the one without: neither can be read.
-    Without a region only numbers with a country code can be.
+    Letters are never read as digits, and a number with an extension differs from the one without: both give None.
+    Without a region only numbers with a country code are read.
     """
     numbers = library()
     if any(unicodedata.category(character)[0] == "L" for character in value):

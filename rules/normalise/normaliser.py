@@ -1,4 +1,4 @@
-"""What a normaliser is: its meaning in Python, the types it takes, and how far its SQL says the same."""
+"""The definition of a normaliser: its function in Python, the types it takes, and how far its SQL is exact."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Sql = Callable[["sa.ColumnElement[Any]", Any, str], "sa.ColumnElement[Any]"]
 
 
 def weakest(*claims: Exactness) -> Exactness:
-    """The weakest of some claims; `always` when there is none."""
+    """Return the weakest exactness; `always` when there is none."""
     return max(claims, key=_ORDER.index, default="always")
 
 
 def no_argument(argument: Any) -> None:
-    """For a normaliser that takes none."""
+    """Refuse any argument."""
     if argument is not None:
         raise ValueError("takes no argument")
 
 
 def everywhere(argument: Any, kind: Type, timezone: str) -> bool:  # noqa: ARG001
-    """No argument, type or time zone takes the SQL form away."""
+    """Allow the SQL form for every argument, type and time zone."""
     return True
 
 
@@ -39,16 +39,16 @@ def everywhere(argument: Any, kind: Type, timezone: str) -> bool:  # noqa: ARG00
 class Normaliser:
     """One normaliser.
 
-    `python(value, argument, timezone)` is the reference meaning, for a value that is not empty: a text it returns that
-    is empty or white space becomes null, None means it could not be parsed. `types` maps each type it takes to the type
-    it gives. `check(argument)` raises ValueError with the end of a sentence that begins with the normaliser's name.
+    `python(value, argument, timezone)` is the reference, for a value that is not empty: an empty or white-space text it
+    returns becomes null, None means the value could not be parsed. `types` maps each type it takes to the type
+    it returns. `check(argument)` raises ValueError with the end of a sentence that begins with the normaliser's name.
 
     `sql` is the same on the dialects in `exactness`: for every value (`always`) or while the text is ASCII
-    (`ascii`); a dialect that is not there is `never`. It maps an empty text and white space to such a text; `fills`
-    says that it may not, and so is given null instead of them. `pushes(argument, type, timezone)` takes the SQL form
-    away where an argument or a type makes it differ; `stays_ascii(argument)` says that ASCII in gives ASCII out, so
-    that a later step may rely on it. `version` rises with a release that writes some value in another way: findings of
-    rules that use it are then followed by their records.
+    (`ascii`); a missing dialect is `never`. It must map an empty text and white space to such a text; with `fills` it
+    need not, and receives null instead of them. `pushes(argument, type, timezone)` is False where an argument or a
+    type makes the SQL form differ; `stays_ascii(argument)` is True if ASCII input gives ASCII output, on which a later
+    step may rely. `version` rises with a release that changes some result: findings of rules that use it are then
+    followed by their records.
     """
 
     name: str
@@ -63,17 +63,17 @@ class Normaliser:
     fills: bool = False
 
     def exact_on(self, dialect: str, argument: Any, kind: Type, timezone: str) -> Exactness:
-        """How far the SQL form on that dialect is the Python one."""
+        """Return how far the SQL form on that dialect equals the Python one."""
         if self.sql is None or not self.pushes(argument, kind, timezone):
             return "never"
         return self.exactness.get("mysql" if dialect == "mariadb" else dialect, "never")
 
 
 def built_in(name: str) -> Sql:
-    """The SQL form of that name in rules.normalise.sql, loaded when a rule is compiled: to read one takes no SQL."""
+    """Return the SQL form of that name in rules.normalise.sql, imported only when a rule is compiled."""
 
     def sql(column: sa.ColumnElement[Any], argument: Any, timezone: str) -> sa.ColumnElement[Any]:
-        from rules.normalise.sql import FORMS  # noqa: PLC0415 - brings SQLAlchemy
+        from rules.normalise.sql import FORMS  # noqa: PLC0415 - imports SQLAlchemy
 
         return FORMS[name](column, argument, timezone)
 
@@ -83,8 +83,8 @@ def built_in(name: str) -> Sql:
 NORMALISERS: dict[str, Normaliser] = {}
 
 
-def register(one: Normaliser) -> None:
-    """Add a normaliser; raises RuleError when the name is taken, for a rule's meaning must not hang on load order."""
-    if one.name in NORMALISERS and NORMALISERS[one.name] is not one:
-        raise RuleError(f"There is already a normaliser `{one.name}`; give yours another name.")
-    NORMALISERS[one.name] = one
+def register(normaliser: Normaliser) -> None:
+    """Add a normaliser; raises RuleError when the name exists: a rule's meaning must not depend on load order."""
+    if normaliser.name in NORMALISERS and NORMALISERS[normaliser.name] is not normaliser:
+        raise RuleError(f"Normaliser `{normaliser.name}` already exists; give yours another name.")
+    NORMALISERS[normaliser.name] = normaliser

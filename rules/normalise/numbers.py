@@ -14,14 +14,14 @@ _EXACT = decimal.Context(prec=1_000, rounding=decimal.ROUND_HALF_UP, Emax=decima
 
 
 def as_decimal(value: int | float | Decimal) -> Decimal | None:
-    """The number as a decimal; a float by its shortest form, None when it is not finite."""
+    """Return the number as a decimal; a float by its shortest form, None when it is not finite."""
     if isinstance(value, float):
         return Decimal(repr(value)) if math.isfinite(value) else None
     return Decimal(value)
 
 
 def rounded(value: int | float | Decimal, places: int) -> int | Decimal | None:
-    """Rounded to that many decimals, half away from zero; negative places round to tens, hundreds."""
+    """Round to that many decimals, half away from zero; negative places round to tens, hundreds."""
     number = as_decimal(value)
     if number is None or not number.is_finite():
         return None
@@ -36,7 +36,7 @@ def _exponent(number: Decimal) -> int:
 
 def _check_places(argument: Any) -> None:
     if not isinstance(argument, int) or isinstance(argument, bool) or not -18 <= argument <= 18:
-        raise ValueError("takes how many decimals to keep, a whole number from -18 to 18, like `round: 2`")
+        raise ValueError("takes a whole number of decimals from -18 to 18, like `round: 2`")
 
 
 def _round_pushes(_argument: Any, kind: Type, _timezone: str) -> bool:

@@ -1,6 +1,6 @@
-"""Normalisers that need Python, said in DuckDB's SQL for the values that are simple enough, which are nearly all.
+"""DuckDB SQL for normalisers that need Python, for values that are simple enough (nearly all).
 
-A shortcut is a condition on the column and the normalised value where it holds; all other values go through Python.
+A shortcut is a condition on the column and the normalised value where it holds; Python computes all other values.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from rules.functions import is_ascii, trim_sp
 from rules.models import Step
 
 Form = tuple[tuple[sa.ColumnElement[bool], sa.ColumnElement[Any]], ...]
-"""Conditions with the values where they hold, to be tried in order."""
+"""Conditions with the values where they hold, in order."""
 
-_LABEL = "[a-z0-9]+(?:-[a-z0-9]+)*"  # without two hyphens in a row, so never xn--, which a package has to check
+_LABEL = "[a-z0-9]+(?:-[a-z0-9]+)*"  # without two hyphens in a row, so never xn--, which needs the package idna
 _DOMAIN = rf"@{_LABEL}(?:\.{_LABEL})+"
 _PLAIN = r"[a-z0-9_.-]+" + _DOMAIN
 _MIXED = rf"(?i) *[a-z0-9_.-]+(?:\+[a-z0-9_.+-]*)?{_DOMAIN} *"
@@ -25,7 +25,7 @@ _LEAVE_ADDRESSES_ALONE = ("trim", "squeeze", "lower", "casefold", "nfkc", "unacc
 
 
 def simple_forms(steps: Sequence[Step], column: sa.ColumnElement[Any]) -> Form:
-    """The shortcuts for a chain, if any. Steps before it that change nothing in simple values may stand there."""
+    """Return the shortcuts for a chain, if any. Earlier steps must not change simple values."""
     if not steps or any(step.name not in _LEAVE_ADDRESSES_ALONE for step in steps[:-1]):
         return ()
     forms = _FORMS.get(steps[-1].name)
@@ -37,7 +37,7 @@ def _email(column: sa.ColumnElement[Any]) -> Form:
 
 
 def _mailbox(column: sa.ColumnElement[Any]) -> Form:
-    # One look for anything like Gmail's two domains is cheaper than an exact one for each.
+    # One pattern for both of Gmail's domains is cheaper than an exact comparison with each.
     plain = sa.and_(_matches(column, _PLAIN), column.not_like("%@g%mail.com"))
     address, domain = _parts(_lowered(column), "@")
     local, _ = _parts(address, "+")
@@ -59,9 +59,9 @@ def _matches(column: sa.ColumnElement[Any], pattern: str) -> sa.ColumnElement[bo
 
 
 def _parts(text: sa.ColumnElement[Any], separator: str) -> tuple[sa.ColumnElement[Any], sa.ColumnElement[Any]]:
-    """The text before the separator, and what stands between it and the next one."""
-    before, behind = (sa.func.split_part(text, separator, n, type_=sa.Text()) for n in (1, 2))
-    return before, behind
+    """Return the text before the separator, and the text between it and the next one."""
+    before, after = (sa.func.split_part(text, separator, n, type_=sa.Text()) for n in (1, 2))
+    return before, after
 
 
 _FORMS: dict[str, Callable[[sa.ColumnElement[Any]], Form]] = {"email": _email, "mailbox": _mailbox}

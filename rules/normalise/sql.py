@@ -1,4 +1,4 @@
-"""The built-in normalisers in SQL, by name; each says itself on which dialects that is the same as in Python."""
+"""The built-in normalisers in SQL, by name; each declares the dialects where that equals Python."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _regex(x: sa.ColumnElement[Any], argument: tuple[str, str], _timezone: str) 
 
 
 def _abs(x: sa.ColumnElement[Any], _argument: Any, _timezone: str) -> sa.ColumnElement[Any]:
-    # The smallest integer has no positive twin in its own type.
+    # The smallest integer has no positive counterpart in its own type.
     wide = sa.cast(x, sa.Numeric(38, 0)) if isinstance(x.type, sa.Integer) else x
     return sa.func.abs(wide, type_=wide.type)
 

@@ -1,4 +1,4 @@
-"""Normalisers of text: white space, case, accents, what is kept, and what a person calls a document number."""
+"""Normalisers of text: white space, case, accents, character classes, document numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REGEX_ALWAYS: Mapping[str, Exactness] = dict.fromkeys(_REGEX, "always")
 _REGEX_ASCII: Mapping[str, Exactness] = dict.fromkeys(_REGEX, "ascii")
 
 _LEADING_ZEROS = re.compile("(?<![0-9])0+(?=[0-9])")
-# Letters with a stroke and ligatures have no decomposition, but people drop what is on them all the same.
+# Letters with a stroke and ligatures have no decomposition, but people write them without strokes too.
 _STROKES = str.maketrans(
     {
         "Ø": "O", "ø": "o", "Ł": "L", "ł": "l", "Đ": "D", "đ": "d", "Ħ": "H", "ħ": "h", "Ŧ": "T", "ŧ": "t",
@@ -32,14 +32,14 @@ _MARKS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20
 
 
 def simple_lower(text: str) -> str:
-    """Simple lower case: letter by letter, without regard to neighbours (no final sigma) and never longer."""
+    """Simple lower case: letter by letter, independent of neighbours (no final sigma) and never longer."""
     if text.isascii():
         return text.lower()
     return "".join("i" if c == "İ" else c.lower() for c in text)
 
 
 def squeeze(text: str) -> str:
-    """No white space at the ends, one blank where there was some inside."""
+    """No white space at the ends, one space for each run inside."""
     return " ".join(text.split())
 
 
@@ -51,18 +51,18 @@ def unaccent(text: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
-def _kept(text: str, categories: str) -> str:
+def _filtered(text: str, categories: str) -> str:
     return "".join(c for c in text if unicodedata.category(c)[0] in categories)
 
 
 def alnum(text: str) -> str:
     """Only letters, the marks that belong to them, and numbers."""
-    return _kept(text, "LMN")
+    return _filtered(text, "LMN")
 
 
 def letters(text: str) -> str:
     """Only letters and the marks that belong to them."""
-    return _kept(text, "LM")
+    return _filtered(text, "LM")
 
 
 def digits(text: str) -> str:
@@ -76,15 +76,15 @@ def strip_zeros(text: str) -> str:
 
 
 def docno(text: str) -> str:
-    """A document number as people mean it: upper case, letters and numbers only, no leading zeros.
+    """A document number in one form: upper case, letters and numbers only, no leading zeros.
 
-    One hyphen stays where two numbers were apart: 12-3 is not 1-23.
+    One hyphen stays between two numbers: 12-3 is not 1-23.
     """
     return strip_zeros(_numbers_apart(text.upper()))
 
 
 def _numbers_apart(text: str) -> str:
-    kept, last, is_apart = [], "", False
+    characters, last, is_apart = [], "", False
     for character in text:
         category = unicodedata.category(character)[0]
         if category not in "LMN":
@@ -92,24 +92,24 @@ def _numbers_apart(text: str) -> str:
             continue
         if category != "M":
             if is_apart and category == last == "N":
-                kept.append("-")
+                characters.append("-")
             last, is_apart = category, False
-        kept.append(character)
-    return "".join(kept)
+        characters.append(character)
+    return "".join(characters)
 
 
 def _check_prefix(argument: Any) -> None:
     if not isinstance(argument, int) or isinstance(argument, bool) or not 1 <= argument <= 10_000:
-        raise ValueError("takes how many characters to keep, a whole number from 1 to 10000, like `prefix: 3`")
+        raise ValueError("takes the number of characters to keep, from 1 to 10000, like `prefix: 3`")
 
 
 def _check_map(argument: Any) -> None:
     if not isinstance(argument, Mapping) or not argument:
         raise ValueError("takes a mapping of texts, like `map: {EUR: euro}`")
     if not all(isinstance(k, str) and k.strip() for k in argument):
-        raise ValueError("maps texts that are not empty: put the text on the left in quotes, as YAML reads NO and 1")
+        raise ValueError("maps texts that are not empty; put numbers and words like NO on the left in quotes")
     if not all(v is None or isinstance(v, str) for v in argument.values()):
-        raise ValueError("maps to texts or to null: put the text on the right in quotes")
+        raise ValueError("maps to texts or null; put the text on the right in quotes")
 
 
 def _mapped(value: str, argument: Mapping[str, str | None], _timezone: str) -> Value:
@@ -122,7 +122,7 @@ def _map_stays_ascii(argument: Mapping[str, str | None]) -> bool:
 
 def _check_regex(argument: Any) -> None:
     if not isinstance(argument, list | tuple) or len(argument) != 2 or not all(isinstance(a, str) for a in argument):
-        raise ValueError("takes a pattern and what replaces it, both in quotes, like `regex: ['-.*', '']`")
+        raise ValueError("takes a pattern and its replacement, both in quotes, like `regex: ['-.*', '']`")
     if r"\C" in argument[0]:
         raise ValueError(r"cannot use \C, which cuts characters into bytes")
     import pyarrow as pa  # noqa: PLC0415 - see _regex
@@ -130,13 +130,13 @@ def _check_regex(argument: Any) -> None:
     try:
         _regex("", (argument[0], argument[1]), "")
     except pa.ArrowInvalid as error:
-        raise ValueError(f"needs RE2 syntax and does not understand this: {str(error).rstrip('.')}") from error
+        raise ValueError(f"needs a pattern in RE2 syntax: {str(error).rstrip('.')}") from error
 
 
 def _regex(value: str, argument: tuple[str, str], _timezone: str) -> Value:
-    """All matches replaced, by RE2: linear time whatever the pattern, and the engine inside DuckDB too."""
-    import pyarrow as pa  # noqa: PLC0415 - nothing else here needs it
-    import pyarrow.compute as pc  # noqa: PLC0415 - makes hundreds of functions, and nothing else here needs one
+    """Replace all matches, by RE2: linear time for any pattern, and the same engine as in DuckDB."""
+    import pyarrow as pa  # noqa: PLC0415 - nothing else in this module needs it
+    import pyarrow.compute as pc  # noqa: PLC0415 - builds hundreds of functions on import
 
     pattern, replacement = argument
     replaced_text = pc.replace_substring_regex(pa.scalar(value, pa.string()), pattern, replacement)

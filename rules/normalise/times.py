@@ -1,4 +1,4 @@
-"""Normalisers of instants: truncated as the clock on the wall shows them in the dataset's time zone."""
+"""Normalisers of instants: truncated in local time of the dataset's time zone."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _instant(local: dt.datetime) -> dt.datetime | None:
 
 
 def _in_utc(_argument: Any, kind: Type, timezone: str) -> bool:
-    # Another zone's rules come from another copy of the zone database, which nobody promises to be the same.
+    # Another zone's rules come from the database's copy of the zone database, which may differ from ours.
     return timezone == "UTC" and kind is Type.INSTANT
 
 

@@ -18,7 +18,7 @@ def _config() -> Config:
 
 
 def upgrade(connection: sa.Connection, revision: str) -> None:
-    """Bring the schema to that revision inside the caller's transaction, which keeps it or not."""
+    """Bring the schema to that revision inside the caller's transaction."""
     config = _config()
     config.attributes["connection"] = connection
     command.upgrade(config, revision)

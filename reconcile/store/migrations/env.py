@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the scripts on the connection it is given. There is no other way in."""
+"""Alembic's entry: runs the scripts on the connection passed in; nothing else runs them."""
 
 from __future__ import annotations
 
