@@ -24,15 +24,15 @@ class ChannelSettings(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    type: str = Field(description="Which channel this is: slack, webhook or file.")
-    show: tuple[str, ...] = Field(default=(), description="Columns marked `pii` that this channel may show in clear.")
-    quiet: bool = Field(default=True, description="Say nothing when nothing is new; false sends a short all-clear.")
+    type: str = Field(description="The type of channel: slack, webhook or file.")
+    show: tuple[str, ...] = Field(default=(), description="The `pii` columns that this channel may show unmasked.")
+    quiet: bool = Field(default=True, description="Send nothing when nothing is new; false sends a short all-clear.")
     on_unknown: Literal["again", "person"] = Field(
         default="again",
-        description="When it is unknown whether a message arrived and nobody can look: send again, or ask a person.",
+        description="If delivery is unknown and the channel cannot be checked: send again, or ask a person.",
     )
     template: Path | None = Field(
-        default=None, description="A Jinja2 file of your own for the words of the message, beside the configuration."
+        default=None, description="Your own Jinja2 template for the message, relative to the configuration file."
     )
 
 

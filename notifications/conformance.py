@@ -118,7 +118,7 @@ def _finds_or_says_it_cannot(suite: Suite) -> None:
     found = channel.find(notice)
     _promise(found is not None, "find returns the receipt of a notice that was sent")
     _promise(found == sent, f"find and send return the same receipt, not {found} and {sent}")
-    _promise(channel.find(replace(notice, id=notice.id + "x")) is None, "find tells notices apart by their whole id")
+    _promise(channel.find(replace(notice, id=notice.id + "x")) is None, "find compares the whole id of a notice")
 
 
 def _previews(suite: Suite) -> None:
@@ -141,7 +141,7 @@ def _takes_anything(suite: Suite) -> None:
             raise ConformanceFailure(f"a message about {hostile[:20]!a} is delivered, not refused: {error}") from error
         shown = channel.preview(notice)
         hidden = [f"U+{ord(mark):04X}" for mark in _HIDDEN if mark in shown]
-        _promise(not hidden, f"marks that hide or turn text are shown as signs, not passed on: {hidden}")
+        _promise(not hidden, f"characters that hide or reverse text are shown as codes, not passed on: {hidden}")
 
 
 def _keeps_secrets(suite: Suite) -> None:
@@ -166,4 +166,4 @@ def _knows_settings(suite: Suite) -> None:
         made.model_validate({**suite.settings, "tresholds": 1})
     except ValidationError:
         return
-    raise ConformanceFailure("a setting nobody knows is refused, so that a typing error is told")
+    raise ConformanceFailure("an unknown setting is refused, so that a typo is reported")

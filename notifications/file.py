@@ -27,11 +27,9 @@ from notifications.wording.template import Template
 class FileSettings(ChannelSettings):
     """What a file channel may say."""
 
-    type: Literal["file"] = Field(description="A file, or the terminal.")
-    path: str = Field(min_length=1, description="The file messages are appended to; `-` is standard output.")
-    format: Literal["text", "jsonl"] = Field(
-        default="text", description="Words for people, or one JSON line a message."
-    )
+    type: Literal["file"] = Field(description="A file or the terminal.")
+    path: str = Field(min_length=1, description="The file to append messages to; `-` is standard output.")
+    format: Literal["text", "jsonl"] = Field(default="text", description="Plain text, or one JSON line per message.")
 
 
 class FileChannel:
@@ -66,7 +64,7 @@ class FileChannel:
     def find(self, notice: Notice) -> Receipt | None:
         """The receipt of a whole message in the file; one that was cut off is completed first."""
         if self._path is None:
-            raise CannotBeAsked(self.name, "what a terminal showed is gone")
+            raise CannotBeAsked(self.name, "terminal output is not kept")
         if not self._path.exists():
             return None
         message = self._message(notice)
@@ -152,7 +150,7 @@ class FileChannel:
             raise self._refused(error.strerror) from error
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise self._refused("it is not a plain file")
+                raise self._refused("it is not a regular file")
             fcntl.flock(file, fcntl.LOCK_EX)
             yield file
         finally:

@@ -72,7 +72,7 @@ def networks(said: Any) -> tuple[Network, ...]:
         try:
             found.append(ipaddress.ip_network(one))
         except ValueError:
-            raise ValueError(f"`{one}` is not a network; write it like 10.0.0.0/8 or 192.168.1.7/32") from None
+            raise ValueError(f"`{one}` is not a network; write for example 10.0.0.0/8 or 192.168.1.7/32") from None
     return tuple(found)
 
 
@@ -83,13 +83,13 @@ def web_address(setting: str, said: str, instead: str) -> str:
     """
     parts = urlsplit(said)
     if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r"[!-~]+", said):
-        raise ValueError(f"`{setting}` must be an http:// or https:// address without blanks")
+        raise ValueError(f"`{setting}` must be an http:// or https:// address without spaces")
     if parts.username or parts.password:
-        raise ValueError(f"`{setting}` holds a user name or password; {instead}")
+        raise ValueError(f"`{setting}` contains a user name or password; {instead}")
     try:
         parts.port  # noqa: B018 - reading it checks it
     except ValueError:
-        raise ValueError(f"the port in `{setting}` is not a port") from None
+        raise ValueError(f"the port in `{setting}` is invalid") from None
     return said
 
 
@@ -164,7 +164,7 @@ def _resolved(channel: str, host: str, port: int, allow: Sequence[Network]) -> l
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        reason = (getattr(error, "strerror", None) or "the name cannot be looked up").lower()
+        reason = (getattr(error, "strerror", None) or "the host name cannot be resolved").lower()
         raise ChannelUnreachable(channel, host, reason) from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     for text in addresses:

@@ -31,13 +31,13 @@ class WebhookSettings(ChannelSettings):
     """What a webhook may say. Its address may hold a secret and is never shown."""
 
     type: Literal["webhook"] = Field(description="A webhook of your own.")
-    url: SecretStr = Field(description="The address each notice is POSTed to, as JSON.")
-    headers: dict[str, SecretStr] = Field(default_factory=dict, description="Further headers, e.g. Authorization.")
+    url: SecretStr = Field(description="The address to POST each notice to, as JSON.")
+    headers: dict[str, SecretStr] = Field(default_factory=dict, description="Additional headers, e.g. Authorization.")
     secret: SecretStr | None = Field(
         default=None, description="Signs each call: Reconcile-Signature: t=…,v1=HMAC-SHA256 of `t.body`."
     )
     allow: tuple[Network, ...] = Field(
-        default=(), description="Networks besides public ones that the address may be in, e.g. 10.0.0.0/8."
+        default=(), description="Private networks that the address may be in, e.g. 10.0.0.0/8."
     )
     connect_timeout: float = Field(default=5, gt=0, le=300, description="Seconds to connect.")
     timeout: float = Field(default=30, gt=0, le=300, description="Seconds for the whole call.")
@@ -58,11 +58,11 @@ class WebhookSettings(ChannelSettings):
     def _not_ours(cls, headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
         for name, content in headers.items():
             if name.lower() in _OURS:
-                raise ValueError(f"the header `{name}` is set by Reconcile itself; leave it out")
+                raise ValueError(f"the header `{name}` is set by Reconcile itself; remove it")
             if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-                raise ValueError(f"`{name}` is not the name of a header")
+                raise ValueError(f"`{name}` is not a valid header name")
             if not re.fullmatch(r"[\t -~]*", content.get_secret_value()):
-                raise ValueError(f"the header `{name}` holds a line break or a character that headers cannot hold")
+                raise ValueError(f"the header `{name}` contains a line break or a character that headers do not allow")
         return headers
 
 
@@ -94,8 +94,8 @@ class WebhookChannel:
         raise self._refusal(answer)
 
     def find(self, notice: Notice) -> Receipt | None:
-        """Raises CannotBeAsked: a webhook has no way back. Repeats carry the same Idempotency-Key."""
-        raise CannotBeAsked(self.name, f"a webhook has no way back; a repeat carries Idempotency-Key {notice.id}")
+        """Raises CannotBeAsked: a webhook cannot be queried. Repeats carry the same Idempotency-Key."""
+        raise CannotBeAsked(self.name, f"a webhook cannot be queried; a repeat carries Idempotency-Key {notice.id}")
 
     def preview(self, notice: Notice) -> str:
         """The JSON that would be sent."""
@@ -124,9 +124,9 @@ class WebhookChannel:
             return DeliveryUnknown(self.name, f"the receiver answered HTTP {answer.status}", wait)
         if 300 <= answer.status < 400:
             return ChannelRefused(
-                self.name, f"HTTP {answer.status}", "redirects are not followed; write the final `url`."
+                self.name, f"HTTP {answer.status}", "redirects are not followed; set the final `url`."
             )
-        advice = "the receiver does not take it; look at its log, and at `url`, `headers` and `secret`."
+        advice = "the receiver rejected it; check its log, and `url`, `headers` and `secret`."
         return ChannelRefused(self.name, f"HTTP {answer.status}", advice)
 
 

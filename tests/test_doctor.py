@@ -88,7 +88,7 @@ def test_where_all_is_well_it_says_so_and_leaves_everything_as_it_was(place: Pla
 
 
 def test_without_a_state_it_makes_none(place: Place) -> None:
-    assert place.said("state").sentence.startswith("there is none yet; the first run makes it in /")
+    assert place.said("state").sentence.startswith("none yet; the first run creates it in /")
     assert not (place.folder / "reconcile.db").exists()
 
 
@@ -325,7 +325,7 @@ def test_messages_that_failed_are_in_doubt_or_wait_are_told_by_channel(place: Pl
     assert told == [
         "1 message failed",
         "1 message with an unknown outcome",
-        "1 message not sent so far, tried again (Channel 'team' was refused: the token is not valid)",
+        "1 message not sent yet, will be retried (Channel 'team' was refused: the token is not valid)",
         "1 message waiting for over an hour",
     ]
 

@@ -40,7 +40,7 @@ def thread(shown: Document, mentions: Mapping[str, str]) -> Message | None:
     """The further groups of a document, for one reply in the message's thread; None when there are none."""
     if not shown.details:
         return None
-    return {"text": "Further groups", "blocks": _numbered(_body(shown.details, mentions), "details")}
+    return {"text": "More groups", "blocks": _numbered(_body(shown.details, mentions), "details")}
 
 
 def escape(text: str) -> str:

@@ -46,14 +46,14 @@ class SlackSettings(ChannelSettings):
     webhook_url: SecretStr | None = Field(
         default=None, description="An incoming webhook, instead of token and channel."
     )
-    base_url: str = Field(default="https://slack.com/api/", description="Slack's API; another one for tests.")
+    base_url: str = Field(default="https://slack.com/api/", description="The address of Slack's API; change it only for tests.")
     mentions: dict[str, str] = Field(
         default_factory=dict,
-        description="Whom an owner of a rule rings: a user's or user group's Slack id (U…, S…), !here or !channel.",
+        description="The Slack id to mention for each rule owner: a user (U…), a user group (S…), !here or !channel.",
     )
     timeout: float = Field(default=15, gt=0, le=300, description="Seconds to wait for Slack.")
     proxy: SecretStr | None = Field(
-        default=None, description="An HTTP proxy to reach Slack through: http://host:port. Without it none is used."
+        default=None, description="An HTTP proxy for Slack: http://host:port. By default no proxy is used."
     )
 
     @field_validator("base_url")
@@ -75,7 +75,7 @@ class SlackSettings(ChannelSettings):
         if proxy is not None and not re.fullmatch(
             r"http://([!-.0-~]+@)?[A-Za-z0-9._\[\]:-]+/?", proxy.get_secret_value()
         ):
-            raise ValueError("`proxy` must be like http://host:3128, with user:password@ before the host if it asks")
+            raise ValueError("`proxy` must be like http://host:3128 or http://user:password@host:3128")
         return proxy
 
     @field_validator("mentions")
@@ -84,8 +84,8 @@ class SlackSettings(ChannelSettings):
         for owner, whom in mentions.items():
             if not re.fullmatch(r"[SUW][A-Z0-9]{6,20}|!here|!channel", whom):
                 raise ValueError(
-                    f"`{owner}` is given `{whom}`, which is no Slack id; copy the id from the profile (U…) or the user "
-                    "group (S…), or write !here or !channel"
+                    f"`{owner}`: `{whom}` is not a Slack id; copy the id from the profile (U…) or the user group (S…), or "
+                    "write !here or !channel"
                 )
         return mentions
 
@@ -94,7 +94,7 @@ class SlackSettings(ChannelSettings):
         bot = self.token is not None or self.channel is not None
         if bot == (self.webhook_url is not None):
             raise ValueError(
-                "a slack channel has either `token` and `channel`, or `webhook_url`; write exactly one way"
+                "a slack channel needs either `token` and `channel`, or `webhook_url`, but not both"
             )
         if bot and not (self.token and self.token.get_secret_value() and self.channel):
             raise ValueError("a bot needs both `token` (xoxb-…) and `channel` (#name or C…)")
@@ -106,7 +106,7 @@ def _encrypted(setting: str, address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         return address
-    raise ValueError(f"`{setting}` must be an https:// address; a secret would travel in clear")
+    raise ValueError(f"`{setting}` must be an https:// address; otherwise a secret is sent unencrypted")
 
 
 class SlackChannel:
@@ -152,7 +152,7 @@ class SlackChannel:
         Raises CannotBeAsked for a webhook, a token that may not read, and a channel with too many messages since.
         """
         if self._hook is not None:
-            raise CannotBeAsked(self.name, "an incoming webhook can only post; a bot token can look")
+            raise CannotBeAsked(self.name, "an incoming webhook can only post; use a bot token to check")
         try:
             return self._found(notice)
         except TokenMissingScope as error:
@@ -162,7 +162,7 @@ class SlackChannel:
                 raise
             raise CannotBeAsked(self.name, "the bot is not a member; type /invite @the-bot in the channel") from error
         except (RateLimited, ChannelUnreachable) as error:
-            reason = f"it could not be looked for just now: {error}"
+            reason = f"it could not be checked just now: {error}"
             raise DeliveryUnknown(self.name, reason, error.retry_after) from error
 
     def _found(self, notice: Notice) -> Receipt | None:
@@ -233,7 +233,7 @@ class SlackChannel:
         for channel in self._messages("conversations.list", "channels", **asked):
             if channel.get("name") == wanted.removeprefix("#"):
                 return str(channel["id"])
-        raise CannotBeAsked(self.name, f"no channel {wanted} is visible to the bot; write the channel's id (C…)")
+        raise CannotBeAsked(self.name, f"no channel {wanted} is visible to the bot; use the channel's id (C…)")
 
     def _messages(self, method: str, what: str, **asked: Any) -> Iterator[dict[str, Any]]:
         """Everything a paginated method lists; raises CannotBeAsked when that is more than we read."""

@@ -31,28 +31,28 @@ _LOG.propagate = False
 
 _INVITE = "invite the bot: type /invite @the-bot in the channel."
 _NEW_TOKEN = "the token is not valid; copy the Bot User OAuth Token (xoxb-…) of the Slack app again."  # noqa: S105 - a sentence
-_NEW_HOOK = "the webhook is gone; make a new one in the Slack app and use its address."
+_NEW_HOOK = "the webhook no longer exists; create a new one in the Slack app and use its address."
 _ADVICE = {
     "invalid_auth": _NEW_TOKEN,
     "not_authed": _NEW_TOKEN,
     "token_revoked": _NEW_TOKEN,
     "token_expired": _NEW_TOKEN,
     "account_inactive": _NEW_TOKEN,
-    "channel_not_found": "there is no such channel for this bot; check `channel`, write its id (C…), or " + _INVITE,
+    "channel_not_found": "the bot cannot see this channel; check `channel`, use its id (C…), or " + _INVITE,
     "not_in_channel": _INVITE,
-    "is_archived": "the channel is archived; name another one.",
-    "channel_is_archived": "the channel is archived; name another one.",
+    "is_archived": "the channel is archived; use another one.",
+    "channel_is_archived": "the channel is archived; use another one.",
     "restricted_action": "the workspace does not let this app post there; ask its administrator.",
     "no_service": _NEW_HOOK,
     "no_active_hooks": _NEW_HOOK,
     "no_team": _NEW_HOOK,
     "invalid_token": _NEW_HOOK,
     "action_prohibited": "the workspace does not let this app post there; ask its administrator.",
-    "invalid_blocks": "Slack did not take the form of the message; if there is a `template`, look at its markup.",
+    "invalid_blocks": "Slack rejected the message format; if you use a `template`, check its markup.",
     "msg_too_long": "the message is too long; shorten the channel's `template`.",
     "msg_blocks_too_long": "the message is too long; shorten the channel's `template`.",
 }
-_MOVED = "redirects are not followed; check `webhook_url` or `base_url`, and what answers in Slack's place."
+_MOVED = "redirects are not followed; check `webhook_url` or `base_url`, and which server answers instead of Slack."
 _CODE = re.compile(r"[a-z_]{1,60}")
 # What slack-sdk lets through when an answer is no answer of Slack's: half a body, another encoding, another shape.
 _UNREADABLE = (
@@ -154,10 +154,10 @@ def refusal(channel: str, status: int, code: str, headers: dict[str, str]) -> Ch
     if status >= 500 or status == 408 or code in _UNKNOWN:
         return DeliveryUnknown(channel, f"Slack answered {code or 'HTTP ' + str(status)}")
     if status == 200 and not code:
-        return DeliveryUnknown(channel, "the answer is not one of Slack's")
+        return DeliveryUnknown(channel, "the answer is not from Slack")
     if 300 <= status < 400:
         return ChannelRefused(channel, f"HTTP {status}", _MOVED)
-    advice = _ADVICE.get(code, "look the word up in Slack's documentation of chat.postMessage.")
+    advice = _ADVICE.get(code, "see this code in Slack's documentation of chat.postMessage.")
     return ChannelRefused(channel, code or f"HTTP {status}", advice)
 
 

@@ -24,7 +24,7 @@ def in_short(notice: Notice) -> list[str]:
     asked = sum(one.asks for one in notice.cleaning)
     cleaned = sum(one.cleaned for one in notice.cleaning)
     stopped = [words.visible(one.rule, 40) for one in notice.cleaning if one.stopped]
-    parts = [words.plural(asked, "cleaning waits for you", "cleanings wait for you")] if asked else []
+    parts = [words.plural(asked, "cleaning needs your decision", "cleanings need your decision")] if asked else []
     if stopped and not asked:
         parts.append(
             f"cleaning of {stopped[0] if len(stopped) == 1 else words.plural(len(stopped), 'rule', 'rules')} stopped"
@@ -52,7 +52,7 @@ def asked(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
             tuple(_next(one, shown)),
         )
     if len(told) > _RULES:
-        more = words.plural(len(told) - _RULES, "more rule asks", "more rules ask")
+        more = words.plural(len(told) - _RULES, "more rule needs a decision", "more rules need a decision")
         yield Section("rule", ((Span(f"And {more}: "), Span("reconcile findings", "code")),))
 
 
@@ -64,16 +64,15 @@ def _heading(one: CleaningNotice) -> Line:
 def _what(one: CleaningNotice) -> Iterator[Line]:
     risk = words.money(one.money)
     if one.awaiting:
-        waits = words.plural(one.awaiting, "cleaning is proposed and waits", "cleanings are proposed and wait")
-        yield (Span(f"{waits} for approval{f', {risk} at risk' if risk else ''}."),)
+        awaiting = words.plural(one.awaiting, "cleaning awaits approval", "cleanings await approval")
+        yield (Span(f"{awaiting}{f', {risk} at risk' if risk else ''}."),)
     if one.quarantined:
-        doubt = words.plural(one.quarantined, "cleaning", "cleanings")
-        yield (Span(f"Of {doubt} nobody knows whether it was done: "), Span("reconcile quarantine", "code"))
+        unknown = words.plural(one.quarantined, "cleaning has", "cleanings have")
+        yield (Span(f"{unknown} an unknown outcome: "), Span("reconcile quarantine", "code"))
     if one.failed:
-        yield (Span(f"{words.plural(one.failed, 'cleaning', 'cleanings')} could not be done and will not be retried."),)
+        yield (Span(f"{words.plural(one.failed, 'cleaning', 'cleanings')} failed and will not be retried."),)
     if one.not_undone:
-        undos = words.plural(one.not_undone, "undo did not end as it should.", "undos did not end as they should.")
-        yield (Span(undos),)
+        yield (Span(f"{words.plural(one.not_undone, 'undo', 'undos')} did not complete."),)
     if one.stopped:
         yield (Span(words.visible(one.stopped, 500)),)
 
@@ -87,24 +86,24 @@ def _next(one: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
         finding = words.visible(shlex.quote(waits.finding), 40)
         plan = f" --plan {words.visible(shlex.quote(waits.plan[:_BEGINNING]), 40)}" if waits.plan else ""
         yield (
-            Span("Look: "),
+            Span("Review: "),
             Span(f"reconcile plan --finding {finding}", "code"),
-            Span(" · do it: "),
+            Span(" · approve: "),
             Span(f"reconcile approve {finding}{plan}", "code"),
-            Span(" · do not: "),
+            Span(" · reject: "),
             Span(f"reconcile reject {finding}{plan}", "code"),
         )
     if failed := next((group.finding for group in shown if group.state == "failed"), None):
         finding = words.visible(shlex.quote(failed), 40)
         yield (
-            Span("Look: "),
+            Span("Review: "),
             Span(f"reconcile plan --finding {finding}", "code"),
-            Span(" · try again: "),
+            Span(" · retry: "),
             Span(f"reconcile retry {finding}", "code"),
         )
     if left := next((group.finding for group in shown if group.state == NOT_UNDONE), None):
         yield (
-            Span("What became of an undo, and what to do: "),
+            Span("Details of the undo: "),
             Span(f"reconcile show {words.visible(shlex.quote(left), 40)}", "code"),
         )
 
@@ -118,14 +117,14 @@ def done(notice: Notice) -> Iterator[Section]:
     last: list[Line] = (
         [(Span(f"And cleanings of {words.plural(more, 'more rule', 'more rules')}"),)] if more > 0 else []
     )
-    last += [(Span("Take it back: "), Span(words.visible(one, 120), "code")) for one in list(undo)[:_RUNS]]
+    last += [(Span("Undo: "), Span(words.visible(one, 120), "code")) for one in list(undo)[:_RUNS]]
     if lines:
         yield Section("note", (*lines[:_RULES], *last))
 
 
 def _done(one: CleaningNotice) -> Line:
     facts = [f"{one.cleaned:,} cleaned"] if one.cleaned else []
-    facts += [f"{one.stale:,} left alone because records changed"] if one.stale else []
-    facts += [f"{one.waiting:,} tried again later"] if one.waiting else []
+    facts += [f"{one.stale:,} skipped because records changed"] if one.stale else []
+    facts += [f"{one.waiting:,} will be retried"] if one.waiting else []
     facts += [words.visible(one.next_run, 500)] if one.next_run else []
     return (Span("🧹 "), Span(words.visible(one.rule, 80), "bold"), Span(f": {words.listed(facts)}"))

@@ -140,7 +140,7 @@ def _failures(notice: Notice) -> Iterator[Section]:
             (
                 (Span("⚠️ Could not check "), Span(words.visible(failure.subject, 80), "bold")),
                 (Span(words.visible(failure.sentence, 500)),),
-                (Span(f"Nothing is known about it in this run: this is not a clean result.{since}"),),
+                (Span(f"This run did not check it, so this is not a clean result.{since}"),),
             ),
         )
     if len(going) > _FAILURES:
@@ -154,7 +154,7 @@ def _rest(notice: Notice, told: Sequence[RuleNotice]) -> Iterator[Section]:
     lines: list[Line] = []
     for failure in back[:_FAILURES]:
         since = (
-            f", after it could not be checked since {words.moment(failure.since, notice.timezone)}"
+            f", not checked since {words.moment(failure.since, notice.timezone)}"
             if failure.since
             else ""
         )
@@ -165,8 +165,8 @@ def _rest(notice: Notice, told: Sequence[RuleNotice]) -> Iterator[Section]:
     if gone := [rule for rule in notice.rules if rule.resolved and (rule not in told or rule.told)]:
         lines.append((Span(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_gone(gone)}"),))
     if notice.test:
-        example = " What stands above is an example." if notice.rules or notice.failures else ""
-        lines.append((Span(f"Somebody tried this channel; nothing was checked.{example}"),))
+        example = " The content above is an example." if notice.rules or notice.failures else ""
+        lines.append((Span(f"This is a test of the channel; nothing was checked.{example}"),))
     if notice.link and _is_address(notice.link):
         lines.append((Span("Open in the console", link=notice.link),))
     if lines:
@@ -240,10 +240,10 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
     if rule.first_run:
         exist = "exists" if rule.told == 1 else "exist"
         return (
-            f"First run: {_counted(rule)}{surplus} {exist} already{at_risk}. "
-            "This summary is told once; from the next run on you hear only of what is new."
+            f"First run: {_counted(rule)}{surplus} already {exist}{at_risk}. "
+            "You'll see this summary once; later runs report only new findings."
         )
-    known = f" {rule.open:,} open in all." if rule.known else ""
+    known = f" {rule.open:,} open in total." if rule.known else ""
     changes = [f"{number:,} {name}" for name, number in _changes(rule).items() if number]
     split = f": {words.listed(changes)}" if len(changes) > 1 else ""
     if rule.records and _says_it_all(notice):
@@ -304,7 +304,7 @@ def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> It
     for reason in rule.skipped[:3]:
         yield (Span(words.visible(reason, 200)),)
     if len(rule.skipped) > 3:
-        yield (Span(f"Left out or not read for {len(rule.skipped) - 3:,} more reasons"),)
+        yield (Span(f"Records were skipped for {len(rule.skipped) - 3:,} more reasons"),)
     if shown:
         finding = _argument(shown[0].finding)
         not_twice = Span(f'reconcile dismiss {finding} --note "…"', "code")
@@ -332,7 +332,7 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
     sections: dict[str, Section] = {}
     left, places = room.units - _MARGIN, room.details
     for rule in rules[:_RULES]:
-        section = Section("rule", ((Span(words.visible(rule.rule, 80), "bold"), Span(": further groups")),))
+        section = Section("rule", ((Span(words.visible(rule.rule, 80), "bold"), Span(": more groups")),))
         left -= section.size() + _MARGIN
         for group in rule.largest[room.groups : min(rule.told, room.groups + places)]:
             more = replace(section, groups=(*section.groups, _group(group, notice)))
@@ -350,4 +350,4 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
 def _remaining(rule: RuleNotice, shown: int) -> Iterator[Line]:
     if (rest := rule.told - shown) > 0:
         command = Span(f"reconcile findings --rule {_argument(rule.rule)}", "code")
-        yield (Span(f"And {words.plural(rest, 'group', 'groups')} more: "), command)
+        yield (Span(f"And {words.plural(rest, 'more group', 'more groups')}: "), command)

@@ -71,7 +71,7 @@ class Template:
         if done.returncode != 0:
             reason = f"takes more than {_SECONDS} seconds or {_MEMORY:,} bytes of memory"
             if done.returncode > 0 and "MemoryError" not in done.stderr:
-                reason = f"cannot be rendered: the process for it ended with {done.returncode}"
+                reason = f"cannot be rendered: its process exited with code {done.returncode}"
             raise TemplateRefused(self._name, None, reason)
         answer = json.loads(done.stdout)
         if "text" not in answer:

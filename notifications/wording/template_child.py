@@ -99,12 +99,12 @@ def _environment() -> jinja2.Environment:
                 return True  # calling it says which name is not known
             if isinstance(obj, Macro):
                 return True
-            raise SecurityError("nothing can be called here but the template's own macros; use filters")
+            raise SecurityError("only the template's own macros can be called; use filters")
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
             if isinstance(left, (int, float)) and isinstance(right, (int, float)) and operator != "**":
                 return super().call_binop(context, operator, left, right)
-            raise SecurityError(f"the operator {operator} is only for numbers here")
+            raise SecurityError(f"the operator {operator} works only on numbers here")
 
     environment = Closed(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     environment.globals.clear()

@@ -18,7 +18,7 @@ _BEGINNINGS = ("A ", "An ", "Dataset ", "Job ", "No ", "Source ", "The ")
 def headline(trouble: TroubleNotice) -> str:
     """Like "⚠️ Reconcile: job nightly has not succeeded since 20 Nov 06:15"."""
     said = words.visible(_within(_first(trouble)), _HEADLINE)
-    return f"✅ Over: {said}" if trouble.ended else f"⚠️ Reconcile: {said}"
+    return f"✅ Resolved: {said}" if trouble.ended else f"⚠️ Reconcile: {said}"
 
 
 def about(notice: Notice, trouble: TroubleNotice) -> str:
@@ -41,10 +41,10 @@ def section(notice: Notice, trouble: TroubleNotice) -> Section:
 
 def _next(notice: Notice, trouble: TroubleNotice) -> str:
     if not trouble.ended:
-        return "You hear of it again when it is over."
+        return "You'll get another message when it is resolved."
     lasted = words.span(max((notice.slot - trouble.since).total_seconds(), 0))
     how = f"{words.visible(trouble.end, _LINE)} " if trouble.end else ""
-    return f"{how}That was {lasted} after it was noticed."
+    return f"{how}It was resolved {lasted} after it was noticed."
 
 
 def _first(trouble: TroubleNotice) -> str:

@@ -22,7 +22,7 @@ _EMPTY = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 """Letters and marks that are drawn as nothing."""
 
 
-_STATES = {"awaiting_approval": "waits for approval", "merged_into": "part of another", "retry_wait": "waiting"}
+_STATES = {"awaiting_approval": "awaiting approval", "merged_into": "merged into another", "retry_wait": "waiting to retry"}
 
 
 def state(name: str) -> str:

@@ -24,7 +24,7 @@ from reconcile.cli import (
 
 app = typer.Typer(
     name="reconcile",
-    help="Find records that exist twice or disagree, tell people, keep proof.",
+    help="Find duplicates and mismatches, report them, and keep an audit log.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -15,16 +15,16 @@ from reconcile.telemetry import visible
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Write a small project with sample data that runs.")(init)
+    app.command(help="Create a small, runnable project with sample data.")(init)
     app.command(help="Validate the configuration, connect to every source, and compare columns and types.")(check)
     app.command(help="Print the JSON Schema of the configuration, for editors.")(schema)
     app.command(help="Show which engine runs a rule, why, and the SQL.")(explain)
-    app.command(help="See the main job at work in a temporary folder: no network, ten seconds.")(demo)
+    app.command(help="Run a demo in a temporary folder: no network, ten seconds.")(demo)
     app.command(help="Print the version.")(version)
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(help="Where; created if missing.", metavar="DIR")] = Path(),
+    directory: Annotated[Path, typer.Argument(help="The folder; created if missing.", metavar="DIR")] = Path(),
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -44,7 +44,7 @@ def init(
 
 def check(
     config: Config = FILE,
-    source: Annotated[str | None, typer.Option("--source", help="Look at this source only.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="Check only this source.")] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -108,7 +108,7 @@ _ENGINES: dict[str, str] = {"embedded": "embedded (DuckDB, here)", "pushdown": "
 
 
 def demo(
-    folder: Annotated[Path | None, typer.Option("--in", help="Keep it in this folder.")] = None,
+    folder: Annotated[Path | None, typer.Option("--in", help="Create the demo in this folder.")] = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from reconcile.store.bundles import Stored
     from reconcile.tracking.decide import Decision
 
-Finding_ = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
+Finding_ = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
 _NEXT = {
     "awaiting_approval": "reconcile plan --finding {0}, then reconcile approve {0}{1} or reconcile reject {0}{1}",
-    "quarantined": "look at the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
+    "quarantined": "check the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
     "failed": "reconcile plan --finding {0}, then reconcile retry {0}",
 }
 """What answers a finding whose cleaning waits for a person."""
@@ -32,32 +32,30 @@ _USUAL = 50
 _NEXT_OF_UNDO = {
     "approved": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
     "retry_wait": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
-    "quarantined": "look at the records, then reconcile quarantine {1} with --done, --not-done or --abandon",
+    "quarantined": "check the records, then reconcile quarantine {1} with --done, --not-done or --abandon",
 }
 """What answers an undo that waits, or of which nobody knows the end."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="List findings, the worst, oldest and largest first; those that are not over unless asked.")(
-        findings
-    )
+    app.command(help="List unresolved findings: most severe first, then oldest, then largest.")(findings)
     app.command(help="Show one finding with its records and its history.")(show)
-    app.command(help="Not a duplicate: settle a finding for its records.")(dismiss)
-    app.command(help="Not now: say nothing until a time, or until it grows.")(snooze)
-    app.command(help="Take back a dismissal or a snooze; open what was undone again.")(reopen)
-    app.command(help="Give a finding to somebody.")(assign)
+    app.command(help="Mark a finding as not a duplicate.")(dismiss)
+    app.command(help="Mute a finding until a time, or until it grows.")(snooze)
+    app.command(help="Reopen a dismissed, snoozed or undone finding.")(reopen)
+    app.command(help="Assign a finding to a person.")(assign)
 
 
 def findings(
     config: Config = FILE,
-    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only of this rule; may be repeated.")] = None,
+    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only findings of this rule; may be repeated.")] = None,
     state: Annotated[
         list[str] | None,
         typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated."),
     ] = None,
-    severity: Annotated[str | None, typer.Option("--severity", help="This severe or worse.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="At most so many; 50 unless said.", min=1)] = None,
-    every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    severity: Annotated[str | None, typer.Option("--severity", help="Only this severity or higher.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="The maximum number to list; 50 by default.", min=1)] = None,
+    every: Annotated[bool, typer.Option("--all", help="List all of them.")] = False,
     show: Show = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -70,7 +68,7 @@ def findings(
 
     out = Output(json, quiet, no_color)
     if every and limit is not None:
-        raise typer.BadParameter("it stands without --all", param_hint="--limit")
+        raise typer.BadParameter("cannot be combined with --all", param_hint="--limit")
     most = None if every else limit or _USUAL
     try:
         least = None if severity is None else parse_severity(severity)
@@ -85,7 +83,7 @@ def findings(
             listed = foremost(tx, wanted, members=json)
             found = [(one, hidden(application, one, show=show)) for one in listed]
     if in_all > len(found):
-        out.note(f"{len(found):,} of {in_all:,} findings; --all lists every one, --limit N so many")
+        out.note(f"{len(found):,} of {in_all:,} findings; use --all to list all, or --limit N")
     if json:
         out.emit([veil.finding(to_json(one)) for one, veil in found])
         return
@@ -189,9 +187,9 @@ def show(
         if system := (event.body or {}).get("system"):
             out.say(f"                  from {system}")
     if one.not_undone:
-        out.say(f"An undo of it was not done: {one.not_undone}")
+        out.say(f"Undo failed: {one.not_undone}")
     if undo is not None:
-        out.say(f"An undo of it is {words.state(undo.state.value)}{f': {undo.reason}' if undo.reason else ''}")
+        out.say(f"Undo is {words.state(undo.state.value)}{f': {undo.reason}' if undo.reason else ''}")
     if any(map(veil.hides, (*one.key, *columns, *veil.id, *_of_amount(one, veil)))):
         out.note(HIDDEN)
     if then := _next(one, undo, plan):
@@ -254,7 +252,7 @@ def snooze(
     finding: Finding_,
     config: Config = FILE,
     until: Annotated[
-        str | None, typer.Option("--until", help="A duration like 3d, or a time; without it until the finding grows.")
+        str | None, typer.Option("--until", help="A duration like 3d, or a time; by default until the finding grows.")
     ] = None,
     note: Note = None,
     json: AsJson = False,
@@ -289,7 +287,7 @@ def reopen(
 
 def assign(
     finding: Finding_,
-    to: Annotated[str, typer.Argument(help="Who; an empty name for nobody.", metavar="NAME")],
+    to: Annotated[str, typer.Argument(help="The person's name; empty to unassign.", metavar="NAME")],
     config: Config = FILE,
     note: Note = None,
     json: AsJson = False,

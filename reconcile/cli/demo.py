@@ -35,28 +35,28 @@ def play(folder: Path | None, out: Output) -> None:
         from reconcile.cli.running import tell
 
         silent = Output(quiet=True, no_color=out.no_color)  # its hints are for after a run of one's own
-        _heading(out, "The nightly job, first run: everything that is wrong already")
+        _heading(out, "The nightly job, first run: everything that is already wrong")
         tell(application.run("nightly", slot=now - dt.timedelta(hours=2)), silent)
         _largest(application, application.job("nightly").rules, out)
-        _heading(out, "What the team would read in Slack")
+        _heading(out, "The message the team would get in Slack")
         out.block(_slack(application))
-        _heading(out, "The same job again, an hour later: nothing is counted twice, nobody is told twice")
+        _heading(out, "The same job an hour later: nothing is counted or reported twice")
         tell(application.run("nightly", slot=now - dt.timedelta(hours=1)), silent)
         order = shop.charge_again(place, now)
-        _heading(out, f"Then a client times out once more and charges order {order} twice: only that is news")
+        _heading(out, f"Then a client times out once more and charges order {order} twice: only that is reported")
         tell(application.run("nightly", slot=now), silent)
         out.block(_last_message(place / "messages.txt"))
         _clean(application, out)
     _heading(out, "Try next")
     out.block(
         f"cd {visible.line(str(place))}\n{_path()}"
-        "reconcile findings --rule double-charge     what is open\n"
+        "reconcile findings --rule double-charge     open findings\n"
         "reconcile show ID                           one finding, its records, its history\n"
-        "reconcile dismiss ID --note 'two parcels'   not a duplicate: remembered\n"
-        "reconcile plan                              what cleaning would do to the other twins\n"
-        "reconcile explain double-charge             which engine, why, and the SQL\n"
-        "reconcile audit verify                      the log, proven\n"
-        "cat reconcile.yaml messages.txt             the rules, and what the channel was told"
+        "reconcile dismiss ID --note 'two parcels'   mark it as not a duplicate\n"
+        "reconcile plan                              the cleaning plan for the other twins\n"
+        "reconcile explain double-charge             the engine, the reason and the SQL\n"
+        "reconcile audit verify                      verify the audit log\n"
+        "cat reconcile.yaml messages.txt             the rules and the messages"
     )
 
 
@@ -66,16 +66,16 @@ def _clean(application: Application, out: Output) -> None:
     from reconcile.cli.people import person
     from reconcile.store.findings import Filter, find
 
-    _heading(out, "Two people typed in the same customer: what cleaning would do, and nothing is done yet")
+    _heading(out, "Two people typed in the same customer: the cleaning plan, before anything changes")
     application.run("customers")
     with application.store.read() as tx:
         twin = find(tx, Filter(rules=("twin-customer",)))[0]
     planning.tell(application, out, "twin-customer", [twin.id])
     desk = application.desk(person())
-    _heading(out, "Somebody approves exactly that plan; it is done once, whoever crashes")
+    _heading(out, "A person approves exactly that plan; it is executed once, even after a crash")
     out.say(f"$ reconcile approve {twin.id}")
     out.say(desk.approve(twin.id).sentence)
-    _heading(out, "And taken back: every field nobody touched since is as it was")
+    _heading(out, "The undo: every field that did not change since is restored")
     out.say(f"$ reconcile undo {twin.id}")
     cleaning.tell(out, desk.undo(twin.id))
 

@@ -40,7 +40,7 @@ class AnswerNotWritten(Exception):
 
 
 def stopped(code: int) -> int:
-    remark("Stopped. What was finished is kept; run it again to go on")
+    remark("Stopped. Finished work is kept; run the command again to continue")
     return code
 
 
@@ -61,7 +61,7 @@ def refuse_foreign_packages() -> None:
             ours, place = False, "another place"
         if not ours:
             remark(
-                f"The package {name!r} at {place} is not Reconcile's: another package of that name stands before it. "
+                f"The package {name!r} at {place} is not Reconcile's: another package with that name takes precedence. "
                 "Install reconcile-runner in a virtual environment of its own, and run it without PYTHONPATH"
             )
             raise SystemExit(WRONG)
@@ -70,7 +70,7 @@ def refuse_foreign_packages() -> None:
 def refuse_an_unsafe_python() -> None:
     """With -E Python ignores the variable by which the processes we start keep clear of the working directory."""
     if sys.flags.ignore_environment and not sys.flags.safe_path:
-        remark("Python runs with -E, and its children would load modules from the working directory; add -P, or use -I")
+        remark("Python runs with -E, so child processes would load modules from the working directory; add -P, or use -I")
         raise SystemExit(WRONG)
 
 
@@ -79,7 +79,7 @@ def refuse_what_is_no_text(said: Iterable[str]) -> None:
     for one in said:
         if any("\udc80" <= character <= "\udcff" for character in one):
             shown = os.fsencode(one).decode("utf-8", "backslashreplace")
-            remark(f"`{shown}` is not UTF-8 text; write it anew, in a terminal whose locale is UTF-8")
+            remark(f"`{shown}` is not UTF-8 text; retype it in a terminal with a UTF-8 locale")
             raise SystemExit(WRONG)
 
 
@@ -105,7 +105,7 @@ def sentence(error: Exception) -> str:
     if _code(error) != DEFECT:
         return str(error)
     return (
-        f"Reconcile itself failed ({type(error).__name__}), which is a defect; what was finished is kept. "
+        f"Reconcile itself failed ({type(error).__name__}), which is a defect; finished work is kept. "
         f"Please report it with the file {_report(error)}"
     )
 

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    about = "The audit log: list it, verify it, export it."
+    about = "List, verify or export the audit log."
     group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(listing)
-    group.command(
-        help="Verify the log, its signatures, its anchors and the state; exits with 1 and names what is wrong first."
-    )(verify)
-    group.command(help="Write the whole log and a verifier into a new folder, or a .zip file.")(export)
-    group.command(help="Print the public key that the log's heads are signed with.")(key)
+    group.command(help="Verify the log, its signatures, its anchors and the state; exit with 1 at the first problem.")(
+        verify
+    )
+    group.command(help="Export the whole log and a verifier to a new folder or .zip file.")(export)
+    group.command(help="Print the public key that verifies the log's signatures.")(key)
     app.add_typer(group, name="audit")
-    app.command(help="Take a record's personal data out of everything the state holds, and say so in the log.")(erase)
+    app.command(help="Erase a record's personal data from the whole state, and record that in the log.")(erase)
 
 
 def listing(
@@ -36,7 +36,7 @@ def listing(
     config: Config = FILE,
     finding: Annotated[str | None, typer.Option("--finding", help="Only entries about this finding.")] = None,
     run: Annotated[str | None, typer.Option("--run", help="Only entries of this run.")] = None,
-    event: Annotated[str | None, typer.Option("--event", help="Only such events, e.g. finding or run.started.")] = None,
+    event: Annotated[str | None, typer.Option("--event", help="Only these events, e.g. finding or run.started.")] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -60,7 +60,7 @@ def listing(
             body = " ".join(f"{name}={value}" for name, value in said.items() if value is not None)
             out.say(f"{one.seq}  {one.at:%Y-%m-%d %H:%M:%S}  {one.actor}  {one.event}  {body}".rstrip())
         if one is None:
-            out.note("No entry of the log is about that.")
+            out.note("No matching log entries.")
 
 
 def _to_json(one: Entry) -> dict[str, Any]:
@@ -105,8 +105,8 @@ def _say(out: Output, found: Proof) -> None:
         at = f"entries {where:,} to {last:,}" if last and last != where else f"entry {where:,}"
         out.say(f"broken at {at}: {found.problem.sentence}")
     else:
-        out.say(f"{found.entries:,} entries, unbroken; the head is {found.head}")
-        out.say(f"signed up to entry {found.signed:,}; the state is what the log says")
+        out.say(f"{found.entries:,} entries, intact; the head is {found.head}")
+        out.say(f"signed up to entry {found.signed:,}; the state matches the log")
     for one in found.anchors:
         out.say(one.problem or f"anchor {one.name}: {one.heads:,} heads, up to entry {one.last:,}")
     for remark in found.remarks:
@@ -115,9 +115,9 @@ def _say(out: Output, found: Proof) -> None:
         out.note(f"Not compared with the log: {', '.join(facts.left_out())}")
     if found.intact and found.entries > found.anchored:
         if found.anchors:
-            out.note(f"What follows entry {found.anchored:,} is in no anchor: it could be cut unseen")
+            out.note(f"Entries after {found.anchored:,} are not anchored: they could be removed unnoticed")
         else:
-            out.note("No anchor is configured: whoever can write the state could cut or rebuild the log unseen")
+            out.note("No anchor is configured: a user who can write the state could cut or rebuild the log unnoticed")
 
 
 def export(
@@ -141,7 +141,7 @@ def export(
     out.say(f"{done.place}: {done.entries:,} entries, up to head {done.head}")
     for sentence in done.unread.values():
         out.note(sentence)
-    out.note("To verify it: python -I verify.py in it, with the key and anchors that its README names")
+    out.note("To verify it, run python -I verify.py in it, with the key and anchors named in its README")
 
 
 def key(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
@@ -159,14 +159,14 @@ def key(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_co
 
 
 def erase(
-    dataset: Annotated[str, typer.Argument(help="The dataset the record is of.", metavar="DATASET")],
+    dataset: Annotated[str, typer.Argument(help="The record's dataset.", metavar="DATASET")],
     record: Annotated[
-        list[str] | None, typer.Option("--id", help="The record's id; one for each of its columns.", metavar="ID")
+        list[str] | None, typer.Option("--id", help="The record's id; repeat it for each id column.", metavar="ID")
     ] = None,
-    column: Annotated[str | None, typer.Option("--column", help="Instead: every record with this column…")] = None,
-    value: Annotated[str | None, typer.Option("--value", help="…at this value.")] = None,
+    column: Annotated[str | None, typer.Option("--column", help="Instead of --id: the column to match.")] = None,
+    value: Annotated[str | None, typer.Option("--value", help="The value that --column must have.")] = None,
     config: Config = FILE,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be erased.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -202,7 +202,7 @@ def _wanted(
         assert column is not None and value is not None  # noqa: PT018, S101 - the caller looked
         return erasure.of_value(store, dataset, column, value), (value,)
     if chosen.id and len(record) != len(chosen.id):
-        raise typer.BadParameter(f"a record of {dataset} is named by {', '.join(chosen.id)}", param_hint="--id")
+        raise typer.BadParameter(f"a record of {dataset} is identified by {', '.join(chosen.id)}", param_hint="--id")
     with store.read() as tx:
         name = erasure.named(tx, dataset, record)
     return erasure.of_record(store, dataset, name, chosen.pii), ()
@@ -227,9 +227,9 @@ def _tell_erased(out: Output, done: Erased, *, dry_run: bool) -> None:
     from reconcile.upkeep import erasure
 
     if not done.anything:
-        out.say("nothing of it is in the state")
+        out.say("the state holds nothing of it")
     for what, count in done.reached.items():
         out.say(f"{what}: {count:,}")
     if dry_run and done.left:
-        out.note(f"A cleaning of it waits or is under way: {', '.join(done.left)}")
+        out.note(f"A cleaning of it is pending or running: {', '.join(done.left)}")
     out.note(f"Not reached: {'; '.join(erasure.NOT_REACHED)}")

@@ -17,12 +17,11 @@ Named = Annotated[str, typer.Argument(help="A message's id, as `reconcile messag
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="Messages that are not sent: list, send again, drop.", invoke_without_command=True, rich_markup_mode=None
-    )
+    about = "List unsent messages; send or drop them."
+    group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(messages)
-    group.command(help="Send a message that may not have arrived.")(requeue)
-    group.command(help="Do not send a message that may have arrived, or was given up.")(drop)
+    group.command(help="Send a message whose delivery is unknown.")(requeue)
+    group.command(help="Drop a message that failed, or whose delivery is unknown.")(drop)
     app.add_typer(group, name="messages")
 
 
@@ -44,7 +43,7 @@ def messages(
     if json:
         out.emit([_to_json(message) for message in unsent])
     elif not unsent:
-        out.note("Every message was sent.")
+        out.note("No unsent messages.")
     else:
         rows = [(one.message, one.channel, one.job, one.status, one.problem or "") for one in unsent]
         out.table(("message", "channel", "job", "status", "why"), rows)

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 Config = Annotated[str, typer.Option("-c", "--config", help="The configuration file.", metavar="FILE")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but the result and errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result and errors.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
-Note = Annotated[str | None, typer.Option("--note", help="Why; kept with the decision and in the audit log.")]
+Note = Annotated[str | None, typer.Option("--note", help="The reason; kept with the decision and in the audit log.")]
 
-Show = Annotated[bool, typer.Option("--show", help="Show personal data too, which is hidden otherwise.")]
+Show = Annotated[bool, typer.Option("--show", help="Show personal data, which is hidden by default.")]
 
 FILE = "reconcile.yaml"
-HIDDEN = "Personal data is hidden; --show shows it."
+HIDDEN = "Personal data is hidden; use --show to see it."
 
 _ENDLESS = 10_000
 """Columns of an output that is no terminal: a row is a line, whatever reads it."""

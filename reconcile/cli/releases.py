@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from reconcile.store import Transaction
     from reconcile.store.releases import Current, ReleaseRow
 
-_BEGINNING = "A release, or the beginning of one."
+_BEGINNING = "A release, or its first characters."
 Named = Annotated[str, typer.Argument(help=_BEGINNING, metavar="RELEASE")]
 Asked = Annotated[str | None, typer.Argument(help=_BEGINNING, metavar="RELEASE")]
 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        help="The configurations that ran: list, show, compare.", invoke_without_command=True, rich_markup_mode=None
+        help="List, show and compare configurations that ran.", invoke_without_command=True, rich_markup_mode=None
     )
     group.callback()(releases)
-    group.command(help="Print a release as it was kept.")(show)
+    group.command(help="Print a stored release.")(show)
     group.command(help="Compare a release with another, or with the configuration file.")(diff)
     app.add_typer(group, name="releases")
-    app.command(help="Keep the current release, whatever the file says, until a person promotes another.")(hold)
-    app.command(help="Make a release current: that of the configuration file, or the one named.")(promote)
+    app.command(help="Keep the current release, even if the file changes, until a person promotes another.")(hold)
+    app.command(help="Make a release current; by default that of the configuration file.")(promote)
 
 
 def releases(
     context: typer.Context,
     config: Config = FILE,
-    limit: Annotated[int, typer.Option("--limit", help="How many.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1)] = 20,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -56,7 +56,7 @@ def releases(
     rows = [_row(one) for one in listed]
     out.table(("release", "first seen", "", "jobs", "rules", "last run"), rows, right=(3, 4))
     if now is not None and now.held:
-        out.note(f"{_in_words(now)}. `reconcile hold --off` lets it go")
+        out.note(f"{_in_words(now)}. `reconcile hold --off` ends the hold")
 
 
 def _listed(one: ReleaseRow, now: Current | None, ours: str) -> dict[str, Any]:
@@ -102,14 +102,14 @@ def show(
         out.emit({"release": one.release, "files": files, "config": dict(one.config)})
         return
     if one.files is None:
-        out.note("Its texts were not kept; this is what it said, with secrets left out:")
+        out.note("Its files were not stored; this is its content, without secrets:")
     out.block(text_of(one).rstrip("\n"))
 
 
 def diff(
     release: Named,
     other: Annotated[
-        str | None, typer.Argument(help="With this one; the configuration file without.", metavar="OTHER")
+        str | None, typer.Argument(help="The release to compare with; by default the configuration file.", metavar="OTHER")
     ] = None,
     config: Config = FILE,
     json: AsJson = False,
@@ -134,7 +134,7 @@ def diff(
     for line in lines:
         out.say(line)
     if not lines:
-        out.note("They say the same.")
+        out.note("No differences.")
 
 
 def _kept(application: Application, tx: Transaction, asked: str) -> ReleaseRow:
@@ -150,7 +150,7 @@ def _kept(application: Application, tx: Transaction, asked: str) -> ReleaseRow:
 
 def hold(
     release: Asked = None,
-    off: Annotated[bool, typer.Option("--off", help="Let go: who starts or reloads next decides again.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="End the hold: the next start or reload decides again.")] = False,
     config: Config = FILE,
     note: Note = None,
     json: AsJson = False,
@@ -161,7 +161,7 @@ def hold(
     from reconcile.coordination import releases as held
 
     if off and release is not None:
-        raise typer.BadParameter("it stands without a release", param_hint="--off")
+        raise typer.BadParameter("cannot be combined with a release", param_hint="--off")
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         store = application.memory if off else application.store
@@ -212,8 +212,8 @@ def _tell(out: Output, before: Current | None, now: Current | None, *, kept: boo
         out.say(f"Release {shortened(now.release)} is current, until another is started, reloaded or promoted")
     if not kept:
         out.note(
-            "Its texts are not kept, because a secret stands in them in clear: it runs only where its configuration "
-            "file still is. Write secrets as ${secret:NAME}"
+            "Its files are not stored, because they contain a secret in plain text: it runs only where its "
+            "configuration file is. Write secrets as ${secret:NAME}"
         )
 
 

@@ -29,26 +29,26 @@ _CHANGES = ("new", "grown", "reopened", "known", "resolved")
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Run jobs now: all of them, or those named.")(run)
+    app.command(help="Run jobs now: all of them, or the named ones.")(run)
     app.command(help="List the latest runs.")(runs)
 
 
 def run(
-    jobs: Annotated[list[str] | None, typer.Argument(help="Jobs; all of them without any.", metavar="JOB")] = None,
+    jobs: Annotated[list[str] | None, typer.Argument(help="The jobs; by default all of them.", metavar="JOB")] = None,
     config: Config = FILE,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
     slot: Annotated[
         str | None,
         typer.Option(
-            "--slot", help="The due time this run is for; a second trigger of it finds the first.", metavar="T"
+            "--slot", help="The due time of this run; triggering it again returns the first run.", metavar="T"
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Find, but remember nothing, tell nobody, take no lease.")
+        bool, typer.Option("--dry-run", help="Only detect: store nothing, notify nobody, take no lease.")
     ] = False,
     fail_on: Annotated[
         str | None,
-        typer.Option("--fail-on", help="Exit with 1 when a finding this severe is open.", metavar="SEVERITY"),
+        typer.Option("--fail-on", help="Exit with 1 if a finding of this severity or higher is open.", metavar="SEVERITY"),
     ] = None,
     show: Show = False,
     json: AsJson = False,
@@ -179,9 +179,9 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
             out.say(f"{rule['rule']}: {sentence}")
         _details(rule, report, out)
     for channel in report.sent:
-        out.say(f"told {channel}")
+        out.say(f"notified {channel}")
     for sentence in report.undelivered:
-        out.say(f"not told yet: {sentence}")
+        out.say(f"not delivered yet: {sentence}")
     if report.watchdog is not None:
         out.note(report.watchdog)
     if report.run is not None and any(rule.get("groups") for rule in report.rules):
@@ -235,18 +235,18 @@ def _details(rule: Mapping[str, Any], report: RunReport, out: Output) -> None:
 def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
     """What was done about a rule's findings, what waits for people, and why the rest was left."""
     said = rule.get("cleaning", {})
-    words = {"cleaned": "cleaned", "proposed": "proposed", "stale": "left alone, records changed"}
+    words = {"cleaned": "cleaned", "proposed": "proposed", "stale": "skipped, records changed"}
     words |= {"would_clean": "would be cleaned", "would_propose": "would be proposed"}
     words |= {"waiting": "waiting", "failed": "failed", "quarantined": "in quarantine"}
     facts = [f"{said[name]:,} {word}" for name, word in words.items() if said.get(name)]
     if facts:
-        undo = f"; take it back: reconcile undo --run {report.run}" if said.get("cleaned") else ""
-        look = "; look: reconcile plan" if said.get("proposed") else ""
+        undo = f"; undo: reconcile undo --run {report.run}" if said.get("cleaned") else ""
+        look = "; review: reconcile plan" if said.get("proposed") else ""
         yield f"{rule['rule']}: {', '.join(facts)}{undo}{look}"
     for run, done in said.get("of_killed", {}).items():
-        yield f"{rule['rule']}: {done:,} cleaned by {run}, which was killed; take it back: reconcile undo --run {run}"
+        yield f"{rule['rule']}: {done:,} cleaned by {run}, which was killed; undo: reconcile undo --run {run}"
     if done := said.get("of_before"):
-        undo = f"take it back: reconcile undo --run {report.run}"
+        undo = f"undo: reconcile undo --run {report.run}"
         yield f"{rule['rule']}: {done:,} cleaned as planned by earlier runs; {undo}"
     for why, number in said.get("not_planned", {}).items():
         yield f"{rule['rule']}: {number:,} not planned: {why}"
@@ -266,9 +266,9 @@ def _failures(report: RunReport) -> Mapping[str, list[str]]:
 
 def _what(report: RunReport) -> str:
     if report.status == "running":
-        return f"is under way ({report.by}); nothing was done twice"
+        return f"is already running ({report.by}); nothing was done twice"
     if report.run is None:
-        return "dry run: nothing was remembered, nobody was told"
+        return "dry run: nothing was stored, nobody was notified"
     return f"{report.status}{', by an earlier run of this slot' if report.repeated else ''}  {report.run}"
 
 
@@ -293,7 +293,7 @@ def _row(rule: Mapping[str, Any]) -> Sequence[str]:
 def runs(
     job: Annotated[str | None, typer.Argument(help="Only runs of this job.", metavar="JOB")] = None,
     config: Config = FILE,
-    limit: Annotated[int, typer.Option("--limit", help="How many.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1)] = 20,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -312,7 +312,7 @@ def runs(
         out.emit([{"run": r.id, "job": r.job, "slot": slot_text(r.slot), "status": r.status} for r in found])
         return
     if not found:
-        out.note("No run yet; `reconcile run` makes the first.")
+        out.note("No runs yet; use `reconcile run` to start one.")
         return
     rows = [(slot_text(r.slot), r.job, r.status, str(r.attempt), r.id) for r in found]
     out.table(("slot", "job", "status", "attempt", "run"), rows, right=(3,))

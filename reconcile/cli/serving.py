@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from reconcile.store import Transaction
 
 Job = Annotated[str | None, typer.Argument(help="The job.", metavar="JOB")]
-Everything = Annotated[bool, typer.Option("--all", help="All jobs, those to come too.")]
+Everything = Annotated[bool, typer.Option("--all", help="All jobs, including future ones.")]
 OfRule = Annotated[
-    str | None, typer.Option("--rule", help="The cleaning of this rule; it is checked all the same.", metavar="RULE")
+    str | None, typer.Option("--rule", help="Only cleaning by this rule; its checks continue.", metavar="RULE")
 ]
 OfSource = Annotated[
-    str | None, typer.Option("--source", help="Cleaning in this source; it is read all the same.", metavar="SOURCE")
+    str | None, typer.Option("--source", help="Only cleaning in this source; its reads continue.", metavar="SOURCE")
 ]
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Run jobs at their times, until told to stop.")(serve)
-    app.command(help="List the jobs: when each is due, and how it stands.")(jobs)
-    app.command(help="Stop a job, or cleaning, now and from now on.")(pause)
-    app.command(help="Let what is paused go on.")(resume)
+    app.command(help="Run jobs on their schedules until stopped.")(serve)
+    app.command(help="List the jobs with their next due time and state.")(jobs)
+    app.command(help="Pause a job, or cleaning.")(pause)
+    app.command(help="Resume what is paused.")(resume)
 
 
 def serve(
     config: Config = FILE,
-    worker: Annotated[bool, typer.Option("--worker", help="Only carry out: another process schedules.")] = False,
+    worker: Annotated[bool, typer.Option("--worker", help="Only execute runs; another process schedules them.")] = False,
     listen: Annotated[
-        str | None, typer.Option("--listen", help="Answer /healthz, /readyz and /metrics here, or none.")
+        str | None, typer.Option("--listen", help="The address of /healthz, /readyz and /metrics, or none.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Log JSON lines, to standard error as always.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Log JSON lines to standard error.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")] = False,
     no_color: NoColor = False,
 ) -> None:
@@ -133,9 +133,9 @@ def pause(
     everything: Everything = False,
     rule: OfRule = None,
     source: OfSource = None,
-    reason: Annotated[str, typer.Option("--reason", help="Why; shown wherever the pause is.")] = "no reason given",
+    reason: Annotated[str, typer.Option("--reason", help="The reason; shown with the pause.")] = "no reason given",
     until: Annotated[
-        str | None, typer.Option("--until", help="Until a time, or for so long: 2h, 3d.", metavar="T")
+        str | None, typer.Option("--until", help="When the pause ends: a time, or a duration like 2h or 3d.", metavar="T")
     ] = None,
     config: Config = FILE,
     json: AsJson = False,
@@ -162,8 +162,8 @@ def resume(
     everything: Everything = False,
     rule: OfRule = None,
     source: OfSource = None,
-    clock: Annotated[bool, typer.Option("--clock", help="The clock is right: catch up what it jumped over.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --clock: also if due times become missed.")] = False,
+    clock: Annotated[bool, typer.Option("--clock", help="Confirm that the clock is right, and catch up on skipped due times.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --clock: continue even if due times are missed.")] = False,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -176,9 +176,9 @@ def resume(
     out = Output(json, quiet, no_color)
     with (load if clock else load_for_state)(config) as application:
         if clock and (job or everything or rule or source):
-            raise typer.BadParameter("it stands alone, without a job and --all", param_hint="--clock")
+            raise typer.BadParameter("cannot be combined with a job, --all, --rule or --source", param_hint="--clock")
         if yes and not clock:
-            raise typer.BadParameter("only --clock asks for it", param_hint="--yes")
+            raise typer.BadParameter("is valid only with --clock", param_hint="--yes")
         subject = "clock" if clock else _subject(application, job, everything, rule, source)
         with application.memory.begin() as tx:
             if clock:
@@ -189,9 +189,9 @@ def resume(
     if json:
         out.emit({"subject": subject, "resumed": done} | ({"missed": missed} if clock else {}))
     elif done:
-        out.say(f"{_called(subject)} goes on")
+        out.say(f"{_called(subject)} resumed")
     else:
-        out.note(f"{_called(subject)} was not held up; nothing was changed")
+        out.note(f"{_called(subject)} was not paused; nothing was changed")
 
 
 def _called(subject: str) -> str:

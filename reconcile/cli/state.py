@@ -15,23 +15,23 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 if TYPE_CHECKING:
     from reconcile.upkeep.backup import Backup
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")]
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Back the state up into one file, and its key beside it; also while runs go on.")(backup)
-    app.command(help="Put a backup in the place of the state; also while runs go on, which then stop.")(restore)
-    app.command(help="Bring the state to the schema of this version, and say from which.")(migrate)
-    app.command(help="Let go of what `retention` says is old.")(compact)
+    app.command(help="Back up the state to a file, with its key in a second file; safe during runs.")(backup)
+    app.command(help="Replace the state with a backup; runs under way stop.")(restore)
+    app.command(help="Upgrade the state to the schema of this version.")(migrate)
+    app.command(help="Delete data older than `retention`.")(compact)
     app.command(help="Seal rows of plans that were stored before `encryption_key` was set.")(seal)
 
 
 def backup(
     file: Annotated[
-        Path | None, typer.Argument(help="Where to; a name with the time in this folder unless said.", metavar="FILE")
+        Path | None, typer.Argument(help="The file; by default a timestamped name in this folder.", metavar="FILE")
     ] = None,
     config: Config = FILE,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite a file that is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing file.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -47,7 +47,7 @@ def backup(
         out.emit(_to_json(made))
         return
     out.say(f"{made.file}: {_held(made.rows)}; verified")
-    out.note(f"Its key is in {made.file}.key: keep the two together, readable by nobody else")
+    out.note(f"Its key is in {made.file}.key: keep both files together, readable only by you")
 
 
 def _to_json(made: Backup) -> dict[str, Any]:
@@ -94,15 +94,15 @@ def _gone(rows: Mapping[str, int]) -> str:
 
     told = [_counted(name, rows[name]) for name in _WORDS if name in rows]
     others = sum(count for name, count in rows.items() if name not in _WORDS)
-    return ", ".join([*told, *([plural(others, "row", "rows") + " that belonged to them"] if others else [])])
+    return ", ".join([*told, *([plural(others, "related row", "related rows")] if others else [])])
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="A backup, with its key beside it.", metavar="FILE")],
+    file: Annotated[Path, typer.Argument(help="A backup file, with its key next to it.", metavar="FILE")],
     config: Config = FILE,
-    yes: Annotated[bool, typer.Option("--yes", help="Lose what the state holds beyond the backup.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Accept the loss of everything newer than the backup.")] = False,
     other_store: Annotated[
-        bool, typer.Option("--other-store", help="Also when the backup is of another state than the one replaced.")
+        bool, typer.Option("--other-store", help="Restore even if the backup is of a different state.")
     ] = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -126,22 +126,20 @@ def restore(
         return
     out.say(f"restored to {done.backup.until:%Y-%m-%d %H:%M} UTC: {_held(done.backup.rows)}")
     if done.gone:
-        out.say(f"gone: {_gone(done.gone)}")
+        out.say(f"lost: {_gone(done.gone)}")
     if done.slots_missed:
-        out.say(f"due times that were waiting and are written as missed: {done.slots_missed:,}")
+        out.say(f"waiting due times recorded as missed: {done.slots_missed:,}")
     if done.erased_again:
-        out.say(f"erasures that the backup did not know of, done again: {done.erased_again:,}")
+        out.say(f"erasures newer than the backup, repeated: {done.erased_again:,}")
     if done.messages_in_doubt:
-        out.say(
-            f"messages that may have been sent since, so that their channel is asked first: {done.messages_in_doubt:,}"
-        )
+        out.say(f"messages that may have been sent since; their channels are checked first: {done.messages_in_doubt:,}")
     if cleaned:
-        out.note("What was cleaned since the backup is forgotten: `reconcile target list` says what waits for that")
+        out.note("The state no longer knows cleanings since the backup: `reconcile target list` shows the affected sources")
 
 
 def migrate(
     config: Config = FILE,
-    check: Annotated[bool, typer.Option("--check", help="Only say; ends with 1 when an upgrade is due.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check; exit with 1 if an upgrade is due.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -167,9 +165,7 @@ def migrate(
 
 def _schema(found: str | None, ours: str, *, due: bool, check: bool) -> str:
     if found is None:
-        return (
-            f"there is no state yet; the first run makes it, schema {ours}" if check else f"a new state, schema {ours}"
-        )
+        return f"no state yet; the first run creates it, schema {ours}" if check else f"new state, schema {ours}"
     if not due:
         return f"schema {found}, nothing to upgrade"
     return f"schema {found}, an upgrade to {ours} is due" if check else f"upgraded from schema {found} to {ours}"
@@ -200,7 +196,7 @@ def compact(
         out.emit({"dry_run": dry_run, "counts": dict(done.counts)})
         return
     if not done:
-        out.say("nothing is older than `retention` and `undo_window` say")
+        out.say("no data is older than `retention` and `undo_window`")
         return
     for what, count in done.counts.items():
         out.say(f"{what}: {count:,}")
@@ -222,5 +218,5 @@ def seal(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
         out.say(f"{plural(done.plans, 'plan', 'plans')} sealed")
     if done.refused:
         shown = ", ".join(done.refused[:3]) + (f" and {len(done.refused) - 3} more" if len(done.refused) > 3 else "")
-        out.note(f"Not sealed, and not opened: {shown}. The audit log does not say that Reconcile stored these rows")
+        out.note(f"Not sealed, and not opened: {shown}. The audit log has no record that Reconcile stored these rows")
         raise typer.Exit(exits.FOUND)

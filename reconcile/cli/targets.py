@@ -16,15 +16,13 @@ class NothingCleaned(Exception):
     """No rule cleans in the source, so nothing of it can be taken over."""
 
     def __init__(self, source: str) -> None:
-        super().__init__(f"No rule cleans in source {source!r}, so there is nothing to take over. Nothing was changed")
+        super().__init__(f"No rule cleans source {source!r}, so there is nothing to take over. Nothing was changed")
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="The databases that are cleaned: whose they are, and taking one over.", rich_markup_mode=None
-    )
-    group.command("list", help="Which sources are cleaned, and whether they may be from here.")(listed)
-    group.command(help="Clean a database from here, whoever did before, and whatever a backup brought back.")(adopt)
+    group = typer.Typer(help="List the databases that are cleaned, or take one over.", rich_markup_mode=None)
+    group.command("list", help="List the sources that are cleaned, and whether this state may clean them.")(listed)
+    group.command(help="Take over a database from another state, or again after a restore.")(adopt)
     app.add_typer(group, name="target")
 
 
@@ -54,7 +52,7 @@ def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
         out.emit(found)
         return
     if not found:
-        out.note("No rule says `clean:`, so nothing is cleaned.")
+        out.note("No rule has `clean:`, so nothing is cleaned.")
         return
     rows = [(one["source"] or "", one["owner"] or "nobody yet", one["problem"] or "ok") for one in found]
     out.table(("source", "cleaned by", "state"), rows)
@@ -82,7 +80,7 @@ def adopt(
     if json:
         out.emit({"source": source, "owner": mine, "before": was, "undone": undone})
         return
-    instead = f", and no more from {was}" if was else ""
-    out.say(f"Source {source!r} is cleaned from here{instead}. `reconcile plan` shows what would be done.")
+    instead = f", and no longer from {was}" if was else ""
+    out.say(f"Source {source!r} is now cleaned from here{instead}. `reconcile plan` shows what would be done.")
     if undone:
         out.say(f"{plural(len(undone), 'finding', 'findings')} undone since the backup: {', '.join(undone[:5])}")

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Ask `serve` to run a job as soon as it can.")(trigger)
+    app.command(help="Queue a job for `serve` to run as soon as possible.")(trigger)
 
 
 def trigger(
     job: Annotated[str, typer.Argument(help="The job.", metavar="JOB")],
     config: Config = FILE,
     key: Annotated[
-        str | None, typer.Option("--key", help="What the run is for; the same key twice is one run.", metavar="K")
+        str | None, typer.Option("--key", help="The same key starts only one run.", metavar="K")
     ] = None,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -43,12 +43,12 @@ def trigger(
         said = {"job": job, "run": asked.run, "slot": slot_text(asked.slot), "status": asked.status}
         out.emit(said | {"new": asked.is_new, "paused": None if paused is None else paused.reason})
         return
-    was = "is in the queue" if asked.is_new else f"was asked for already and is {asked.status}"
+    was = "is queued" if asked.is_new else f"was already requested and is {asked.status}"
     out.say(f"{job}  {slot_text(asked.slot)}  {was}  {asked.run}")
     if paused is not None:
-        out.note(f"It waits: {paused.sentence}")
+        out.note(f"It is waiting: {paused.sentence}")
     elif asked.status == "due" and server is None:
-        out.note("No `reconcile serve` runs on this state now; the run begins when one does")
+        out.note("No `reconcile serve` is running on this state; the run starts when one does")
 
 
 def _pause(tx: Transaction, job: str) -> Pause | None:

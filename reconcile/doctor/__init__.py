@@ -65,9 +65,9 @@ def _state(application: Application) -> Iterator[Diagnosis]:
     project = application.project
     where, found = Store.found_at(project.state.get_secret_value(), project.directory)
     if found is None:
-        yield Diagnosis("state", "ok", f"there is none yet; the first run makes it in {where}")
+        yield Diagnosis("state", "ok", f"none yet; the first run creates it in {where}")
     elif found < tables.REVISION:
-        sentence = f"its schema is {found}, and this version's {tables.REVISION}; `reconcile migrate` brings it there"
+        sentence = f"its schema is {found}, this version needs {tables.REVISION}; run `reconcile migrate`"
         yield Diagnosis("state", "look", sentence)
     else:
         for check in IN_THE_STATE:
@@ -99,5 +99,5 @@ def _answers(name: str, check: Callable[[], Iterable[Diagnosis]]) -> Iterator[Di
     except (ConnectorError, PluginBroken, StoreError) as error:
         yield Diagnosis(name.replace("_", " "), "broken", str(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the other checks are made
-        sentence = f"could not be looked at ({type(error).__name__}); please report this"
+        sentence = f"this check failed ({type(error).__name__}); please report this"
         yield Diagnosis(name.replace("_", " "), "broken", sentence)

@@ -27,7 +27,7 @@ def configuration(application: Application) -> Iterator[Diagnosis]:
     for problem in application.project.warnings:
         yield Diagnosis("configuration", "look", str(problem))
     if not application.project.warnings:
-        yield Diagnosis("configuration", "ok", f"release {application.project.release[:12]}, without a warning")
+        yield Diagnosis("configuration", "ok", f"release {application.project.release[:12]}, no warnings")
 
 
 def expectations(application: Application) -> Iterator[Diagnosis]:
@@ -37,9 +37,9 @@ def expectations(application: Application) -> Iterator[Diagnosis]:
             continue
         missing = []
         if job.success_within is None:
-            missing.append("without `success_within` nobody hears when it stops succeeding")
+            missing.append("without `success_within`, nobody is notified if it stops succeeding")
         if not job.notify:
-            missing.append("without `notify` nobody hears what it finds")
+            missing.append("without `notify`, nobody is notified of its findings")
         if missing:
             yield Diagnosis(f"job {job.name}", "look", "; ".join(missing))
 
@@ -50,8 +50,8 @@ def jitters(application: Application) -> Iterator[Diagnosis]:
             shortest = _shortest_gap(job.schedule)
             if shortest is not None and job.schedule.jitter > shortest:
                 sentence = (
-                    f"its jitter of {job.schedule.jitter} is longer than the {shortest} between two due times, so one "
-                    "can overtake another; make the jitter shorter"
+                    f"its jitter of {job.schedule.jitter} exceeds the {shortest} between two due times, so runs can "
+                    "overtake each other; shorten the jitter"
                 )
                 yield Diagnosis(f"job {job.name}", "look", sentence)
 
@@ -77,8 +77,8 @@ def time_outs(application: Application) -> Iterator[Diagnosis]:
         for job in project.jobs.values():
             if job.time_limit < allowed and _reads(application, job, source.name):
                 sentence = (
-                    f"its statement_timeout of {allowed} is longer than the time_limit of job {job.name}, "
-                    f"{job.time_limit}, which ends it first; make it as short"
+                    f"its statement_timeout of {allowed} exceeds the time_limit of job {job.name}, {job.time_limit}, "
+                    "which ends the statement first; shorten it"
                 )
                 yield Diagnosis(f"source {source.name}", "look", sentence)
 
@@ -98,5 +98,5 @@ def tracing(application: Application) -> Iterator[Diagnosis]:
     if found:
         yield Diagnosis("traces", "ok", "OpenTelemetry is installed")
     else:
-        sentence = "asked for, and OpenTelemetry is not installed: pip install 'reconcile-runner[otel]'"
+        sentence = "enabled, but OpenTelemetry is not installed: pip install 'reconcile-runner[otel]'"
         yield Diagnosis("traces", "look", sentence)

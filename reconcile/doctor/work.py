@@ -30,12 +30,12 @@ def scheduling(application: Application, tx: Transaction) -> Iterator[Diagnosis]
         return
     owner = lease.holder(tx, "scheduler")
     if owner is not None:
-        yield Diagnosis("scheduler", "ok", f"{owner} schedules")
+        yield Diagnosis("scheduler", "ok", f"running in {owner}")
     elif stored.schedule_rows(tx):
-        sentence = "no process schedules, so no job becomes due; start `reconcile serve`"
+        sentence = "no scheduler is running: no job will start; start `reconcile serve`"
         yield Diagnosis("scheduler", "look", sentence)
     else:
-        sentence = "`reconcile serve` never ran on this state; jobs run by hand, by cron or by a timer"
+        sentence = "`reconcile serve` has never run on this state; jobs run by hand, by cron or by a timer"
         yield Diagnosis("scheduler", "ok", sentence)
 
 
@@ -44,17 +44,17 @@ def queue(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     oldest = tx.connection.execute(sa.select(first).where(slots.c.status == "due")).scalar_one()
     if oldest is not None and tx.now - oldest > WAITS:
         waited = f"{(tx.now - oldest).total_seconds() / 60:,.0f} minutes"
-        sentence = f"a due time could have started {waited} ago; is `reconcile serve` running, with room for it?"
-        yield Diagnosis("queue", "look", f"{sentence} `max_parallel` and pauses hold runs back")
+        sentence = f"a run has been waiting for {waited}; check that `reconcile serve` is running, `max_parallel` and pauses"
+        yield Diagnosis("queue", "look", sentence)
     else:
-        yield Diagnosis("queue", "ok", "no due time waits for long")
+        yield Diagnosis("queue", "ok", "no run is overdue")
 
 
 def dead_workers(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     for row in stored.running(tx):
         owner = lease.Owner.from_json(row.owner)
         if lease.is_dead(tx, owner, row.lease_until):
-            sentence = f"its run was left by {owner}, which is gone; `reconcile serve` or --worker takes it over"
+            sentence = f"its run was abandoned by {owner}, which is gone; `reconcile serve` or --worker takes it over"
             yield Diagnosis(f"job {row.job}", "look", sentence)
 
 
@@ -63,7 +63,7 @@ def time_zones(_application: Application, tx: Transaction) -> Iterator[Diagnosis
     query = sa.select(slots.c.tzdata).where(slots.c.status == "due", slots.c.tzdata.is_not(None)).distinct()
     for other in sorted(tx.connection.execute(query).scalars()):
         if other != here:
-            sentence = f"due times were computed with {other}, and this host has {here}; give every host the same data"
+            sentence = f"due times were computed with {other}, but this host has {here}; use the same tzdata on every host"
             yield Diagnosis("time zones", "look", sentence)
 
 
@@ -72,7 +72,7 @@ def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     kinds = {
         "failed": (outbox.c.status == "failed",),
         "with an unknown outcome": (outbox.c.status == "unknown",),
-        "not sent so far, tried again": (waits, outbox.c.problem.is_not(None)),
+        "not sent yet, will be retried": (waits, outbox.c.problem.is_not(None)),
         "waiting for over an hour": (waits, outbox.c.problem.is_(None), outbox.c.queued_at < tx.now - UNSENT),
     }
     found = False
@@ -83,10 +83,10 @@ def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
             found = True
             why = f" ({problem})" if problem else ""
             sentence = f"{plural(count, 'message', 'messages')} {kind}{why}"
-            sentence += f"; `reconcile messages` lists them, `reconcile notify test {channel}` tries the channel"
+            sentence += f"; `reconcile messages` lists them, `reconcile notify test {channel}` tests the channel"
             yield Diagnosis(f"channel {channel}", "look", sentence)
     if not found:
-        yield Diagnosis("messages", "ok", "none failed, none waits for long")
+        yield Diagnosis("messages", "ok", "none failed, none is delayed")
 
 
 def going_wrong(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -101,19 +101,19 @@ def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     kept = sa.select(sa.func.count()).where(bundles.c.state == BundleState.QUARANTINED.value)
     if many := tx.connection.execute(kept).scalar_one():
         found = True
-        sentence = f"nobody knows the end of {plural(many, 'cleaning', 'cleanings')}; look at `reconcile quarantine`"
+        sentence = f"{plural(many, 'cleaning has', 'cleanings have')} an unknown outcome; see `reconcile quarantine`"
         yield Diagnosis("quarantine", "look", sentence)
     broken = breaker.all_open(tx)
     sources = breaker.sources(tx, broken)
     for one in broken:
         found = True
-        sentence = f"nothing is written to it now: {breaker.reason(tx, one.target) or 'it is tried again'}"
+        sentence = f"no changes are written to it now: {breaker.reason(tx, one.target) or 'it will be retried'}"
         yield Diagnosis(f"source {sources.get(one.target, one.target)}", "look", sentence)
     for scope, why in limits.stops(tx).items():
         found = True
         yield Diagnosis(f"cleaning of {scope}", "look", why.rstrip("."))
     if not found and any(rule.clean is not None for rule in application.project.rules.values()):
-        yield Diagnosis("cleaning", "ok", "nothing is in quarantine, nothing is stopped")
+        yield Diagnosis("cleaning", "ok", "nothing is quarantined or stopped")
 
 
 def stopped(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:

@@ -33,8 +33,8 @@ LOOKS = (0.0, 4.0, 6.0)
 """Seconds before each look for a message that may have arrived, where the channel does not say (`looks`)."""
 _UNDELIVERED = ("queued", "sending")
 _DECIDE = (
-    "Look whether the message is there, then send it (again) with `reconcile messages requeue {0}`, "
-    "or do not with `reconcile messages drop {0}`"
+    "Check whether the message arrived. Then send it again with `reconcile messages requeue {0}`, "
+    "or drop it with `reconcile messages drop {0}`"
 )
 
 
@@ -300,7 +300,7 @@ class _Delivery:
             for row in tx.connection.execute(overdue).all():
                 if row.status == "sending" and not _is_left(tx, row):
                     continue
-                problem = f"the channel {row.channel!r} is not configured any more"
+                problem = f"channel {row.channel!r} is no longer configured"
                 over = {"status": "failed", "problem": problem, "owner": None, "fence": row.fence + 1}
                 doubt = {"in_doubt": row.in_doubt or row.status == "sending"}
                 mine = sa.update(outbox).where(outbox.c.message == row.message, outbox.c.fence == row.fence)

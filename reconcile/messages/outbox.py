@@ -34,14 +34,14 @@ class MessageConflict(Exception):
     """A message id was used for two different messages: a defect, and nothing was queued."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"The message {message} is in the outbox already with another content; nothing was queued")
+        super().__init__(f"Message {message} is already in the outbox with different content; nothing was queued")
 
 
 class MessageMissing(Exception):
     """A person named a message that is not there; nothing was changed."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"There is no message {message!r}; `reconcile messages` lists those that are not sent")
+        super().__init__(f"Message {message!r} not found; `reconcile messages` lists unsent messages")
 
 
 class MessageDecided(Exception):
@@ -49,11 +49,11 @@ class MessageDecided(Exception):
 
     def __init__(self, message: Message, asked: str) -> None:
         how = {
-            "failed": "was given up, and the next run of its job tells its news",
+            "failed": "failed, and the next run of its job reports its news",
             "dropped": f"was {message.problem}",
             "sent": "was sent",
-        }.get(message.status, "waits to be sent, and its outcome is not unknown")
-        super().__init__(f"Message {message.message} {how}, so it is not {asked}; nothing was changed")
+        }.get(message.status, "is waiting to be sent")
+        super().__init__(f"Message {message.message} {how}, so it cannot be {asked}; nothing was changed")
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def call(job: JobConfig, *, sleep: Callable[[float], None] = time.sleep, deadlin
     if job.heartbeat is None:
         return None
     until = time.monotonic() + deadline
-    problem = _Problem("there was no time", may_pass=False)
+    problem = _Problem("no time was left", may_pass=False)
     tries = 0
     while tries < TRIES and (left := until - time.monotonic()) > 0:
         tries += 1
@@ -65,7 +65,7 @@ def call(job: JobConfig, *, sleep: Callable[[float], None] = time.sleep, deadlin
         if tries < TRIES:
             sleep(min(_PAUSE, max(until - time.monotonic(), 0)))
     times = words.plural(tries, "try", "tries")
-    return f"The watchdog of job {job.name!r} did not hear of this success ({times}): {problem.sentence}"
+    return f"The watchdog of job {job.name!r} did not receive this success ({times}): {problem.sentence}"
 
 
 def _try(job: JobConfig, address: SecretStr, seconds: float) -> _Problem | None:
@@ -73,16 +73,16 @@ def _try(job: JobConfig, address: SecretStr, seconds: float) -> _Problem | None:
     try:
         answer = get("heartbeat", address.get_secret_value(), {"User-Agent": "reconcile"}, limits)
     except AddressRefused:
-        why = "its address is not a public one; where that is meant, `heartbeat_allow` names its network"
+        why = "its address is not public; if this is intended, set `heartbeat_allow` to its network"
         return _Problem(why, may_pass=False)
     except ChannelUnreachable:
-        return _Problem("it cannot be reached; look at `heartbeat` and at the network", may_pass=True)
+        return _Problem("it is unreachable; check `heartbeat` and the network", may_pass=True)
     except ChannelError:
         return _Problem("it did not answer", may_pass=True)
     if 200 <= answer.status < 300:
         return None
     if 300 <= answer.status < 400:
-        return _Problem(f"it answered HTTP {answer.status}; write the final address, none is followed", may_pass=False)
+        return _Problem(f"it answered HTTP {answer.status}, a redirect; set the final address", may_pass=False)
     passing = answer.status >= 500 or answer.status in _PASSING
     return _Problem(f"it answered HTTP {answer.status}", may_pass=passing)
 
@@ -101,7 +101,7 @@ def late(tx: Transaction, project: Project) -> None:
     stored.expect_no_more(tx, known.keys() - wanted.keys())
     told = {one.subject for one in troubles.going_on(tx) if one.subject.startswith("late:")}
     for subject in sorted(told - {_subject(name) for name in wanted}):
-        troubles.end(tx, project, subject, "It is not expected to succeed within a time any more.")
+        troubles.end(tx, project, subject, "It is no longer expected to succeed within a set time.")
     paused, held = pauses.active(tx), clocks.held(tx)
     for name, within in wanted.items():
         if pauses.EVERYTHING in paused or pauses.of_job(name) in paused:
@@ -162,7 +162,7 @@ def _sentence(tx: Transaction, project: Project, one: Expectation, within: dt.ti
     since = f"not succeeded since {words.minute(one.succeeded, tx.now, project.timezone)}" if one.succeeded else ""
     return (
         f"Job {one.job} has {since or 'never succeeded'} (expected every {_span(within)}). "
-        f"What its runs say: reconcile runs {one.job}"
+        f"See its runs: reconcile runs {one.job}"
     )
 
 
@@ -197,7 +197,7 @@ def targets(store: Store, project: Project) -> None:
         sources = breaker.sources(tx, broken) if waiting else {}
     named = {target: sources[target] for target in waiting if sources.get(target) in project.sources}
     sentences = {
-        f"{_TARGET}{target}": f"Nothing is cleaned in source {name!r} for now\n{waiting[target]}"
+        f"{_TARGET}{target}": f"Cleaning in source {name!r} is stopped for now\n{waiting[target]}"
         for target, name in named.items()
     }
     _tell(store, project, known, sentences)
