@@ -115,9 +115,9 @@ def _finds_or_says_it_cannot(suite: Suite) -> None:
         return
     _promise(before is None, "find returns None for a notice that was never sent")
     sent = channel.send(notice)
-    found = channel.find(notice)
-    _promise(found is not None, "find returns the receipt of a notice that was sent")
-    _promise(found == sent, f"find and send return the same receipt, not {found} and {sent}")
+    receipt = channel.find(notice)
+    _promise(receipt is not None, "find returns the receipt of a notice that was sent")
+    _promise(receipt == sent, f"find and send return the same receipt, not {receipt} and {sent}")
     _promise(channel.find(replace(notice, id=notice.id + "x")) is None, "find compares the whole id of a notice")
 
 
@@ -160,10 +160,10 @@ def _keeps_secrets(suite: Suite) -> None:
 
 
 def _knows_settings(suite: Suite) -> None:
-    made = type(suite.opened()).Settings
-    made.model_validate(suite.settings)
+    settings_class = type(suite.opened()).Settings
+    settings_class.model_validate(suite.settings)
     try:
-        made.model_validate({**suite.settings, "tresholds": 1})
+        settings_class.model_validate({**suite.settings, "tresholds": 1})
     except ValidationError:
         return
     raise ConformanceFailure("an unknown setting is refused, so that a typo is reported")

@@ -48,7 +48,7 @@ class RateLimited(ChannelError):
     def __init__(self, channel: str, retry_after: float) -> None:
         self.retry_after = retry_after
         super().__init__(
-            f"Channel {channel!r} is rate limited for {retry_after:g} s. The message was not sent and will be retried then."
+            f"Channel {channel!r} is rate limited for {retry_after:g} s. The message was not sent and will be retried."
         )
 
 

@@ -132,10 +132,10 @@ class FileChannel:
         return receipt, (b"" if not cut or cut.endswith(b"\n") else b"\n") + message
 
     def _write(self, file: int, missing: bytes) -> None:
-        left = memoryview(missing)
+        rest = memoryview(missing)
         try:
-            while left:
-                left = left[os.write(file, left) :]
+            while rest:
+                rest = rest[os.write(file, rest) :]
             os.fsync(file)
         except OSError as error:
             raise self._refused(error.strerror) from error
@@ -164,7 +164,7 @@ class FileChannel:
 
 def _at_line(content: mmap.mmap, mark: bytes) -> int:
     """Where the last line that begins with this mark begins; -1 when there is none."""
-    found = content.rfind(mark)
-    while found > 0 and content[found - 1 : found] != b"\n":
-        found = content.rfind(mark, 0, found)
-    return found
+    position = content.rfind(mark)
+    while position > 0 and content[position - 1 : position] != b"\n":
+        position = content.rfind(mark, 0, position)
+    return position

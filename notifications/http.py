@@ -65,24 +65,24 @@ class Answer:
     body: bytes
 
 
-def networks(said: Any) -> tuple[Network, ...]:
+def networks(texts: Any) -> tuple[Network, ...]:
     """What `allow` names, one network or a list of them; raises ValueError."""
-    found = []
-    for one in [said] if isinstance(said, str) else said:
+    blocks = []
+    for text in [texts] if isinstance(texts, str) else texts:
         try:
-            found.append(ipaddress.ip_network(one))
+            blocks.append(ipaddress.ip_network(text))
         except ValueError:
-            raise ValueError(f"`{one}` is not a network; write for example 10.0.0.0/8 or 192.168.1.7/32") from None
-    return tuple(found)
+            raise ValueError(f"`{text}` is not a network; write for example 10.0.0.0/8 or 192.168.1.7/32") from None
+    return tuple(blocks)
 
 
-def web_address(setting: str, said: str, instead: str) -> str:
+def web_address(setting: str, address: str, instead: str) -> str:
     """An address that can be called as it is; raises ValueError, which never repeats it: it may be a secret.
 
     `instead` says what to do with a user name or a password in it.
     """
-    parts = urlsplit(said)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r"[!-~]+", said):
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r"[!-~]+", address):
         raise ValueError(f"`{setting}` must be an http:// or https:// address without spaces")
     if parts.username or parts.password:
         raise ValueError(f"`{setting}` contains a user name or password; {instead}")
@@ -90,7 +90,7 @@ def web_address(setting: str, said: str, instead: str) -> str:
         parts.port  # noqa: B018 - reading it checks it
     except ValueError:
         raise ValueError(f"the port in `{setting}` is invalid") from None
-    return said
+    return address
 
 
 def post(channel: str, url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> Answer:
@@ -122,8 +122,8 @@ def call(method: str, channel: str, url: str, body: bytes | None, headers: Mappi
     try:
         connection.request(method, path, body=body, headers={"Host": parts.netloc.rpartition("@")[2], **headers})
         answer = connection.getresponse()
-        given = {name.lower(): value for name, value in answer.getheaders()}
-        return Answer(answer.status, given, answer.read(_MAX_ANSWER))
+        response_headers = {name.lower(): value for name, value in answer.getheaders()}
+        return Answer(answer.status, response_headers, answer.read(_MAX_ANSWER))
     except (OSError, http.client.HTTPException) as error:
         in_time = not late.is_set() and not isinstance(error, TimeoutError)
         reason = f"the connection broke ({type(error).__name__})" if in_time else f"no answer in {limits.total:g} s"
@@ -133,11 +133,11 @@ def call(method: str, channel: str, url: str, body: bytes | None, headers: Mappi
         connection.close()
 
 
-def _hang_up(connected: socket.socket, late: threading.Event) -> None:
+def _hang_up(connection: socket.socket, late: threading.Event) -> None:
     """End a call that drips on and on: a socket's time-out only bounds the time between two bytes."""
     late.set()
     try:
-        connected.shutdown(socket.SHUT_RDWR)
+        connection.shutdown(socket.SHUT_RDWR)
     except OSError:  # it ended in this very moment
         return
 
@@ -148,8 +148,8 @@ def _connect(channel: str, host: str, port: int, limits: Limits, *, secure: bool
     reason = "it has no address"
     for address in _resolved(channel, host, port, limits.allow):
         try:
-            left = max(until - time.monotonic(), 0.05)
-            connected = socket.create_connection((address, port), timeout=left)
+            remaining = max(until - time.monotonic(), 0.05)
+            connected = socket.create_connection((address, port), timeout=remaining)
             if secure:
                 connected = ssl.create_default_context().wrap_socket(connected, server_hostname=host)
             connected.settimeout(limits.total)
@@ -162,11 +162,11 @@ def _connect(channel: str, host: str, port: int, limits: Limits, *, secure: bool
 
 def _resolved(channel: str, host: str, port: int, allow: Sequence[Network]) -> list[str]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         reason = (getattr(error, "strerror", None) or "the host name cannot be resolved").lower()
         raise ChannelUnreachable(channel, host, reason) from None
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     for text in addresses:
         address = ipaddress.ip_address(text.partition("%")[0])
         if not _may(address, allow):
@@ -187,11 +187,11 @@ def _may(address: Address, allow: Sequence[Network]) -> bool:
 
 def retry_after(headers: Mapping[str, str]) -> float:
     """Seconds to wait by the Retry-After header, as a number or a date; 30 without one, a day at most."""
-    said = next((value for name, value in headers.items() if name.lower() == "retry-after"), "").strip()
-    if said.replace(".", "", 1).isdecimal():
-        return min(float(said), _MAX_PAUSE)
+    header = next((value for name, value in headers.items() if name.lower() == "retry-after"), "").strip()
+    if header.replace(".", "", 1).isdecimal():
+        return min(float(header), _MAX_PAUSE)
     try:
-        until = email.utils.parsedate_to_datetime(said)
+        until = email.utils.parsedate_to_datetime(header)
     except (ValueError, TypeError):
         return DEFAULT_PAUSE
     if until.tzinfo is None:

@@ -44,8 +44,8 @@ class WebhookSettings(ChannelSettings):
 
     @field_validator("allow", mode="before")
     @classmethod
-    def _networks(cls, said: Any) -> Any:
-        return networks(said)
+    def _networks(cls, texts: Any) -> Any:
+        return networks(texts)
 
     @field_validator("url")
     @classmethod
@@ -99,15 +99,15 @@ class WebhookChannel:
 
     def preview(self, notice: Notice) -> str:
         """The JSON that would be sent."""
-        shown = json.dumps(self.payload(notice), ensure_ascii=False, indent=2)
-        return "".join(json.dumps(c)[1:-1] if c != "\n" and category(c) in _UNSEEN else c for c in shown) + "\n"
+        payload = json.dumps(self.payload(notice), ensure_ascii=False, indent=2)
+        return "".join(json.dumps(c)[1:-1] if c != "\n" and category(c) in _UNSEEN else c for c in payload) + "\n"
 
     def payload(self, notice: Notice) -> dict[str, Any]:
         """The document: `version`, `headline` and `text` for people, and every field of the notice, `id` among them."""
-        shown = render.document(notice, render.PAPER)
+        message = render.document(notice, render.PAPER)
         facts = shape.to_json(notice)
-        told = self._template.render(shown, facts) if self._template else text(shown)
-        return {"version": facts["version"], "headline": shown.headline, "text": told, **facts}
+        body = self._template.render(message, facts) if self._template else text(message)
+        return {"version": facts["version"], "headline": message.headline, "text": body, **facts}
 
     def _headers(self, notice: Notice, body: bytes) -> dict[str, str]:
         headers = {name: content.get_secret_value() for name, content in self.settings.headers.items()}

@@ -286,7 +286,7 @@ def test_a_due_time_that_waits_is_told(place: Place) -> None:
     place.change(lambda tx: stored.write_down(tx, [NewSlot("nightly", tx.now, "request:1", tx.now - 11 * MINUTE)]))
 
     assert place.worse() == [("queue", "look")]
-    assert "11 minutes ago" in place.said("queue").sentence
+    assert "waited 11 minutes" in place.said("queue").sentence
 
 
 def test_a_run_whose_process_is_gone_is_told(place: Place) -> None:

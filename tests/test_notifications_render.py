@@ -46,7 +46,7 @@ def test_of_many_groups_three_are_shown_and_the_rest_is_in_the_thread_and_counte
     assert "The largest 3:" in text
     assert "And 4,997 more (the next 30 in the thread): reconcile findings --rule double-charge" in text
     assert len(shown.details[0].groups) == 30
-    assert "And 4,967 groups more: reconcile findings --rule double-charge" in text
+    assert "And 4,967 more groups: reconcile findings --rule double-charge" in text
 
 
 def test_what_could_not_be_checked_comes_first_and_is_no_finding() -> None:
@@ -197,7 +197,10 @@ def test_the_first_sentence_of_a_trouble_is_its_headline(sentence: str, headline
 
     assert shown.headline == f"⚠️ Reconcile: {headline}"
     assert shown.about == "Reconcile itself · noticed Sat 21 Nov 2026, 08:15 CET"
-    assert tuple(map(document.line_text, shown.sections[0].lines)) == (*below, "You'll get another message when it is resolved.")
+    assert tuple(map(document.line_text, shown.sections[0].lines)) == (
+        *below,
+        "You'll get another message when it is resolved.",
+    )
 
 
 def test_only_a_plain_web_address_becomes_a_link() -> None:

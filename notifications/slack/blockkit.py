@@ -102,15 +102,15 @@ def _element(span: Span, mentions: Mapping[str, str]) -> Block:
 
 def _mention(owner: str, mentions: Mapping[str, str]) -> Block | None:
     """The element that rings: a user group, a user, or a whole channel where `mentions` says so."""
-    whom = mentions.get(owner, owner)
-    if whom in ("!here", "!channel") and owner in mentions:
-        return {"type": "broadcast", "range": whom[1:]}
-    found = _OWNER_ID.fullmatch(f"<@{whom}>" if owner in mentions else whom)
-    if not found:
+    target = mentions.get(owner, owner)
+    if target in ("!here", "!channel") and owner in mentions:
+        return {"type": "broadcast", "range": target[1:]}
+    match = _OWNER_ID.fullmatch(f"<@{target}>" if owner in mentions else target)
+    if not match:
         return None
-    if found["id"].startswith("S"):
-        return {"type": "usergroup", "usergroup_id": found["id"]}
-    return {"type": "user", "user_id": found["id"]}
+    if match["id"].startswith("S"):
+        return {"type": "usergroup", "usergroup_id": match["id"]}
+    return {"type": "user", "user_id": match["id"]}
 
 
 def _section(mrkdwn: str) -> Block:
@@ -119,13 +119,13 @@ def _section(mrkdwn: str) -> Block:
 
 def _pieces(mrkdwn: str) -> Iterator[str]:
     """The text in sections of whole lines; a line that is too long is cut before an escape, never inside one."""
-    left, piece = TOTAL - 1_500, ""
+    room, piece = TOTAL - 1_500, ""
     for line in mended(mrkdwn).strip().splitlines():
         shown = cut(line, SECTION - 2)
-        if words.units(shown) + 1 > left:
+        if words.units(shown) + 1 > room:
             piece += "\n…"
             break
-        left -= words.units(shown) + 1
+        room -= words.units(shown) + 1
         if piece and words.units(piece) + words.units(shown) + 3 > SECTION:
             yield piece
             piece = shown

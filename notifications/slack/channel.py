@@ -46,7 +46,7 @@ class SlackSettings(ChannelSettings):
     webhook_url: SecretStr | None = Field(
         default=None, description="An incoming webhook, instead of token and channel."
     )
-    base_url: str = Field(default="https://slack.com/api/", description="The address of Slack's API; change it only for tests.")
+    base_url: str = Field(default="https://slack.com/api/", description="Slack's API address; only tests change it.")
     mentions: dict[str, str] = Field(
         default_factory=dict,
         description="The Slack id to mention for each rule owner: a user (U…), a user group (S…), !here or !channel.",
@@ -81,11 +81,11 @@ class SlackSettings(ChannelSettings):
     @field_validator("mentions")
     @classmethod
     def _known_to_slack(cls, mentions: dict[str, str]) -> dict[str, str]:
-        for owner, whom in mentions.items():
-            if not re.fullmatch(r"[SUW][A-Z0-9]{6,20}|!here|!channel", whom):
+        for owner, slack_id in mentions.items():
+            if not re.fullmatch(r"[SUW][A-Z0-9]{6,20}|!here|!channel", slack_id):
                 raise ValueError(
-                    f"`{owner}`: `{whom}` is not a Slack id; copy the id from the profile (U…) or the user group (S…), or "
-                    "write !here or !channel"
+                    f"`{owner}`: `{slack_id}` is not a Slack id; copy the id from the profile (U…) or the user "
+                    "group (S…), or write !here or !channel"
                 )
         return mentions
 
@@ -93,9 +93,7 @@ class SlackSettings(ChannelSettings):
     def _one_way(self) -> SlackSettings:
         bot = self.token is not None or self.channel is not None
         if bot == (self.webhook_url is not None):
-            raise ValueError(
-                "a slack channel needs either `token` and `channel`, or `webhook_url`, but not both"
-            )
+            raise ValueError("a slack channel needs either `token` and `channel`, or `webhook_url`, but not both")
         if bot and not (self.token and self.token.get_secret_value() and self.channel):
             raise ValueError("a bot needs both `token` (xoxb-…) and `channel` (#name or C…)")
         return self
@@ -167,10 +165,10 @@ class SlackChannel:
 
     def _found(self, notice: Notice) -> Receipt | None:
         channel = self._channel_id()
-        found = self._search(notice, channel)
-        if found is None:
+        message = self._search(notice, channel)
+        if message is None:
             return None
-        posted = Receipt(f"slack {channel}", {"channel": channel, "ts": found["ts"]})
+        posted = Receipt(f"slack {channel}", {"channel": channel, "ts": message["ts"]})
         return self._with_thread(notice, self._document(notice), posted, look=True)
 
     def preview(self, notice: Notice) -> str:
@@ -203,23 +201,23 @@ class SlackChannel:
         if reply is None:
             return posted
         ts = posted.details["ts"]
-        there = self._reply(notice, posted.details["channel"], ts) if look else None
-        if there is None:
+        reply_ts = self._reply(notice, posted.details["channel"], ts) if look else None
+        if reply_ts is None:
             answer = self._api.call("chat.postMessage", **self._post(notice, reply, "details"), thread_ts=ts)
-            there = str(answer["ts"])
-        return Receipt(posted.where, {**posted.details, "thread": there})
+            reply_ts = str(answer["ts"])
+        return Receipt(posted.where, {**posted.details, "thread": reply_ts})
 
     def _search(self, notice: Notice, channel: str) -> dict[str, Any] | None:
         oldest = (notice.created or notice.slot).timestamp() - _EARLIER
-        asked = {"channel": channel, "oldest": f"{oldest:.6f}", "include_all_metadata": True}
-        for message in self._messages("conversations.history", "messages", **asked):
+        arguments = {"channel": channel, "oldest": f"{oldest:.6f}", "include_all_metadata": True}
+        for message in self._messages("conversations.history", "messages", **arguments):
             if _is_part(message, notice, "message"):
                 return message
         return None
 
     def _reply(self, notice: Notice, channel: str, ts: str) -> str | None:
-        asked = {"channel": channel, "ts": ts, "include_all_metadata": True}
-        for message in self._messages("conversations.replies", "messages", **asked):
+        arguments = {"channel": channel, "ts": ts, "include_all_metadata": True}
+        for message in self._messages("conversations.replies", "messages", **arguments):
             if _is_part(message, notice, "details"):
                 return str(message["ts"])
         return None
@@ -229,18 +227,18 @@ class SlackChannel:
         wanted = self.settings.channel or ""
         if re.fullmatch(r"[CGD][A-Z0-9]{6,}", wanted):
             return wanted
-        asked = {"types": "public_channel,private_channel", "exclude_archived": True}
-        for channel in self._messages("conversations.list", "channels", **asked):
+        arguments = {"types": "public_channel,private_channel", "exclude_archived": True}
+        for channel in self._messages("conversations.list", "channels", **arguments):
             if channel.get("name") == wanted.removeprefix("#"):
                 return str(channel["id"])
         raise CannotBeAsked(self.name, f"no channel {wanted} is visible to the bot; use the channel's id (C…)")
 
-    def _messages(self, method: str, what: str, **asked: Any) -> Iterator[dict[str, Any]]:
+    def _messages(self, method: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         """Everything a paginated method lists; raises CannotBeAsked when that is more than we read."""
         cursor: str | None = None
         for _ in range(_PAGES):
-            page = self._api.call(method, **asked, limit=_PAGE, **({"cursor": cursor} if cursor else {}))
-            yield from page.get(what, ())
+            page = self._api.call(method, **arguments, limit=_PAGE, **({"cursor": cursor} if cursor else {}))
+            yield from page.get(key, ())
             cursor = (page.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
                 return

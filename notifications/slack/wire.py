@@ -109,8 +109,8 @@ class Api:
 
     def _refusal(self, method: str, response: Any) -> ChannelError:
         data = response.data if isinstance(response.data, dict) else {}
-        said = str(data.get("error", ""))
-        code = said if _CODE.fullmatch(said) else ""
+        error = str(data.get("error", ""))
+        code = error if _CODE.fullmatch(error) else ""
         if code == "missing_scope":
             return TokenMissingScope(self._channel, method, str(data.get("needed", "it needs")))
         return refusal(self._channel, int(response.status_code), code, dict(response.headers))
@@ -138,8 +138,8 @@ class Hook:
         except OSError as error:
             raise lost(self._channel, self._address.get_secret_value(), error) from None
         if answer.status_code != 200:
-            said = answer.body.strip()
-            code = said if _CODE.fullmatch(said) else ""
+            body = answer.body.strip()
+            code = body if _CODE.fullmatch(body) else ""
             raise refusal(self._channel, answer.status_code, code, dict(answer.headers))
 
 
@@ -165,9 +165,9 @@ def lost(channel: str, address: str, error: Exception) -> ChannelError:
     """The error for a call without an answer: known not sent when the connection was never made, otherwise unknown."""
     reason = error.reason if isinstance(error, URLError) else error
     cause = reason if isinstance(reason, Exception) else error
-    said = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+    text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
     if _before_sending(error) or _before_sending(cause):
-        return ChannelUnreachable(channel, urlsplit(address).hostname or "its address", said.lower())
+        return ChannelUnreachable(channel, urlsplit(address).hostname or "its address", text.lower())
     if isinstance(cause, TimeoutError):
         return DeliveryUnknown(channel, "no answer came in time")
     return DeliveryUnknown(channel, f"the connection broke ({type(cause).__name__})")

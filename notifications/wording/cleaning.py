@@ -21,70 +21,72 @@ _Drawn = Callable[[GroupNotice], tuple[Line, ...]]
 
 def in_short(notice: Notice) -> list[str]:
     """The headline's parts: how much waits for a person, and how much was cleaned."""
-    asked = sum(one.asks for one in notice.cleaning)
-    cleaned = sum(one.cleaned for one in notice.cleaning)
-    stopped = [words.visible(one.rule, 40) for one in notice.cleaning if one.stopped]
-    parts = [words.plural(asked, "cleaning needs your decision", "cleanings need your decision")] if asked else []
-    if stopped and not asked:
+    asks = sum(rule.asks for rule in notice.cleaning)
+    cleaned = sum(rule.cleaned for rule in notice.cleaning)
+    stopped = [words.visible(rule.rule, 40) for rule in notice.cleaning if rule.stopped]
+    parts = [words.plural(asks, "cleaning needs your decision", "cleanings need your decision")] if asks else []
+    if stopped and not asks:
         parts.append(
             f"cleaning of {stopped[0] if len(stopped) == 1 else words.plural(len(stopped), 'rule', 'rules')} stopped"
         )
     parts += [words.plural(cleaned, "finding cleaned", "findings cleaned")] if cleaned else []
-    left = not_done(notice)
-    return parts + ([words.plural(left, "cleaning could not be done", "cleanings could not be done")] if left else [])
+    missed = not_done(notice)
+    return parts + (
+        [words.plural(missed, "cleaning could not be done", "cleanings could not be done")] if missed else []
+    )
 
 
 def not_done(notice: Notice) -> int:
     """How many cleanings were tried in vain and wait for nobody; what drifted while others were cleaned is usual."""
-    cleaned = any(one.cleaned for one in notice.cleaning)
-    return sum(one.waiting + (0 if cleaned else one.stale) for one in notice.cleaning)
+    cleaned = any(rule.cleaned for rule in notice.cleaning)
+    return sum(rule.waiting + (0 if cleaned else rule.stale) for rule in notice.cleaning)
 
 
 def asked(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
     """What waits for a person, a section a rule, with the command that answers."""
-    told = [one for one in notice.cleaning if one.asks or one.stopped]
-    for one in told[:_RULES]:
-        shown = one.findings[:_GROUPS]
+    rules = [rule for rule in notice.cleaning if rule.asks or rule.stopped]
+    for rule in rules[:_RULES]:
+        shown = rule.findings[:_GROUPS]
         yield Section(
             "rule",
-            (_heading(one), *_what(one)),
+            (_heading(rule), *_what(rule)),
             tuple(drawn(group) for group in shown),
-            tuple(_next(one, shown)),
+            tuple(_next(rule, shown)),
         )
-    if len(told) > _RULES:
-        more = words.plural(len(told) - _RULES, "more rule needs a decision", "more rules need a decision")
+    if len(rules) > _RULES:
+        more = words.plural(len(rules) - _RULES, "more rule needs a decision", "more rules need a decision")
         yield Section("rule", ((Span(f"And {more}: "), Span("reconcile findings", "code")),))
 
 
-def _heading(one: CleaningNotice) -> Line:
-    owner = (Span(" · "), Span(words.visible(one.owner, 60), mention=one.owner)) if one.owner else ()
-    return (Span("✋ "), Span(words.visible(one.rule, 80), "bold"), Span(" · needs a decision"), *owner)
+def _heading(rule: CleaningNotice) -> Line:
+    owner = (Span(" · "), Span(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
+    return (Span("✋ "), Span(words.visible(rule.rule, 80), "bold"), Span(" · needs a decision"), *owner)
 
 
-def _what(one: CleaningNotice) -> Iterator[Line]:
-    risk = words.money(one.money)
-    if one.awaiting:
-        awaiting = words.plural(one.awaiting, "cleaning awaits approval", "cleanings await approval")
+def _what(rule: CleaningNotice) -> Iterator[Line]:
+    risk = words.money(rule.money)
+    if rule.awaiting:
+        awaiting = words.plural(rule.awaiting, "cleaning awaits approval", "cleanings await approval")
         yield (Span(f"{awaiting}{f', {risk} at risk' if risk else ''}."),)
-    if one.quarantined:
-        unknown = words.plural(one.quarantined, "cleaning has", "cleanings have")
+    if rule.quarantined:
+        unknown = words.plural(rule.quarantined, "cleaning has", "cleanings have")
         yield (Span(f"{unknown} an unknown outcome: "), Span("reconcile quarantine", "code"))
-    if one.failed:
-        yield (Span(f"{words.plural(one.failed, 'cleaning', 'cleanings')} failed and will not be retried."),)
-    if one.not_undone:
-        yield (Span(f"{words.plural(one.not_undone, 'undo', 'undos')} did not complete."),)
-    if one.stopped:
-        yield (Span(words.visible(one.stopped, 500)),)
+    if rule.failed:
+        yield (Span(f"{words.plural(rule.failed, 'cleaning', 'cleanings')} failed and will not be retried."),)
+    if rule.not_undone:
+        yield (Span(f"{words.plural(rule.not_undone, 'undo', 'undos')} did not complete."),)
+    if rule.stopped:
+        yield (Span(words.visible(rule.stopped, 500)),)
 
 
-def _next(one: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
-    rest = one.asks - len(shown)
+def _next(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
+    rest = rule.asks - len(shown)
     if rest > 0:
-        every = f"reconcile findings --rule {words.visible(shlex.quote(one.rule), 80)}"
+        every = f"reconcile findings --rule {words.visible(shlex.quote(rule.rule), 80)}"
         yield (Span(f"And {rest:,} more: " if shown else "All of them: "), Span(every, "code"))
-    if waits := next((group for group in shown if group.state == "awaiting_approval"), None):
-        finding = words.visible(shlex.quote(waits.finding), 40)
-        plan = f" --plan {words.visible(shlex.quote(waits.plan[:_BEGINNING]), 40)}" if waits.plan else ""
+    if waiting := next((group for group in shown if group.state == "awaiting_approval"), None):
+        finding = words.visible(shlex.quote(waiting.finding), 40)
+        plan = f" --plan {words.visible(shlex.quote(waiting.plan[:_BEGINNING]), 40)}" if waiting.plan else ""
         yield (
             Span("Review: "),
             Span(f"reconcile plan --finding {finding}", "code"),
@@ -101,30 +103,30 @@ def _next(one: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
             Span(" · retry: "),
             Span(f"reconcile retry {finding}", "code"),
         )
-    if left := next((group.finding for group in shown if group.state == NOT_UNDONE), None):
+    if unfinished := next((group.finding for group in shown if group.state == NOT_UNDONE), None):
         yield (
             Span("Details of the undo: "),
-            Span(f"reconcile show {words.visible(shlex.quote(left), 40)}", "code"),
+            Span(f"reconcile show {words.visible(shlex.quote(unfinished), 40)}", "code"),
         )
 
 
 def done(notice: Notice) -> Iterator[Section]:
     """What was done, and what takes it back."""
-    lines = [_done(one) for one in notice.cleaning if one.cleaned or one.stale or one.waiting or one.next_run]
+    lines = [_done(rule) for rule in notice.cleaning if rule.cleaned or rule.stale or rule.waiting or rule.next_run]
     more = len(lines) - _RULES
-    undos = ((one.undo or "").split("; ") for one in notice.cleaning if one.cleaned)
-    undo = dict.fromkeys(said for some in undos for said in some if said)
+    undos = ((rule.undo or "").split("; ") for rule in notice.cleaning if rule.cleaned)
+    undo = dict.fromkeys(command for commands in undos for command in commands if command)
     last: list[Line] = (
         [(Span(f"And cleanings of {words.plural(more, 'more rule', 'more rules')}"),)] if more > 0 else []
     )
-    last += [(Span("Undo: "), Span(words.visible(one, 120), "code")) for one in list(undo)[:_RUNS]]
+    last += [(Span("Undo: "), Span(words.visible(rule, 120), "code")) for rule in list(undo)[:_RUNS]]
     if lines:
         yield Section("note", (*lines[:_RULES], *last))
 
 
-def _done(one: CleaningNotice) -> Line:
-    facts = [f"{one.cleaned:,} cleaned"] if one.cleaned else []
-    facts += [f"{one.stale:,} skipped because records changed"] if one.stale else []
-    facts += [f"{one.waiting:,} will be retried"] if one.waiting else []
-    facts += [words.visible(one.next_run, 500)] if one.next_run else []
-    return (Span("🧹 "), Span(words.visible(one.rule, 80), "bold"), Span(f": {words.listed(facts)}"))
+def _done(rule: CleaningNotice) -> Line:
+    facts = [f"{rule.cleaned:,} cleaned"] if rule.cleaned else []
+    facts += [f"{rule.stale:,} skipped because records changed"] if rule.stale else []
+    facts += [f"{rule.waiting:,} will be retried"] if rule.waiting else []
+    facts += [words.visible(rule.next_run, 500)] if rule.next_run else []
+    return (Span("🧹 "), Span(words.visible(rule.rule, 80), "bold"), Span(f": {words.listed(facts)}"))

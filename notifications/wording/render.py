@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.base import CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.wording import cleaning, trouble, words
 from notifications.wording.document import Document, Line, Section, Span
 
@@ -45,14 +45,14 @@ def document(notice: Notice, room: Room) -> Document:
         return Document(headline(notice), about, (trouble.section(notice, notice.trouble), *_rest(notice, ())))
     rules = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
     failures = tuple(_failures(notice))
-    asked = tuple(cleaning.asked(notice, lambda group: _group(group, notice)))
+    decisions = tuple(cleaning.asked(notice, lambda group: _group(group, notice)))
     rest = (*cleaning.done(notice), *_rest(notice, rules))
     details = _details(notice, rules, room)
-    left = room.units - sum(section.size() for section in (*failures, *asked, *rest))
+    room_left = room.units - sum(section.size() for section in (*failures, *decisions, *rest))
     return Document(
         headline=headline(notice),
         about=_about(notice),
-        sections=(*failures, *asked, *_fitting(notice, rules, room, left, details), *rest),
+        sections=(*failures, *decisions, *_fitting(notice, rules, room, room_left, details), *rest),
         details=tuple(details.values()),
     )
 
@@ -64,19 +64,19 @@ def headline(notice: Notice) -> str:
     if notice.trouble is not None:
         return trouble.headline(notice.trouble)
     failed = [failure for failure in notice.failures if not failure.ended]
-    told = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
+    rules = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
     parts = [_could_not(failed)] if failed else []
     parts += cleaning.in_short(notice)
-    all_first = len(told) > 1 and all(rule.first_run for rule in told)
-    found = [_short(rule, notice, alone=len(told) == 1, said=all_first) for rule in told[:_HEADLINE_RULES]]
-    if len(told) > _HEADLINE_RULES:
-        found.append(f"findings of {words.plural(len(told) - _HEADLINE_RULES, 'more rule', 'more rules')}")
-    parts += [f"{'First run: ' if all_first else ''}{words.listed(found)}"] if found else []
+    all_first = len(rules) > 1 and all(rule.first_run for rule in rules)
+    findings = [_short(rule, notice, alone=len(rules) == 1, said=all_first) for rule in rules[:_HEADLINE_RULES]]
+    if len(rules) > _HEADLINE_RULES:
+        findings.append(f"findings of {words.plural(len(rules) - _HEADLINE_RULES, 'more rule', 'more rules')}")
+    parts += [f"{'First run: ' if all_first else ''}{words.listed(findings)}"] if findings else []
     if parts:
-        worst = [rule.severity for rule in told] + [one.severity for one in notice.cleaning if one.asks or one.stopped]
-        worst.sort(key=lambda severity: SEVERITIES.index(severity) if severity in SEVERITIES else -1)
+        urgent: list[RuleNotice | CleaningNotice] = [*rules]
+        urgent += [cleaned for cleaned in notice.cleaning if cleaned.asks or cleaned.stopped]
         best = "⚠️" if cleaning.not_done(notice) else "✅"
-        sign = "⚠️" if failed else _SIGNS.get(worst[-1], "•") if worst else best
+        sign = "⚠️" if failed else _SIGNS.get(max(urgent, key=_rank).severity, "•") if urgent else best
         return f"{sign} {'; '.join(parts)}"
     return f"✅ {_nothing_new(notice)}"
 
@@ -99,11 +99,11 @@ def _short(rule: RuleNotice, notice: Notice, *, alone: bool, said: bool) -> str:
 
 def _counted(rule: RuleNotice) -> str:
     """Like "3 new double charges"; where the rule lends no name, "3 new groups of duplicates in tracks"."""
-    one, many = words.nouns(rule.rule, rule.kind)
+    singular, plural = words.nouns(rule.rule, rule.kind)
     changes = [name for name, number in _changes(rule).items() if number]
     adjective = f"{changes[0]} " if len(changes) == 1 and not rule.first_run else ""
-    place = "" if one.split()[0] in rule.rule.lower() else f" in {words.visible(rule.dataset, 40)}"
-    return words.plural(rule.told, f"{adjective}{one}", f"{adjective}{many}") + place
+    place = "" if singular.split()[0] in rule.rule.lower() else f" in {words.visible(rule.dataset, 40)}"
+    return words.plural(rule.told, f"{adjective}{singular}", f"{adjective}{plural}") + place
 
 
 def _changes(rule: RuleNotice) -> Mapping[str, int]:
@@ -114,10 +114,10 @@ def _nothing_new(notice: Notice) -> str:
     recovered = [words.visible(failure.subject, 40) for failure in notice.failures if failure.ended]
     if recovered:
         return f"Checked again: {words.listed(recovered[:3])}; nothing new"
-    gone, still = sum(rule.resolved for rule in notice.rules), sum(rule.open for rule in notice.rules)
+    resolved, still_open = sum(rule.resolved for rule in notice.rules), sum(rule.open for rule in notice.rules)
     facts = [f"Nothing new in {words.plural(len(notice.rules), 'rule', 'rules')}"]
-    facts += [words.plural(gone, "finding resolved", "findings resolved")] if gone else []
-    facts += [words.plural(still, "finding still open", "findings still open")] if still else []
+    facts += [words.plural(resolved, "finding resolved", "findings resolved")] if resolved else []
+    facts += [words.plural(still_open, "finding still open", "findings still open")] if still_open else []
     return "; ".join(facts)
 
 
@@ -126,7 +126,7 @@ def _about(notice: Notice) -> str:
     return f"job {job} · slot {words.moment(notice.slot, notice.timezone)} · run {run}"
 
 
-def _rank(rule: RuleNotice) -> int:
+def _rank(rule: RuleNotice | CleaningNotice) -> int:
     return SEVERITIES.index(rule.severity) if rule.severity in SEVERITIES else -1
 
 
@@ -148,22 +148,18 @@ def _failures(notice: Notice) -> Iterator[Section]:
         yield Section("failure", ((Span(f"⚠️ Could not check {more}: "), Span("reconcile runs", "code")),))
 
 
-def _rest(notice: Notice, told: Sequence[RuleNotice]) -> Iterator[Section]:
+def _rest(notice: Notice, rules: Sequence[RuleNotice]) -> Iterator[Section]:
     """What got better, at the end: checks that work again and findings that are gone."""
-    back = [failure for failure in notice.failures if failure.ended]
+    recovered = [failure for failure in notice.failures if failure.ended]
     lines: list[Line] = []
-    for failure in back[:_FAILURES]:
-        since = (
-            f", not checked since {words.moment(failure.since, notice.timezone)}"
-            if failure.since
-            else ""
-        )
+    for failure in recovered[:_FAILURES]:
+        since = f", not checked since {words.moment(failure.since, notice.timezone)}" if failure.since else ""
         lines.append((Span("✅ Works again: "), Span(words.visible(failure.subject, 80), "bold"), Span(since)))
-    if len(back) > _FAILURES:
-        more = words.plural(len(back) - _FAILURES, "more subject works", "more subjects work")
+    if len(recovered) > _FAILURES:
+        more = words.plural(len(recovered) - _FAILURES, "more subject works", "more subjects work")
         lines.append((Span(f"✅ {more} again"),))
-    if gone := [rule for rule in notice.rules if rule.resolved and (rule not in told or rule.told)]:
-        lines.append((Span(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_gone(gone)}"),))
+    if ended := [rule for rule in notice.rules if rule.resolved and (rule not in rules or rule.told)]:
+        lines.append((Span(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_gone(ended)}"),))
     if notice.test:
         example = " The content above is an example." if notice.rules or notice.failures else ""
         lines.append((Span(f"This is a test of the channel; nothing was checked.{example}"),))
@@ -180,7 +176,7 @@ def _gone(rules: Sequence[RuleNotice]) -> str:
 
 
 def _fitting(
-    notice: Notice, rules: Sequence[RuleNotice], room: Room, left: int, details: Mapping[str, Section]
+    notice: Notice, rules: Sequence[RuleNotice], room: Room, room_left: int, details: Mapping[str, Section]
 ) -> Iterator[Section]:
     """Each rule as fully as there is room, the worst first; a rule without room is at least counted."""
 
@@ -188,11 +184,11 @@ def _fitting(
         threaded = details.get(rule.rule)
         return _rule(rule, notice, groups, len(threaded.groups) if threaded else 0)
 
-    left -= _MARGIN
+    room_left -= _MARGIN
     bare = [drawn(rule, 0) for rule in rules[:_RULES]]
-    while bare and sum(section.size() for section in bare) > left:
+    while bare and sum(section.size() for section in bare) > room_left:
         bare.pop()
-    spare = left - sum(section.size() for section in bare)
+    spare = room_left - sum(section.size() for section in bare)
     for rule, least in zip(rules, bare, strict=False):
         full = least
         for groups in range(1, room.groups + 1):
@@ -200,9 +196,9 @@ def _fitting(
                 full = more
         spare -= full.size() - least.size()
         yield full
-    if others := rules[len(bare) :]:
-        count = words.plural(sum(rule.told for rule in others), "finding", "findings")
-        of = words.plural(len(others), "more rule", "more rules")
+    if uncounted := rules[len(bare) :]:
+        count = words.plural(sum(rule.told for rule in uncounted), "finding", "findings")
+        of = words.plural(len(uncounted), "more rule", "more rules")
         yield Section("rule", ((Span(f"And {count} of {of}: "), Span("reconcile findings", "code")),))
 
 
@@ -243,13 +239,13 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
             f"First run: {_counted(rule)}{surplus} already {exist}{at_risk}. "
             "You'll see this summary once; later runs report only new findings."
         )
-    known = f" {rule.open:,} open in total." if rule.known else ""
+    in_total = f" {rule.open:,} open in total." if rule.known else ""
     changes = [f"{number:,} {name}" for name, number in _changes(rule).items() if number]
     split = f": {words.listed(changes)}" if len(changes) > 1 else ""
     if rule.records and _says_it_all(notice):
-        return f"{words.plural(rule.records, 'surplus record', 'surplus records')}{split}.{known}"
+        return f"{words.plural(rule.records, 'surplus record', 'surplus records')}{split}.{in_total}"
     when = words.since(notice.since, notice.slot, notice.timezone)
-    return f"{_counted(rule)}{surplus}{when}{split}{at_risk}.{known}"
+    return f"{_counted(rule)}{surplus}{when}{split}{at_risk}.{in_total}"
 
 
 def _says_it_all(notice: Notice) -> bool:
@@ -266,7 +262,7 @@ def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
         key += [Span(f"{' · ' if key else ''}{words.visible(name, 40)} "), Span(words.value(cell), "bold")]
     if len(columns) > _KEY_COLUMNS:
         key.append(Span(f" · {words.plural(len(columns) - _KEY_COLUMNS, 'more column', 'more columns')}"))
-    ids = [words.visible(one, 40) for one in group.surplus[:_SURPLUS_IDS]]
+    ids = [words.visible(record, 40) for record in group.surplus[:_SURPLUS_IDS]]
     more = len(group.surplus) - len(ids)
     surplus = ", ".join([*ids, *([f"{more:,} more"] if more else [])])
     facts = [f"keep {words.visible(group.keeper, 40)}, surplus {surplus}" if ids else words.visible(group.keeper, 40)]
@@ -277,7 +273,7 @@ def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
     lines: list[Line] = [tuple(key)] if key else []
     lines.append((Span(" · ".join(facts) + " · "), Span(words.visible(group.finding, 40), "code"), Span(state)))
     if group.nearby:
-        near = [words.visible(one, 40) for one in group.nearby[:_SURPLUS_IDS]]
+        near = [words.visible(record, 40) for record in group.nearby[:_SURPLUS_IDS]]
         rest = group.nearby_records - len(near)
         listed = ", ".join([*near, *([f"{rest:,} more"] if rest else [])])
         lines.append((Span(f"Nearby, not in the group: {listed}"),))
@@ -330,15 +326,15 @@ def _argument(text: str) -> str:
 def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[str, Section]:
     """For each rule the groups that follow those of the message, the worst rule first, as many as fit."""
     sections: dict[str, Section] = {}
-    left, places = room.units - _MARGIN, room.details
+    room_left, places = room.units - _MARGIN, room.details
     for rule in rules[:_RULES]:
         section = Section("rule", ((Span(words.visible(rule.rule, 80), "bold"), Span(": more groups")),))
-        left -= section.size() + _MARGIN
+        room_left -= section.size() + _MARGIN
         for group in rule.largest[room.groups : min(rule.told, room.groups + places)]:
             more = replace(section, groups=(*section.groups, _group(group, notice)))
-            if (size := more.size() - section.size()) > left:
+            if (size := more.size() - section.size()) > room_left:
                 break
-            left -= size
+            room_left -= size
             section = more
         places -= len(section.groups)
         if section.groups:

@@ -55,7 +55,7 @@ class Template:
         order = {"name": self._name, "source": self._source, "values": values}
         limits = {"seconds": _SECONDS, "memory": _MEMORY}
         try:
-            done = subprocess.run(  # noqa: S603 - ourselves
+            child = subprocess.run(  # noqa: S603 - ourselves
                 [sys.executable, "-I", "-X", "utf8", str(_CHILD), *_packages()],
                 input=json.dumps(order | limits),
                 capture_output=True,
@@ -68,12 +68,12 @@ class Template:
             )
         except subprocess.TimeoutExpired:
             raise TemplateRefused(self._name, None, f"takes more than {_PATIENCE} seconds") from None
-        if done.returncode != 0:
+        if child.returncode != 0:
             reason = f"takes more than {_SECONDS} seconds or {_MEMORY:,} bytes of memory"
-            if done.returncode > 0 and "MemoryError" not in done.stderr:
-                reason = f"cannot be rendered: its process exited with code {done.returncode}"
+            if child.returncode > 0 and "MemoryError" not in child.stderr:
+                reason = f"cannot be rendered: its process exited with code {child.returncode}"
             raise TemplateRefused(self._name, None, reason)
-        answer = json.loads(done.stdout)
+        answer = json.loads(child.stdout)
         if "text" not in answer:
             raise TemplateRefused(self._name, answer["line"], answer["reason"])
         text: str = answer["text"]
@@ -120,5 +120,5 @@ def _read(path: Path) -> str:
 
 def _packages() -> list[str]:
     """The folders in which this process found what the child imports."""
-    found = (importlib.util.find_spec(name) for name in ("jinja2", "markupsafe"))
-    return [str(Path(spec.origin).parents[1]) for spec in found if spec is not None and spec.origin is not None]
+    specs = (importlib.util.find_spec(name) for name in ("jinja2", "markupsafe"))
+    return [str(Path(spec.origin).parents[1]) for spec in specs if spec is not None and spec.origin is not None]

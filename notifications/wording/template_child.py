@@ -43,11 +43,11 @@ def main() -> None:
     print(json.dumps(answer))  # noqa: T201 - the answer to the parent
 
 
-def _limit(what: int, most: int) -> None:
+def _limit(what: int, limit: int) -> None:
     """Take no more than that, nor more than whoever started us may take."""
     _, hard = resource.getrlimit(what)
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(what, (most, most))
+    limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(what, (limit, limit))
 
 
 def _answer(name: str, source: str, values: dict[str, Any] | None) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _environment() -> jinja2.Environment:
 
     environment = Closed(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     environment.globals.clear()
-    environment.filters = {name: made for name, made in environment.filters.items() if name in _FILTERS}
+    environment.filters = {name: function for name, function in environment.filters.items() if name in _FILTERS}
     return environment
 
 

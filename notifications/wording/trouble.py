@@ -17,8 +17,8 @@ _BEGINNINGS = ("A ", "An ", "Dataset ", "Job ", "No ", "Source ", "The ")
 
 def headline(trouble: TroubleNotice) -> str:
     """Like "⚠️ Reconcile: job nightly has not succeeded since 20 Nov 06:15"."""
-    said = words.visible(_within(_first(trouble)), _HEADLINE)
-    return f"✅ Resolved: {said}" if trouble.ended else f"⚠️ Reconcile: {said}"
+    sentence = words.visible(_within(_first(trouble)), _HEADLINE)
+    return f"✅ Resolved: {sentence}" if trouble.ended else f"⚠️ Reconcile: {sentence}"
 
 
 def about(notice: Notice, trouble: TroubleNotice) -> str:
@@ -43,17 +43,17 @@ def _next(notice: Notice, trouble: TroubleNotice) -> str:
     if not trouble.ended:
         return "You'll get another message when it is resolved."
     lasted = words.span(max((notice.slot - trouble.since).total_seconds(), 0))
-    how = f"{words.visible(trouble.end, _LINE)} " if trouble.end else ""
-    return f"{how}It was resolved {lasted} after it was noticed."
+    ending = f"{words.visible(trouble.end, _LINE)} " if trouble.end else ""
+    return f"{ending}It was resolved {lasted} after it was noticed."
 
 
 def _first(trouble: TroubleNotice) -> str:
     """The first sentence, or the first line: the dot of an abbreviation is followed by a small letter or a digit."""
-    found = _FIRST.match(trouble.sentence.strip())
-    return found[0].split("\n")[0] if found else ""
+    match = _FIRST.match(trouble.sentence.strip())
+    return match[0].split("\n")[0] if match else ""
 
 
 def _within(sentence: str) -> str:
     """As it goes on after a colon: no full stop at the end, and no capital at the beginning unless it may be a name."""
-    small = sentence.startswith(_BEGINNINGS)
-    return (sentence[:1].lower() + sentence[1:] if small else sentence).removesuffix(".")
+    is_word = sentence.startswith(_BEGINNINGS)
+    return (sentence[:1].lower() + sentence[1:] if is_word else sentence).removesuffix(".")

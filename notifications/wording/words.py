@@ -22,7 +22,7 @@ _EMPTY = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 """Letters and marks that are drawn as nothing."""
 
 
-_STATES = {"awaiting_approval": "awaiting approval", "merged_into": "merged into another", "retry_wait": "waiting to retry"}
+_STATES = {"awaiting_approval": "awaiting approval", "merged_into": "merged", "retry_wait": "waiting to retry"}
 
 
 def state(name: str) -> str:
@@ -73,9 +73,9 @@ def value(text: str, limit: int = 80) -> str:
     return shown if shown and shown == shown.strip() else f'"{shown}"'
 
 
-def plural(number: int, one: str, many: str) -> str:
+def plural(number: int, singular: str, plural_form: str) -> str:
     """Like "1 group", "1,204 groups"."""
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{number:,} {singular if number == 1 else plural_form}"
 
 
 def nouns(rule: str, kind: str) -> tuple[str, str]:

@@ -47,12 +47,12 @@ def _answer() -> int:
 
         print(f"reconcile {__version__}")
         return exits.DONE
-    with signals.Signals() as told:
-        code = _done(told)
-    return code if told.code is None else exits.stopped(told.code)
+    with signals.Signals() as received:
+        code = _done(received)
+    return code if received.code is None else exits.stopped(received.code)
 
 
-def _done(told: signals.Signals) -> int:
+def _done(received: signals.Signals) -> int:
     try:
         exits.refuse_an_unsafe_python()
         exits.refuse_foreign_packages()
@@ -70,5 +70,5 @@ def _done(told: signals.Signals) -> int:
     except (KeyboardInterrupt, signals.Terminated):
         return exits.DONE  # the signal gives the code
     except Exception as error:  # noqa: BLE001 - the last door: everything becomes one sentence and a code
-        return exits.DONE if told.code else exits.tell(error)
+        return exits.DONE if received.code else exits.tell(error)
     return code if isinstance(code, int) else exits.DONE

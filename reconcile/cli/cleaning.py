@@ -106,9 +106,7 @@ def undo(
     run: Annotated[
         str | None, typer.Option("--run", help="Everything this run planned or executed.", metavar="RUN")
     ] = None,
-    bundle: Annotated[
-        str | None, typer.Option("--bundle", help="One bundle, by its id.", metavar="BUNDLE")
-    ] = None,
+    bundle: Annotated[str | None, typer.Option("--bundle", help="One bundle, by its id.", metavar="BUNDLE")] = None,
     partial: Annotated[bool, typer.Option("--partial", help="Skip rows that changed since.")] = False,
     with_later: Annotated[
         bool, typer.Option("--with-later", help="First undo later cleanings of the same records.")
@@ -120,43 +118,43 @@ def undo(
 ) -> None:
     from reconcile.cli.opening import load_for_state
 
-    if sum(one is not None for one in (finding, run, bundle)) != 1:
+    if sum(selector is not None for selector in (finding, run, bundle)) != 1:
         raise typer.BadParameter("give exactly one of ID, --run RUN and --bundle BUNDLE", param_hint="ID")
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        done = _desk(application).undo(
+        undone = _desk(application).undo(
             finding, run=run, bundle=bundle, partial=partial, with_later=with_later, note=note
         )
         application.anchor()
     if json:
-        out.emit(_undone(done))
+        out.emit(_undone(undone))
     else:
-        tell(out, done)
-    raise typer.Exit(exits.REFUSED if done.failed else exits.DONE)
+        tell(out, undone)
+    raise typer.Exit(exits.REFUSED if undone.failed else exits.DONE)
 
 
-def _undone(done: Undone) -> dict[str, Any]:
+def _undone(undone: Undone) -> dict[str, Any]:
     return {
-        "taken_back": list(done.taken_back),
-        "failed": [{"finding": finding, "why": why} for finding, why in done.failed],
+        "taken_back": list(undone.taken_back),
+        "failed": [{"finding": finding, "why": why} for finding, why in undone.failed],
         "conflicts": [
-            {"finding": finding, "table": one.row.table, "columns": list(one.columns), "why": one.why}
-            for finding, one in done.conflicts
+            {"finding": finding, "table": conflict.row.table, "columns": list(conflict.columns), "why": conflict.why}
+            for finding, conflict in undone.conflicts
         ],
     }
 
 
-def tell(out: Output, done: Undone) -> None:
+def tell(out: Output, undone: Undone) -> None:
     """What was taken back, and what was not."""
     from notifications.wording.words import plural
 
-    if done.taken_back:
-        out.say(f"Undone: {plural(len(done.taken_back), 'cleaning', 'cleanings')} ({_some(done.taken_back)}).")
-    if done.unchanged:
-        out.say(f"{plural(done.unchanged, 'cleaning was', 'cleanings were')} already undone.")
-    for finding, conflict in done.conflicts:
+    if undone.taken_back:
+        out.say(f"Undone: {plural(len(undone.taken_back), 'cleaning', 'cleanings')} ({_some(undone.taken_back)}).")
+    if undone.unchanged:
+        out.say(f"{plural(undone.unchanged, 'cleaning was', 'cleanings were')} already undone.")
+    for finding, conflict in undone.conflicts:
         out.say(f"unchanged: {finding}: {conflict}")
-    for finding, why in done.failed:
+    for finding, why in undone.failed:
         out.say(f"not undone: {finding}: {why}")
 
 
@@ -166,7 +164,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def quarantine(
-    asked: Annotated[str | None, typer.Argument(help="A finding or bundle to decide about.", metavar="ID")] = None,
+    subject: Annotated[str | None, typer.Argument(help="A finding or bundle to decide about.", metavar="ID")] = None,
     config: Config = FILE,
     done: Annotated[bool, typer.Option("--done", help="It was done; you checked the records.")] = False,
     not_done: Annotated[bool, typer.Option("--not-done", help="It was not done; retry it.")] = False,
@@ -180,28 +178,28 @@ def quarantine(
 
     out = Output(json, quiet, no_color)
     choices: tuple[tuple[Verdict, bool], ...] = (("done", done), ("not_done", not_done), ("abandon", abandon))
-    said = [how for how, is_said in choices if is_said]
-    if asked is None and not said:
+    verdicts = [verdict for verdict, is_given in choices if is_given]
+    if subject is None and not verdicts:
         with load_for_state(config) as application:
             _list(out, _desk(application))
         return
-    if asked is None or len(said) != 1:
+    if subject is None or len(verdicts) != 1:
         raise typer.BadParameter("give an ID and one of --done, --not-done and --abandon", param_hint="ID")
     with (load if not_done else load_for_state)(config) as application:
-        answer = _desk(application).judge(asked, said[0], note=note)
+        answer = _desk(application).judge(subject, verdicts[0], note=note)
         application.anchor()
     _say(out, answer)
 
 
 def _list(out: Output, desk: Desk) -> None:
-    found = desk.quarantined()
+    plans = desk.quarantined()
     if out.json:
         names = ("finding", "rule", "source", "action", "reason")
-        out.emit([{"bundle": one.id} | {name: getattr(one, name) for name in names} for one in found])
-    elif not found:
+        out.emit([{"bundle": plan.id} | {name: getattr(plan, name) for name in names} for plan in plans])
+    elif not plans:
         out.note("Nothing is in quarantine.")
     else:
-        rows = [(one.finding, one.rule, one.action, str(one.records), one.reason or "", one.id) for one in found]
+        rows = [(plan.finding, plan.rule, plan.action, str(plan.records), plan.reason or "", plan.id) for plan in plans]
         out.table(("finding", "rule", "action", "records", "why", "bundle"), rows, right=(3,))
         out.note("Check the records, then: reconcile quarantine ID --done | --not-done | --abandon")
 

@@ -56,16 +56,16 @@ def check(
     with load(config) as application:
         findings = [*([state(application)] if source is None else ()), *look(application, source)]
         warnings = [str(problem) for problem in application.project.warnings]
-        warnings += [warning for one in findings for warning in one.warnings]
+        warnings += [warning for finding in findings for warning in finding.warnings]
     if json:
-        out.emit({"checks": [one.to_json() for one in findings], "warnings": warnings})
+        out.emit({"checks": [finding.to_json() for finding in findings], "warnings": warnings})
     else:
-        for one in findings:
-            if one.wrong or not quiet:
-                out.say(f"{'wrong' if one.wrong else 'ok   '}  {one.subject}: {one.sentence}")
+        for finding in findings:
+            if finding.wrong or not quiet:
+                out.say(f"{'wrong' if finding.wrong else 'ok   '}  {finding.subject}: {finding.sentence}")
         for warning in warnings:
             out.note(f"note   {warning}")
-    raise typer.Exit(exits.first_that_applies(*(one.code for one in findings)))
+    raise typer.Exit(exits.first_that_applies(*(finding.code for finding in findings)))
 
 
 def schema(json: AsJson = True, quiet: Quiet = False, no_color: NoColor = False) -> None:

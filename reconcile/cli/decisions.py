@@ -48,13 +48,13 @@ def register(app: typer.Typer) -> None:
 
 def findings(
     config: Config = FILE,
-    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only findings of this rule; may be repeated.")] = None,
+    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
     state: Annotated[
         list[str] | None,
         typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated."),
     ] = None,
     severity: Annotated[str | None, typer.Option("--severity", help="Only this severity or higher.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="The maximum number to list; 50 by default.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1)] = None,
     every: Annotated[bool, typer.Option("--all", help="List all of them.")] = False,
     show: Show = False,
     json: AsJson = False,
@@ -69,35 +69,37 @@ def findings(
     out = Output(json, quiet, no_color)
     if every and limit is not None:
         raise typer.BadParameter("cannot be combined with --all", param_hint="--limit")
-    most = None if every else limit or _USUAL
+    maximum = None if every else limit or _USUAL
     try:
-        least = None if severity is None else parse_severity(severity)
+        minimum = None if severity is None else parse_severity(severity)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--severity") from error
     with load_for_state(config) as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
-        wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=least, limit=most)
+        wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=minimum, limit=maximum)
         with application.memory.read() as tx:
             in_all = count(tx, wanted)
             listed = foremost(tx, wanted, members=json)
-            found = [(one, hidden(application, one, show=show)) for one in listed]
-    if in_all > len(found):
-        out.note(f"{len(found):,} of {in_all:,} findings; use --all to list all, or --limit N")
+            pairs = [(finding, hidden(application, finding, show=show)) for finding in listed]
+    if in_all > len(pairs):
+        out.note(f"{len(pairs):,} of {in_all:,} findings; use --all to list all, or --limit N")
     if json:
-        out.emit([veil.finding(to_json(one)) for one, veil in found])
+        out.emit([veil.finding(to_json(finding)) for finding, veil in pairs])
         return
-    if not found:
+    if not pairs:
         out.note("No findings.")
         return
-    rows = [
-        (one.id, one.severity.name, one.rule, one.state.value, key, str(one.records), risk, _day(one))
-        for one, key, risk in ((one, _key(one, veil), veil.at_risk(one.money)) for one, veil in found)
-    ]
+    rows = [_row(finding, veil) for finding, veil in pairs]
     headings = ("id", "severity", "rule", "state", "key", "records", "at risk", "since")
     out.table(headings, rows, right=(5, 6))
-    if any(veil.hides(column) for one, veil in found for column in (*one.key, *_of_amount(one, veil))):
+    if any(veil.hides(column) for finding, veil in pairs for column in (*finding.key, *_of_amount(finding, veil))):
         out.note(HIDDEN)
+
+
+def _row(finding: Finding, veil: Hidden) -> tuple[str, ...]:
+    about = (finding.id, finding.severity.name, finding.rule, finding.state.value, _key(finding, veil))
+    return (*about, str(finding.records), veil.at_risk(finding.money), finding.first_seen.strftime("%Y-%m-%d"))
 
 
 def hidden(application: Application, finding: Finding, *, show: bool) -> Hidden:
@@ -114,10 +116,10 @@ def _states(names: list[str] | None) -> tuple[Any, ...]:
         return (*LIVE, *IN_HAND)
     if "all" in names:
         return ()
-    known = [state.value for state in State]
+    allowed = [state.value for state in State]
     for name in names:
-        if name not in known:
-            raise typer.BadParameter(f"{name!r} is not a state; use {', '.join(known)} or all", param_hint="--state")
+        if name not in allowed:
+            raise typer.BadParameter(f"{name!r} is not a state; use {', '.join(allowed)} or all", param_hint="--state")
     return tuple(State(name) for name in names)
 
 
@@ -129,10 +131,6 @@ def _key(finding: Finding, veil: Hidden) -> str:
 
 def _of_amount(finding: Finding, veil: Hidden) -> tuple[str | None, ...]:
     return (veil.amount,) if finding.money else ()
-
-
-def _day(finding: Finding) -> str:
-    return finding.first_seen.strftime("%Y-%m-%d")
 
 
 def show(
@@ -167,8 +165,8 @@ def show(
             | ({"system": system} if (system := (e.body or {}).get("system")) else {})
             for e in history
         ]
-        asked = {} if undo is None else {"undo": {"bundle": undo.id, "state": undo.state.value, "why": undo.reason}}
-        out.emit(shown | {"history": events} | asked)
+        undo_part = {} if undo is None else {"undo": {"bundle": undo.id, "state": undo.state.value, "why": undo.reason}}
+        out.emit(shown | {"history": events} | undo_part)
         return
     risk = f", {veil.at_risk(one.money)} at risk" if one.money else ""
     out.say(f"{one.id}  {one.severity.name}  {one.rule}  {words.state(one.state.value)}  {one.records} records{risk}")
@@ -182,8 +180,8 @@ def show(
     for text in filter(None, (_near(shown), *of)):
         out.say(text)
     for event in history:
-        said = _note_of(event)
-        out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {in_words(event.event)}{f': {said}' if said else ''}")
+        note = _note_of(event)
+        out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {in_words(event.event)}{f': {note}' if note else ''}")
         if system := (event.body or {}).get("system"):
             out.say(f"                  from {system}")
     if one.not_undone:
@@ -201,15 +199,15 @@ def _note_of(entry: Entry) -> str | None:
     return (entry.body or {}).get("note")
 
 
-def _next(one: Finding, undo: Stored | None, plan: str | None) -> str | None:
+def _next(finding: Finding, undo: Stored | None, plan: str | None) -> str | None:
     """What a person can do about a finding, its undo first; `plan` is the hash of the plan that waits."""
     if undo is not None:
-        then = _NEXT_OF_UNDO.get(undo.state.value)
-        return then and then.format(one.id, undo.id)
-    if one.not_undone and one.state.value == "cleaned":
-        return f"reconcile undo {one.id}"
-    then = _NEXT.get(one.state.value)
-    return then and then.format(one.id, f" --plan {plan[:_BEGINNING]}" if plan else "")
+        action = _NEXT_OF_UNDO.get(undo.state.value)
+        return action and action.format(finding.id, undo.id)
+    if finding.not_undone and finding.state.value == "cleaned":
+        return f"reconcile undo {finding.id}"
+    action = _NEXT.get(finding.state.value)
+    return action and action.format(finding.id, f" --plan {plan[:_BEGINNING]}" if plan else "")
 
 
 def _near(shown: Mapping[str, Any]) -> str | None:
@@ -308,9 +306,9 @@ def _decide(config: str, out: Output, decision: Callable[[Application, str], Dec
     from reconcile.findings.shown import to_json
 
     with load_for_state(config) as application:
-        made = decision(application, people.person())
-        shown = hidden(application, made.finding, show=False).finding(to_json(made.finding))
+        result = decision(application, people.person())
+        shown = hidden(application, result.finding, show=False).finding(to_json(result.finding))
     if out.json:
-        out.emit({"changed": made.changed, "sentence": made.sentence, "finding": shown})
+        out.emit({"changed": result.changed, "sentence": result.sentence, "finding": shown})
     else:
-        out.say(made.sentence)
+        out.say(result.sentence)

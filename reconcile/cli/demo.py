@@ -90,8 +90,8 @@ def _last_message(path: Path) -> str:
 def _path() -> str:
     """What to type first where `reconcile` alone would not be found, as after `make demo`."""
     program = Path(sys.argv[0]).absolute()
-    known = shutil.which("reconcile") is not None or program.name != "reconcile"
-    return "" if known else f"export PATH={visible.line(str(program.parent))}:$PATH\n"
+    is_on_path = shutil.which("reconcile") is not None or program.name != "reconcile"
+    return "" if is_on_path else f"export PATH={visible.line(str(program.parent))}:$PATH\n"
 
 
 def _heading(out: Output, text: str) -> None:
@@ -104,31 +104,31 @@ def _largest(application: Application, rules: Sequence[str], out: Output) -> Non
 
     with application.store.read() as tx:
         for name in rules:
-            rule, found = application.project.rules[name], find(tx, Filter(rules=(name,)))
+            rule, findings = application.project.rules[name], find(tx, Filter(rules=(name,)))
             out.say("")
-            out.say(f"{name}: {_sum(found)}; the largest:")
-            for one in sorted(found, key=lambda f: (-max(f.money.values(), default=0), f.id))[:LARGEST]:
-                out.say(f"  {_line(one, getattr(rule, 'span', None))}")
+            out.say(f"{name}: {_sum(findings)}; the largest:")
+            for finding in sorted(findings, key=lambda f: (-max(f.money.values(), default=0), f.id))[:LARGEST]:
+                out.say(f"  {_line(finding, getattr(rule, 'span', None))}")
 
 
-def _sum(found: list[Finding]) -> str:
+def _sum(findings: list[Finding]) -> str:
     from notifications.wording.words import money, plural
     from rules.sums import of
 
-    risk = money(of(one.money for one in found))
-    return f"{plural(len(found), 'group', 'groups')}{f', {risk} at risk' if risk else ''}"
+    risk = money(of(finding.money for finding in findings))
+    return f"{plural(len(findings), 'group', 'groups')}{f', {risk} at risk' if risk else ''}"
 
 
-def _line(one: Finding, span: object) -> str:
+def _line(finding: Finding, span: object) -> str:
     from notifications.wording.words import money
     from reconcile.findings.identity import public
 
-    ids = " + ".join(str(public(member.id[0])) for member in one.members)
+    ids = " + ".join(str(public(member.id[0])) for member in finding.members)
     apart = ""
-    first, last = one.span or (None, None)
+    first, last = finding.span or (None, None)
     if span is not None and isinstance(first, dt.datetime) and isinstance(last, dt.datetime):
         apart = f", {(last - first).total_seconds():.1f} s apart"
-    return f"{one.id}  {ids}  {money(one.money)}{apart}".rstrip()
+    return f"{finding.id}  {ids}  {money(finding.money)}{apart}".rstrip()
 
 
 def _slack(application: Application) -> str:

@@ -22,12 +22,12 @@ def doctor(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
     from reconcile.doctor import examine
 
     out = Output(json, quiet, no_color)
-    found = list(examine(Path(config), os.environ))
-    worst = max((one.state for one in found), key=lambda state: _NUMBER[state])
+    diagnoses = list(examine(Path(config), os.environ))
+    worst = max((diagnosis.state for diagnosis in diagnoses), key=lambda state: _NUMBER[state])
     if json:
-        out.emit({"state": worst, "checks": [one.to_json() for one in found]})
+        out.emit({"state": worst, "checks": [diagnosis.to_json() for diagnosis in diagnoses]})
     else:
-        shown = [one for one in found if one.state != "ok" or not quiet]
-        for one in sorted(shown, key=lambda one: -_NUMBER[one.state]):
-            out.say(f"{one.state:<6}  {one.subject}: {one.sentence}")
+        shown = [diagnosis for diagnosis in diagnoses if diagnosis.state != "ok" or not quiet]
+        for diagnosis in sorted(shown, key=lambda diagnosis: -_NUMBER[diagnosis.state]):
+            out.say(f"{diagnosis.state:<6}  {diagnosis.subject}: {diagnosis.sentence}")
     raise typer.Exit(_CODES[worst])

@@ -70,15 +70,15 @@ def refuse_foreign_packages() -> None:
 def refuse_an_unsafe_python() -> None:
     """With -E Python ignores the variable by which the processes we start keep clear of the working directory."""
     if sys.flags.ignore_environment and not sys.flags.safe_path:
-        remark("Python runs with -E, so child processes would load modules from the working directory; add -P, or use -I")
+        remark("Python runs with -E, so child processes load modules from the working directory; add -P, or use -I")
         raise SystemExit(WRONG)
 
 
-def refuse_what_is_no_text(said: Iterable[str]) -> None:
+def refuse_what_is_no_text(texts: Iterable[str]) -> None:
     """What a person says is kept, hashed and shown: bytes of another encoding have no characters for that."""
-    for one in said:
-        if any("\udc80" <= character <= "\udcff" for character in one):
-            shown = os.fsencode(one).decode("utf-8", "backslashreplace")
+    for text in texts:
+        if any("\udc80" <= character <= "\udcff" for character in text):
+            shown = os.fsencode(text).decode("utf-8", "backslashreplace")
             remark(f"`{shown}` is not UTF-8 text; retype it in a terminal with a UTF-8 locale")
             raise SystemExit(WRONG)
 
@@ -92,9 +92,9 @@ def tell(error: Exception) -> int:
 
 def misused(error: Any) -> int:
     """Print how the command is called, and what is wrong with the words it was called with: what they say is data."""
-    said = error.format_message()
-    if error.ctx is None or said != error.ctx.get_help():
-        error.format_message = lambda: visible.line(said)
+    message = error.format_message()
+    if error.ctx is None or message != error.ctx.get_help():
+        error.format_message = lambda: visible.line(message)
     with contextlib.suppress(OSError):
         error.show()
     return int(error.exit_code)
@@ -183,7 +183,7 @@ _CODES = {
 def _code(error: Exception) -> int:
     """Nothing is imported for it: the class of an error that was raised has its module loaded already."""
     for code, names in _CODES.items():
-        for module, _, name in (one.partition(":") for one in names):
+        for module, _, name in (path.partition(":") for path in names):
             if module in sys.modules and isinstance(error, getattr(sys.modules[module], name)):
                 return code
     return DEFECT
@@ -233,7 +233,7 @@ def nobody_reads() -> None:
 
 def leave(code: int) -> NoReturn:
     """End the process as `sys.exit` does, without taking every module apart first: a seventh of a short run."""
-    if any(not one.daemon for one in threading.enumerate() if one is not threading.main_thread()):
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
         sys.exit(code)  # Python waits for whoever is still at work; a read that was given up hangs in a daemon
     atexit._run_exitfuncs()  # noqa: SLF001 - what Python itself does here
     for stream in (sys.stdout, sys.stderr):

@@ -36,7 +36,7 @@ def listing(
     config: Config = FILE,
     finding: Annotated[str | None, typer.Option("--finding", help="Only entries about this finding.")] = None,
     run: Annotated[str | None, typer.Option("--run", help="Only entries of this run.")] = None,
-    event: Annotated[str | None, typer.Option("--event", help="Only these events, e.g. finding or run.started.")] = None,
+    event: Annotated[str | None, typer.Option("--event", help="Only events like finding or run.started.")] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -50,22 +50,22 @@ def listing(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
         about = None if finding is None else name_of(tx, finding)
-        found = log.entries(tx, finding=about, run=run, event=event)
+        entries = log.entries(tx, finding=about, run=run, event=event)
         if json:
-            out.stream(map(_to_json, found))
+            out.stream(map(_to_json, entries))
             return
-        one = None
-        for one in found:
-            said = {"erased": "yes"} if one.body is None else one.body
-            body = " ".join(f"{name}={value}" for name, value in said.items() if value is not None)
-            out.say(f"{one.seq}  {one.at:%Y-%m-%d %H:%M:%S}  {one.actor}  {one.event}  {body}".rstrip())
-        if one is None:
+        entry = None
+        for entry in entries:
+            fields = {"erased": "yes"} if entry.body is None else entry.body
+            body = " ".join(f"{name}={value}" for name, value in fields.items() if value is not None)
+            out.say(f"{entry.seq}  {entry.at:%Y-%m-%d %H:%M:%S}  {entry.actor}  {entry.event}  {body}".rstrip())
+        if entry is None:
             out.note("No matching log entries.")
 
 
-def _to_json(one: Entry) -> dict[str, Any]:
-    entry = {"seq": one.seq, "at": one.at.isoformat(), "actor": one.actor, "event": one.event}
-    return entry | {"body": one.body, "head": one.head}
+def _to_json(row: Entry) -> dict[str, Any]:
+    entry = {"seq": row.seq, "at": row.at.isoformat(), "actor": row.actor, "event": row.event}
+    return entry | {"body": row.body, "head": row.head}
 
 
 def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
@@ -74,48 +74,49 @@ def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        found = proof.prove(application.memory, application.anchors)
+        result = proof.prove(application.memory, application.anchors)
     if json:
-        out.emit(_proof_to_json(found))
+        out.emit(_proof_to_json(result))
     else:
-        _say(out, found)
-    if not found.intact:
+        _say(out, result)
+    if not result.intact:
         raise typer.Exit(exits.FOUND)
 
 
-def _proof_to_json(found: Proof) -> dict[str, Any]:
+def _proof_to_json(result: Proof) -> dict[str, Any]:
     from reconcile.audit import facts
 
-    wrong = found.problem
-    problem = {"seq": wrong and wrong.seq, "until": wrong and wrong.until, "problem": wrong and wrong.sentence}
+    breach = result.problem
+    problem = {"seq": breach and breach.seq, "until": breach and breach.until, "problem": breach and breach.sentence}
     anchors = [
-        {"anchor": one.name, "heads": one.heads, "until": one.last, "problem": one.problem} for one in found.anchors
+        {"anchor": anchor.name, "heads": anchor.heads, "until": anchor.last, "problem": anchor.problem}
+        for anchor in result.anchors
     ]
-    known = {"intact": found.intact, "entries": found.entries, "head": found.head, "public_key": found.public_key}
-    covered = {"signed": found.signed, "anchored": found.anchored, "anchors": anchors}
-    return known | problem | covered | {"remarks": list(found.remarks), "not_compared": facts.left_out()}
+    known = {"intact": result.intact, "entries": result.entries, "head": result.head, "public_key": result.public_key}
+    covered = {"signed": result.signed, "anchored": result.anchored, "anchors": anchors}
+    return known | problem | covered | {"remarks": list(result.remarks), "not_compared": facts.left_out()}
 
 
-def _say(out: Output, found: Proof) -> None:
+def _say(out: Output, result: Proof) -> None:
     from reconcile.audit import facts
 
-    if found.problem is not None:
-        where = found.problem.seq
-        last = found.problem.until
+    if result.problem is not None:
+        where = result.problem.seq
+        last = result.problem.until
         at = f"entries {where:,} to {last:,}" if last and last != where else f"entry {where:,}"
-        out.say(f"broken at {at}: {found.problem.sentence}")
+        out.say(f"broken at {at}: {result.problem.sentence}")
     else:
-        out.say(f"{found.entries:,} entries, intact; the head is {found.head}")
-        out.say(f"signed up to entry {found.signed:,}; the state matches the log")
-    for one in found.anchors:
-        out.say(one.problem or f"anchor {one.name}: {one.heads:,} heads, up to entry {one.last:,}")
-    for remark in found.remarks:
+        out.say(f"{result.entries:,} entries, intact; the head is {result.head}")
+        out.say(f"signed up to entry {result.signed:,}; the state matches the log")
+    for anchor in result.anchors:
+        out.say(anchor.problem or f"anchor {anchor.name}: {anchor.heads:,} heads, up to entry {anchor.last:,}")
+    for remark in result.remarks:
         out.say(remark)
-    if found.intact:
+    if result.intact:
         out.note(f"Not compared with the log: {', '.join(facts.left_out())}")
-    if found.intact and found.entries > found.anchored:
-        if found.anchors:
-            out.note(f"Entries after {found.anchored:,} are not anchored: they could be removed unnoticed")
+    if result.intact and result.entries > result.anchored:
+        if result.anchors:
+            out.note(f"Entries after {result.anchored:,} are not anchored: they could be removed unnoticed")
         else:
             out.note("No anchor is configured: a user who can write the state could cut or rebuild the log unnoticed")
 
@@ -135,8 +136,8 @@ def export(
         application.anchor()  # so that anchors that are due cover what is exported
         done = exporting.export(application.memory, place, application.anchors)
     if json:
-        known = {"place": str(done.place), "entries": done.entries, "head": done.head}
-        out.emit(known | {"public_key": done.public_key, "unread": dict(done.unread)})
+        summary = {"place": str(done.place), "entries": done.entries, "head": done.head}
+        out.emit(summary | {"public_key": done.public_key, "unread": dict(done.unread)})
         return
     out.say(f"{done.place}: {done.entries:,} entries, up to head {done.head}")
     for sentence in done.unread.values():
@@ -214,11 +215,11 @@ def _known_there(application: Application, dataset: str, column: str) -> None:
     from rules.document.mistakes import suggestion
 
     with contextlib.suppress(ConnectorError):
-        seen = application.subject(dataset).relation
-        known = (*seen.schema.names, *seen.derived)
-        if column not in known:
+        relation = application.subject(dataset).relation
+        columns = (*relation.schema.names, *relation.derived)
+        if column not in columns:
             wrong = (
-                f"dataset {dataset} has no column `{column}`, and nothing of it is kept; {suggestion(column, known)}"
+                f"dataset {dataset} has no column `{column}`, and nothing of it is kept; {suggestion(column, columns)}"
             )
             raise typer.BadParameter(wrong, param_hint="--column")
 

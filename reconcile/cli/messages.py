@@ -81,7 +81,7 @@ def about_open_findings(application: Application, channel: str, name: str | None
             show=project.channels[channel].settings.show,
             plans=waiting_plans(tx, asking.shown),
         )
-        outcomes = [one for one in last.summary["rules"] if one["rule"] in project.rules]  # some may be gone since
+        outcomes = [rule for rule in last.summary["rules"] if rule["rule"] in project.rules]  # some may be gone since
         return notify.digest(letter, outcomes, opened, news, asking, undos)
 
 

@@ -45,7 +45,9 @@ def messages(
     elif not unsent:
         out.note("No unsent messages.")
     else:
-        rows = [(one.message, one.channel, one.job, one.status, one.problem or "") for one in unsent]
+        rows = [
+            (message.message, message.channel, message.job, message.status, message.problem or "") for message in unsent
+        ]
         out.table(("message", "channel", "job", "status", "why"), rows)
 
 

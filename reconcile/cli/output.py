@@ -162,13 +162,13 @@ def _pieces(value: Any, margin: str = "\n") -> Iterator[str]:
         return
     named, inner, comma = isinstance(value, dict), margin + "  ", ""
     yield "{" if named else "["
-    for one in value:
+    for item in value:
         yield comma + inner
         if isinstance(value, Packed):
-            yield _PLAIN.encode(one).replace("\n", inner)
+            yield _PLAIN.encode(item).replace("\n", inner)
         else:
-            yield f"{_PLAIN.encode(one)}: " if named else ""
-            yield from _pieces(value[one] if named else one, inner)
+            yield f"{_PLAIN.encode(item)}: " if named else ""
+            yield from _pieces(value[item] if named else item, inner)
         comma = ","
     yield margin + ("}" if named else "]")
 
@@ -178,5 +178,5 @@ def _holds_packed(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(_holds_packed, value.values()))
     if isinstance(value, list):
-        return any(isinstance(one, dict) and _holds_packed(one) for one in value)
+        return any(isinstance(item, dict) and _holds_packed(item) for item in value)
     return isinstance(value, Packed)

@@ -48,40 +48,40 @@ def releases(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         with application.memory.read() as tx:
-            now, found = stored.current(tx), stored.listed(tx, limit)
-        listed = [_listed(one, now, application.project.release) for one in found]
+            now, stored_rows = stored.current(tx), stored.listed(tx, limit)
+        listed = [_listed(release, now, application.project.release) for release in stored_rows]
     if json:
         out.emit(listed)
         return
-    rows = [_row(one) for one in listed]
+    rows = [_row(release) for release in listed]
     out.table(("release", "first seen", "", "jobs", "rules", "last run"), rows, right=(3, 4))
     if now is not None and now.held:
         out.note(f"{_in_words(now)}. `reconcile hold --off` ends the hold")
 
 
-def _listed(one: ReleaseRow, now: Current | None, ours: str) -> dict[str, Any]:
+def _listed(row: ReleaseRow, now: Current | None, ours: str) -> dict[str, Any]:
     from reconcile.schedule.slots import slot_text
 
-    current = now is not None and now.release == one.release
+    current = now is not None and now.release == row.release
     return {
-        "release": one.release,
-        "first_seen": slot_text(one.first_seen),
+        "release": row.release,
+        "first_seen": slot_text(row.first_seen),
         "current": current,
         "held": current and now is not None and now.held,
-        "file": one.release == ours,
-        "kept": one.files is not None,
-        "jobs": len(one.config.get("jobs", ())) or 1,
-        "rules": len(one.config.get("rules", ())),
-        "last_run": slot_text(one.last_run) if one.last_run else None,
+        "file": row.release == ours,
+        "kept": row.files is not None,
+        "jobs": len(row.config.get("jobs", ())) or 1,
+        "rules": len(row.config.get("rules", ())),
+        "last_run": slot_text(row.last_run) if row.last_run else None,
     }
 
 
-def _row(one: dict[str, Any]) -> tuple[str, ...]:
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
     from reconcile.coordination.releases import shortened
 
-    marks = ["held" if one["held"] else "current"] * one["current"] + ["this file"] * one["file"]
-    counts = (str(one["jobs"]), str(one["rules"]))
-    return (shortened(one["release"]), one["first_seen"], ", ".join(marks), *counts, one["last_run"] or "never")
+    marks = ["held" if row["held"] else "current"] * row["current"] + ["this file"] * row["file"]
+    counts = (str(row["jobs"]), str(row["rules"]))
+    return (shortened(row["release"]), row["first_seen"], ", ".join(marks), *counts, row["last_run"] or "never")
 
 
 def show(
@@ -96,21 +96,19 @@ def show(
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
-        one = _kept(application, tx, release)
+        row = _kept(application, tx, release)
     if json:
-        files = None if one.files is None else dict(one.files)
-        out.emit({"release": one.release, "files": files, "config": dict(one.config)})
+        files = None if row.files is None else dict(row.files)
+        out.emit({"release": row.release, "files": files, "config": dict(row.config)})
         return
-    if one.files is None:
+    if row.files is None:
         out.note("Its files were not stored; this is its content, without secrets:")
-    out.block(text_of(one).rstrip("\n"))
+    out.block(text_of(row).rstrip("\n"))
 
 
 def diff(
     release: Named,
-    other: Annotated[
-        str | None, typer.Argument(help="The release to compare with; by default the configuration file.", metavar="OTHER")
-    ] = None,
+    other: Annotated[str | None, typer.Argument(help="By default the configuration file.", metavar="OTHER")] = None,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -137,14 +135,14 @@ def diff(
         out.note("No differences.")
 
 
-def _kept(application: Application, tx: Transaction, asked: str) -> ReleaseRow:
+def _kept(application: Application, tx: Transaction, name: str) -> ReleaseRow:
     """The release of that name; raises ReleaseUnknown also for that of the file where it was never kept."""
     from reconcile.coordination.releases import ReleaseUnknown, named
     from reconcile.store import releases as stored
 
-    release, known = named(tx, asked, application.project), stored.hashes(tx)
-    if release not in known:
-        raise ReleaseUnknown(asked, known)
+    release, hashes = named(tx, name, application.project), stored.hashes(tx)
+    if release not in hashes:
+        raise ReleaseUnknown(name, hashes)
     return stored.get(tx, release)
 
 

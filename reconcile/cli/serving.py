@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     config: Config = FILE,
-    worker: Annotated[bool, typer.Option("--worker", help="Only execute runs; another process schedules them.")] = False,
+    worker: Annotated[bool, typer.Option("--worker", help="Only execute: another process schedules.")] = False,
     listen: Annotated[
         str | None, typer.Option("--listen", help="The address of /healthz, /readyz and /metrics, or none.")
     ] = None,
@@ -51,24 +51,24 @@ def serve(
     from reconcile.telemetry import logs
 
     logs.set_up(as_json=json, quiet=quiet, colors=not no_color and not os.environ.get("NO_COLOR"))
-    told, at_once = threading.Event(), threading.Event()
+    stop, stop_at_once = threading.Event(), threading.Event()
     with nothing_to_collect():
         server = Server(Path(config), os.environ, exits.sentence, worker=worker, listen=listen)
 
     def hear(number: int) -> None:
         if number == signal.SIGHUP:
             server.alarm.wake("reload")
-        elif told.is_set():
-            at_once.set()
+        elif stop.is_set():
+            stop_at_once.set()
         else:
-            told.set()
+            stop.set()
 
     current = signals.Signals.current
     assert current is not None  # noqa: S101 - every command runs inside of it
     with current.handed_over(hear):
         server.start()
-        server.wait(told)
-        server.stop(at_once)
+        server.wait(stop)
+        server.stop(stop_at_once)
 
 
 def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
@@ -85,13 +85,13 @@ def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
         out.emit(found)
         return
     rows = [
-        (one["job"], one["when"] or "by hand", one["next"] or "", one["state"], one["last_success"] or "never")
-        for one in found
+        (job["job"], job["when"] or "by hand", job["next"] or "", job["state"], job["last_success"] or "never")
+        for job in found
     ]
     out.table(("job", "when", "next", "state", "last success"), rows)
-    for one in found:
-        if one["paused"]:
-            out.note(one["paused"])
+    for job in found:
+        if job["paused"]:
+            out.note(job["paused"])
 
 
 def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
@@ -109,13 +109,13 @@ def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
     pause_ = paused.get(pauses.EVERYTHING) or paused.get(pauses.of_job(job.name))
     open_slots = slots.listed(tx, job=job.name, statuses=("running", "due")) if tx else []
     success = successes.last_success(tx, job.name) if tx else None
-    running = any(one.status == "running" for one in open_slots)
+    running = any(slot.status == "running" for slot in open_slots)
     return {
         "job": job.name,
         "when": _when(job),
         "next": slot_text(nearest.at) if nearest else None,
         "state": "running" if running else "paused" if pause_ else "due" if open_slots else "idle",
-        "due": [slot_text(one.slot) for one in open_slots if one.status == "due"],
+        "due": [slot_text(slot.slot) for slot in open_slots if slot.status == "due"],
         "last_success": slot_text(success.finished) if success else None,
         "paused": pause_.sentence if pause_ else None,
     }
@@ -135,7 +135,7 @@ def pause(
     source: OfSource = None,
     reason: Annotated[str, typer.Option("--reason", help="The reason; shown with the pause.")] = "no reason given",
     until: Annotated[
-        str | None, typer.Option("--until", help="When the pause ends: a time, or a duration like 2h or 3d.", metavar="T")
+        str | None, typer.Option("--until", help="Until a time, or for a duration: 2h, 3d.", metavar="T")
     ] = None,
     config: Config = FILE,
     json: AsJson = False,
@@ -150,11 +150,13 @@ def pause(
         subject = _subject(application, job, everything, rule, source)
         end = None if until is None else people.moment(until, application.project.timezone, "--until")
         with application.store.begin() as tx:
-            one = pauses.pause(tx, subject, reason=reason, by=people.person(), until=end)
+            pause_ = pauses.pause(tx, subject, reason=reason, by=people.person(), until=end)
     if json:
-        out.emit({"subject": one.subject, "reason": one.reason, "by": one.by, "until": end and end.isoformat()})
+        out.emit(
+            {"subject": pause_.subject, "reason": pause_.reason, "by": pause_.by, "until": end and end.isoformat()}
+        )
     else:
-        out.say(one.sentence)
+        out.say(pause_.sentence)
 
 
 def resume(
@@ -162,7 +164,7 @@ def resume(
     everything: Everything = False,
     rule: OfRule = None,
     source: OfSource = None,
-    clock: Annotated[bool, typer.Option("--clock", help="Confirm that the clock is right, and catch up on skipped due times.")] = False,
+    clock: Annotated[bool, typer.Option("--clock", help="The clock is right: catch up on what it skipped.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --clock: continue even if due times are missed.")] = False,
     config: Config = FILE,
     json: AsJson = False,

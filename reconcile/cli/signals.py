@@ -72,7 +72,7 @@ class Signals:
         """
         self._handed_over = True
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, lambda told, _frame: hear(told)) for number in numbers}
+        before = {number: signal.signal(number, lambda number_, _frame: hear(number_)) for number in numbers}
         try:
             yield
         finally:

@@ -42,21 +42,21 @@ def backup(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         place = file or Path(backups.name_for(dt.datetime.now(dt.UTC)))
-        made = backups.make(application.memory, place, replace=replace)
+        result = backups.make(application.memory, place, replace=replace)
     if json:
-        out.emit(_to_json(made))
+        out.emit(_to_json(result))
         return
-    out.say(f"{made.file}: {_held(made.rows)}; verified")
-    out.note(f"Its key is in {made.file}.key: keep both files together, readable only by you")
+    out.say(f"{result.file}: {_held(result.rows)}; verified")
+    out.note(f"Its key is in {result.file}.key: keep both files together, readable only by you")
 
 
-def _to_json(made: Backup) -> dict[str, Any]:
-    known = {"file": str(made.file), "store": made.store, "schema": made.schema, "bytes": made.size}
-    return known | {
-        "until": made.until.isoformat(),
-        "entries": made.entries,
-        "head": made.head,
-        "rows": dict(made.rows),
+def _to_json(backup_: Backup) -> dict[str, Any]:
+    document = {"file": str(backup_.file), "store": backup_.store, "schema": backup_.schema, "bytes": backup_.size}
+    return document | {
+        "until": backup_.until.isoformat(),
+        "entries": backup_.entries,
+        "head": backup_.head,
+        "rows": dict(backup_.rows),
     }
 
 
@@ -92,9 +92,9 @@ def _gone(rows: Mapping[str, int]) -> str:
     """What a restore lost, in words; the rest of it as one number, so that nothing is left out."""
     from notifications.wording.words import plural
 
-    told = [_counted(name, rows[name]) for name in _WORDS if name in rows]
+    counted = [_counted(name, rows[name]) for name in _WORDS if name in rows]
     others = sum(count for name, count in rows.items() if name not in _WORDS)
-    return ", ".join([*told, *([plural(others, "related row", "related rows")] if others else [])])
+    return ", ".join([*counted, *([plural(others, "related row", "related rows")] if others else [])])
 
 
 def restore(
@@ -134,7 +134,7 @@ def restore(
     if done.messages_in_doubt:
         out.say(f"messages that may have been sent since; their channels are checked first: {done.messages_in_doubt:,}")
     if cleaned:
-        out.note("The state no longer knows cleanings since the backup: `reconcile target list` shows the affected sources")
+        out.note("Cleanings since the backup are unknown here: `reconcile target list` shows the affected sources")
 
 
 def migrate(
@@ -151,24 +151,24 @@ def migrate(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         project = application.project
-        _, found = Store.found_at(project.state.get_secret_value(), project.directory)
-        due = found is not None and found < REVISION
-        if not check or (found or "") > REVISION:
+        _, revision = Store.found_at(project.state.get_secret_value(), project.directory)
+        due = revision is not None and revision < REVISION
+        if not check or (revision or "") > REVISION:
             application.store.close()  # opened, it is upgraded; a newer one is refused
     if json:
-        out.emit({"from": found, "to": REVISION, "upgraded": due and not check})
+        out.emit({"from": revision, "to": REVISION, "upgraded": due and not check})
     else:
-        out.say(_schema(found, REVISION, due=due, check=check))
+        out.say(_schema(revision, REVISION, due=due, check=check))
     if check and due:
         raise typer.Exit(exits.FOUND)
 
 
-def _schema(found: str | None, ours: str, *, due: bool, check: bool) -> str:
-    if found is None:
+def _schema(revision: str | None, ours: str, *, due: bool, check: bool) -> str:
+    if revision is None:
         return f"no state yet; the first run creates it, schema {ours}" if check else f"new state, schema {ours}"
     if not due:
-        return f"schema {found}, nothing to upgrade"
-    return f"schema {found}, an upgrade to {ours} is due" if check else f"upgraded from schema {found} to {ours}"
+        return f"schema {revision}, nothing to upgrade"
+    return f"schema {revision}, an upgrade to {ours} is due" if check else f"upgraded from schema {revision} to {ours}"
 
 
 def compact(

@@ -37,15 +37,15 @@ def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
         for name, datasets in ownership.cleaned(application.project).items():
             try:
                 target = application.target(name)
-                seen = ownership.look_at(target, datasets)
+                claims = ownership.look_at(target, datasets)
             except ConnectorError as error:
                 found.append({"source": name, "target": None, "owner": None, "problem": str(error)})
                 continue
-            for one in seen:
-                said = {"source": name, "target": one.place, "owner": one.owner and one.owner[0], "problem": None}
+            for claim in claims:
+                said = {"source": name, "target": claim.place, "owner": claim.owner and claim.owner[0], "problem": None}
                 found.append(said)
                 try:
-                    ownership.must_be_ours(application.memory, target, one.table)
+                    ownership.must_be_ours(application.memory, target, claim.table)
                 except (ConnectorError, ownership.OwnershipRefused) as error:
                     said["problem"] = str(error)
     if json:
@@ -54,7 +54,7 @@ def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
     if not found:
         out.note("No rule has `clean:`, so nothing is cleaned.")
         return
-    rows = [(one["source"] or "", one["owner"] or "nobody yet", one["problem"] or "ok") for one in found]
+    rows = [(claim["source"] or "", claim["owner"] or "nobody yet", claim["problem"] or "ok") for claim in found]
     out.table(("source", "cleaned by", "state"), rows)
 
 
@@ -70,10 +70,10 @@ def adopt(
     with load(config) as application:
         application.require("source", source, tuple(application.project.sources))
         store, target = application.memory, application.target(source)
-        seen = ownership.look_at(target, ownership.cleaned(application.project).get(source, ()))
-        if not seen:
+        claims = ownership.look_at(target, ownership.cleaned(application.project).get(source, ()))
+        if not claims:
             raise NothingCleaned(source)
-        owners = [ownership.adopt(store, target, one.table, by=people.person()) for one in seen]
+        owners = [ownership.adopt(store, target, claim.table, by=people.person()) for claim in claims]
         undone = taken_back.adopt(store, target, by=people.person())
         mine = store.id
     was = next((owner[0] for owner in owners if owner is not None and owner[0] != mine), None)

@@ -20,9 +20,7 @@ def register(app: typer.Typer) -> None:
 def trigger(
     job: Annotated[str, typer.Argument(help="The job.", metavar="JOB")],
     config: Config = FILE,
-    key: Annotated[
-        str | None, typer.Option("--key", help="The same key starts only one run.", metavar="K")
-    ] = None,
+    key: Annotated[str | None, typer.Option("--key", help="The same key starts only one run.", metavar="K")] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -37,17 +35,17 @@ def trigger(
     with load_for_state(config) as application:
         application.job(job)
         with application.store.begin() as tx:
-            asked = triggers.request(tx, application.project, job, key, by=person())
+            request = triggers.request(tx, application.project, job, key, by=person())
             paused, server = _pause(tx, job), holder(tx, "scheduler")
     if json:
-        said = {"job": job, "run": asked.run, "slot": slot_text(asked.slot), "status": asked.status}
-        out.emit(said | {"new": asked.is_new, "paused": None if paused is None else paused.reason})
+        document = {"job": job, "run": request.run, "slot": slot_text(request.slot), "status": request.status}
+        out.emit(document | {"new": request.is_new, "paused": None if paused is None else paused.reason})
         return
-    was = "is queued" if asked.is_new else f"was already requested and is {asked.status}"
-    out.say(f"{job}  {slot_text(asked.slot)}  {was}  {asked.run}")
+    was = "is queued" if request.is_new else f"was already requested and is {request.status}"
+    out.say(f"{job}  {slot_text(request.slot)}  {was}  {request.run}")
     if paused is not None:
         out.note(f"It is waiting: {paused.sentence}")
-    elif asked.status == "due" and server is None:
+    elif request.status == "due" and server is None:
         out.note("No `reconcile serve` is running on this state; the run starts when one does")
 
 

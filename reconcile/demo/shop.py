@@ -129,8 +129,8 @@ def _write_database(path: Path, now: dt.datetime, chance: random.Random) -> None
             """
         )
         people = [(n, *_person(chance)) for n in range(1, 401)]
-        known = [(n, f"{f} {s}", e.replace("@", f".{n}@")) for n, f, s, e in people]
-        shop.executemany("insert into customers (id, name, email) values (?, ?, ?)", [*known, *TWINS])
+        customers = [(n, f"{f} {s}", e.replace("@", f".{n}@")) for n, f, s, e in people]
+        shop.executemany("insert into customers (id, name, email) values (?, ?, ?)", [*customers, *TWINS])
         orders = list(_orders(chance))
         shop.executemany("insert into orders values (?, ?, ?, ?)", [*orders, *ORDERS_OF_TWINS])
         shop.executemany("insert into charges values (?, ?, ?, ?, ?, ?)", list(_charges(orders, now, chance)))

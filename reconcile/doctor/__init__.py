@@ -63,11 +63,11 @@ def examine(path: Path, environ: Mapping[str, str]) -> Iterator[Diagnosis]:
 
 def _state(application: Application) -> Iterator[Diagnosis]:
     project = application.project
-    where, found = Store.found_at(project.state.get_secret_value(), project.directory)
-    if found is None:
+    where, revision = Store.found_at(project.state.get_secret_value(), project.directory)
+    if revision is None:
         yield Diagnosis("state", "ok", f"none yet; the first run creates it in {where}")
-    elif found < tables.REVISION:
-        sentence = f"its schema is {found}, this version needs {tables.REVISION}; run `reconcile migrate`"
+    elif revision < tables.REVISION:
+        sentence = f"its schema is {revision}, this version needs {tables.REVISION}; run `reconcile migrate`"
         yield Diagnosis("state", "look", sentence)
     else:
         for check in IN_THE_STATE:
@@ -80,9 +80,9 @@ def _owner(application: Application, source: str, datasets: Sequence[DatasetConf
     """Whether it may be cleaned from here. The database is asked while no transaction of the state is open."""
     with contextlib.suppress(ConnectorError):  # told where the source was looked at
         target = application.target(source)
-        for seen in ownership.look_at(target, datasets):
+        for claim in ownership.look_at(target, datasets):
             try:
-                ownership.must_be_ours(application.store, target, seen.table)
+                ownership.must_be_ours(application.store, target, claim.table)
             except ownership.OwnershipRefused as error:
                 yield Diagnosis(f"cleaning of source {source}", "look", str(error))
 

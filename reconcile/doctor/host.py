@@ -43,7 +43,7 @@ def of_time_zones(used: str, packaged: str) -> Diagnosis:
         return Diagnosis("time zones", "ok", sentence)
     if version < packaged:
         sentence = (
-            f"this host's time zone data ({version}) is older than the tzdata package ({packaged}), so due times can be "
+            f"this host's time zone data ({version}) is older than the tzdata package ({packaged}): due times can be "
             "an hour off; update the host's tzdata, or set PYTHONTZPATH= to use the package"
         )
         return Diagnosis("time zones", "look", sentence)

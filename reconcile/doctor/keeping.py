@@ -34,9 +34,9 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 def whole(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     """SQLite's own look at the file, and whether the audit log ends where it says."""
-    said = "ok" if tx.store.is_shared else str(tx.connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
-    if said != "ok":
-        sentence = f"{tx.store.where} is damaged ({said}); stop every process, then restore a backup with `reconcile restore`"
+    verdict = "ok" if tx.store.is_shared else str(tx.connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
+    if verdict != "ok":
+        sentence = f"{tx.store.where} is damaged ({verdict}); stop every process, then use `reconcile restore`"
         yield Diagnosis("state", "broken", sentence)
     else:
         yield Diagnosis("state", "ok", f"{tx.store.where} is reachable, schema {tx.store.revision}")
@@ -67,10 +67,10 @@ def of_filesystem(folder: Path, mounts: str) -> Diagnosis:
     """`mounts` is what the kernel says of them: a line each, the later one over the earlier."""
     kind, longest = "", -1
     for line in mounts.splitlines():
-        _, point, found, *_ = line.split(" ")
+        _, point, filesystem, *_ = line.split(" ")
         place = Path(_ESCAPED.sub(lambda match: chr(int(match[1], 8)), point))
         if (folder == place or place in folder.parents) and len(place.parts) >= longest:
-            kind, longest = found, len(place.parts)
+            kind, longest = filesystem, len(place.parts)
     if _NETWORK.fullmatch(kind):
         sentence = (
             f"{folder} is on a network file system ({kind}), where SQLite can lose or corrupt data; move it "
@@ -108,5 +108,5 @@ def of_clocks(database: dt.datetime, host: dt.datetime) -> Diagnosis:
     off = abs(database - host)
     if off <= OFF:
         return Diagnosis("clock", "ok", "the database and this host agree")
-    sentence = f"the clocks of the database and this host differ by {off.total_seconds():.0f} s; synchronize both with NTP"
+    sentence = f"the clocks of the database and this host differ by {off.total_seconds():.0f} s; sync both with NTP"
     return Diagnosis("clock", "broken" if off > FAR_OFF else "look", sentence)

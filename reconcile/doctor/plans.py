@@ -92,10 +92,10 @@ def tracing(application: Application) -> Iterator[Diagnosis]:
     if not traces.wanted(application.project.traces, os.environ):
         return
     try:
-        found = all(importlib.util.find_spec(module) for module in traces.MODULES)
+        is_installed = all(importlib.util.find_spec(module) for module in traces.MODULES)
     except ModuleNotFoundError:
-        found = False
-    if found:
+        is_installed = False
+    if is_installed:
         yield Diagnosis("traces", "ok", "OpenTelemetry is installed")
     else:
         sentence = "enabled, but OpenTelemetry is not installed: pip install 'reconcile-runner[otel]'"

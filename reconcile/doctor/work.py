@@ -44,7 +44,7 @@ def queue(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     oldest = tx.connection.execute(sa.select(first).where(slots.c.status == "due")).scalar_one()
     if oldest is not None and tx.now - oldest > WAITS:
         waited = f"{(tx.now - oldest).total_seconds() / 60:,.0f} minutes"
-        sentence = f"a run has been waiting for {waited}; check that `reconcile serve` is running, `max_parallel` and pauses"
+        sentence = f"a run has waited {waited}; check that `reconcile serve` is running, `max_parallel` and pauses"
         yield Diagnosis("queue", "look", sentence)
     else:
         yield Diagnosis("queue", "ok", "no run is overdue")
@@ -59,11 +59,11 @@ def dead_workers(_application: Application, tx: Transaction) -> Iterator[Diagnos
 
 
 def time_zones(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    here = tzdata_version()
+    current = tzdata_version()
     query = sa.select(slots.c.tzdata).where(slots.c.status == "due", slots.c.tzdata.is_not(None)).distinct()
-    for other in sorted(tx.connection.execute(query).scalars()):
-        if other != here:
-            sentence = f"due times were computed with {other}, but this host has {here}; use the same tzdata on every host"
+    for version in sorted(tx.connection.execute(query).scalars()):
+        if version != current:
+            sentence = f"due times were computed with {version}, but this host has {current}; give all hosts the same"
             yield Diagnosis("time zones", "look", sentence)
 
 
@@ -75,17 +75,17 @@ def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         "not sent yet, will be retried": (waits, outbox.c.problem.is_not(None)),
         "waiting for over an hour": (waits, outbox.c.problem.is_(None), outbox.c.queued_at < tx.now - UNSENT),
     }
-    found = False
-    for kind, those in kinds.items():
-        which = (outbox.c.channel, sa.func.count(), sa.func.max(outbox.c.problem))
-        by = sa.select(*which).where(*those).group_by(outbox.c.channel)
+    any_unsent = False
+    for kind, conditions in kinds.items():
+        columns = (outbox.c.channel, sa.func.count(), sa.func.max(outbox.c.problem))
+        by = sa.select(*columns).where(*conditions).group_by(outbox.c.channel)
         for channel, count, problem in tx.connection.execute(by.order_by(outbox.c.channel)):
-            found = True
+            any_unsent = True
             why = f" ({problem})" if problem else ""
             sentence = f"{plural(count, 'message', 'messages')} {kind}{why}"
             sentence += f"; `reconcile messages` lists them, `reconcile notify test {channel}` tests the channel"
             yield Diagnosis(f"channel {channel}", "look", sentence)
-    if not found:
+    if not any_unsent:
         yield Diagnosis("messages", "ok", "none failed, none is delayed")
 
 
@@ -97,22 +97,22 @@ def going_wrong(_application: Application, tx: Transaction) -> Iterator[Diagnosi
 
 def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     """What waits for a person before anything more is cleaned."""
-    found = False
-    kept = sa.select(sa.func.count()).where(bundles.c.state == BundleState.QUARANTINED.value)
-    if many := tx.connection.execute(kept).scalar_one():
-        found = True
-        sentence = f"{plural(many, 'cleaning has', 'cleanings have')} an unknown outcome; see `reconcile quarantine`"
+    any_problem = False
+    quarantined = sa.select(sa.func.count()).where(bundles.c.state == BundleState.QUARANTINED.value)
+    if unknown := tx.connection.execute(quarantined).scalar_one():
+        any_problem = True
+        sentence = f"{plural(unknown, 'cleaning has', 'cleanings have')} an unknown outcome; see `reconcile quarantine`"
         yield Diagnosis("quarantine", "look", sentence)
-    broken = breaker.all_open(tx)
-    sources = breaker.sources(tx, broken)
-    for one in broken:
-        found = True
-        sentence = f"no changes are written to it now: {breaker.reason(tx, one.target) or 'it will be retried'}"
-        yield Diagnosis(f"source {sources.get(one.target, one.target)}", "look", sentence)
+    circuits = breaker.all_open(tx)
+    sources = breaker.sources(tx, circuits)
+    for circuit in circuits:
+        any_problem = True
+        sentence = f"no changes are written to it now: {breaker.reason(tx, circuit.target) or 'it will be retried'}"
+        yield Diagnosis(f"source {sources.get(circuit.target, circuit.target)}", "look", sentence)
     for scope, why in limits.stops(tx).items():
-        found = True
+        any_problem = True
         yield Diagnosis(f"cleaning of {scope}", "look", why.rstrip("."))
-    if not found and any(rule.clean is not None for rule in application.project.rules.values()):
+    if not any_problem and any(rule.clean is not None for rule in application.project.rules.values()):
         yield Diagnosis("cleaning", "ok", "nothing is quarantined or stopped")
 
 

@@ -84,17 +84,17 @@ def deliver(
     from.
     """
     delivery = _Delivery(store, channels, ask_a_person, policy, sleep)
-    left = patience.total_seconds()
+    remaining = patience.total_seconds()
     delivery.give_up_unknown_channels()
     try:
         while True:
             while (claim := delivery.claim()) is not None:
                 delivery.handle(claim)
             wait, waiting = delivery.to_come()
-            if wait is None or wait > left:
+            if wait is None or wait > remaining:
                 break
             sleep(wait)
-            left -= wait
+            remaining -= wait
     finally:
         _in_hand.difference_update(delivery.taken)
     delivery.report.waiting = waiting
@@ -105,8 +105,8 @@ def anything_due(tx: Transaction, channels: Collection[str]) -> bool:
     """Whether a delivery would find a message to send, to look for, or to give up."""
     ours = outbox.c.channel.in_(list(channels))
     due = sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
-    strange = sa.and_(outbox.c.status.in_(_UNDELIVERED), sa.not_(ours))
-    return bool(tx.connection.execute(sa.select(sa.exists().where(sa.or_(sa.and_(due, ours), strange)))).scalar())
+    orphaned = sa.and_(outbox.c.status.in_(_UNDELIVERED), sa.not_(ours))
+    return bool(tx.connection.execute(sa.select(sa.exists().where(sa.or_(sa.and_(due, ours), orphaned)))).scalar())
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,8 @@ class _Delivery:
                     continue
                 self.taken.add((self._store.id, row.message))
                 _in_hand.update(self.taken)
-                doubt = row.in_doubt or row.status == "sending"
-                body = {"channel": row.channel, "run": row.run, "attempt": claimed.attempts, "in_doubt": doubt}
+                in_doubt = row.in_doubt or row.status == "sending"
+                body = {"channel": row.channel, "run": row.run, "attempt": claimed.attempts, "in_doubt": in_doubt}
                 log(tx, "reconcile", "message.sending", row.message, body)
                 notice = notice_of(claimed.notice)
                 return _Claim(
@@ -173,7 +173,7 @@ class _Delivery:
                     claimed.fence,
                     claimed.attempts,
                     claimed.give_up_at,
-                    doubt,
+                    in_doubt,
                     notice,
                     receipt_of(claimed.receipt),
                 )
@@ -246,10 +246,10 @@ class _Delivery:
                 raise _Overtaken
 
     def _sent(self, claim: _Claim, receipt: Receipt, *, found: bool) -> None:
-        said = _stored(receipt)
-        body = {"channel": claim.channel, "run": claim.run, "attempt": claim.attempts, "receipt": said, "found": found}
+        facts = _stored(receipt)
+        body = {"channel": claim.channel, "run": claim.run, "attempt": claim.attempts, "receipt": facts, "found": found}
         with self._store.begin() as tx:
-            done = {"status": "sent", "receipt": said, "sent_at": tx.now, "in_doubt": False, "problem": None}
+            done = {"status": "sent", "receipt": facts, "sent_at": tx.now, "in_doubt": False, "problem": None}
             if not _update(tx, claim, owner=None, **done):
                 log(tx, "reconcile", "message.sent_late", claim.message, body)
                 return
@@ -264,8 +264,8 @@ class _Delivery:
         arrived, or may have and a person is to be asked, its news is not told again: that person decides.
         """
         begun = error.begun if isinstance(error, PartlySent) else claim.begun
-        asked = None if error.retry_after is None else dt.timedelta(seconds=min(error.retry_after, 86_400.0))
-        decision = retry.decide(claim.message, claim.attempts - 1, self._policy, asked)
+        requested = None if error.retry_after is None else dt.timedelta(seconds=min(error.retry_after, 86_400.0))
+        decision = retry.decide(claim.message, claim.attempts - 1, self._policy, requested)
         attempts_left = max(self._policy.attempts - claim.attempts, 0)
         body: dict[str, Any] = {"channel": claim.channel, "run": claim.run, "class": type(error).__name__}
         body |= {"in_doubt": in_doubt, "attempts_left": attempts_left, **decision.to_json()}
@@ -335,11 +335,11 @@ def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
 
 def _is_wrong_still(tx: Transaction, notice: Notice) -> bool:
     """Whether the notice says that something is wrong, and it is."""
-    said = notice.trouble
-    if said is None or said.ended:
+    trouble = notice.trouble
+    if trouble is None or trouble.ended:
         return False
-    stands = sa.select(troubles.c.since).where(troubles.c.subject == said.subject)
-    return bool(tx.connection.execute(stands).scalar() == said.since)
+    query = sa.select(troubles.c.since).where(troubles.c.subject == trouble.subject)
+    return bool(tx.connection.execute(query).scalar() == trouble.since)
 
 
 def _untell(tx: Transaction, message: str) -> None:

@@ -17,15 +17,15 @@ Outcomes = Collection[Mapping[str, Any]]
 
 def news(tx: Transaction, project: Project, job: str, run: str, outcomes: Outcomes) -> tuple[FailureNews, ...]:
     """What could not be checked since now, and what can be again; it is remembered."""
-    known = stored.failing(tx, job)
+    before = stored.failing(tx, job)
     now = {o["subject"]: o["failed"] for o in outcomes if "failed" in o}
     for subject, sentence in now.items():
         stored.keep_failure(tx, job, subject, sentence, run)
-    over = [subject for subject in known if subject not in now and _works(project, subject, outcomes)]
+    over = [subject for subject in before if subject not in now and _works(project, subject, outcomes)]
     for subject in over:
         stored.end_failure(tx, job, subject)
-    begun = [FailureNews(subject, sentence, tx.now) for subject, sentence in now.items() if subject not in known]
-    return (*begun, *(FailureNews(s, known[s][0], known[s][1], ended=True) for s in over))
+    begun = [FailureNews(subject, sentence, tx.now) for subject, sentence in now.items() if subject not in before]
+    return (*begun, *(FailureNews(s, before[s][0], before[s][1], ended=True) for s in over))
 
 
 def unheard(tx: Transaction, project: Project, job: str, channel: str, told: Collection[str]) -> Iterator[FailureNews]:
@@ -35,10 +35,10 @@ def unheard(tx: Transaction, project: Project, job: str, channel: str, told: Col
     """
     person = project.channels[channel].settings.on_unknown == "person"
     still = stored.failing(tx, job)
-    for one in outbox.unheard(tx, channel, job, doubtful=not person):
-        if one.subject not in told and one.ended == (one.subject not in still):
-            sentence, since = still.get(one.subject, (one.sentence, one.since or tx.now))
-            yield FailureNews(one.subject, sentence, since, ended=one.ended)
+    for failure in outbox.unheard(tx, channel, job, doubtful=not person):
+        if failure.subject not in told and failure.ended == (failure.subject not in still):
+            sentence, since = still.get(failure.subject, (failure.sentence, failure.since or tx.now))
+            yield FailureNews(failure.subject, sentence, since, ended=failure.ended)
 
 
 def _works(project: Project, subject: str, outcomes: Outcomes) -> bool:

@@ -47,13 +47,13 @@ class MessageMissing(Exception):
 class MessageDecided(Exception):
     """What a person asks for does not fit how the message stands; nothing was changed."""
 
-    def __init__(self, message: Message, asked: str) -> None:
+    def __init__(self, message: Message, action: str) -> None:
         how = {
             "failed": "failed, and the next run of its job reports its news",
             "dropped": f"was {message.problem}",
             "sent": "was sent",
         }.get(message.status, "is waiting to be sent")
-        super().__init__(f"Message {message.message} {how}, so it cannot be {asked}; nothing was changed")
+        super().__init__(f"Message {message.message} {how}, so it cannot be {action}; nothing was changed")
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ def enqueue(
     False when the very same message is there already. Raises MessageConflict when the id stands for another one.
     """
     content = _NOTICE.dump_python(notice, mode="json")
-    known = sa.select(outbox.c.channel, outbox.c.notice).where(outbox.c.message == notice.id)
-    if (row := tx.connection.execute(known).one_or_none()) is not None:
+    existing = sa.select(outbox.c.channel, outbox.c.notice).where(outbox.c.message == notice.id)
+    if (row := tx.connection.execute(existing).one_or_none()) is not None:
         same = json_text(row.notice) == json_text(content) or row.notice == blanked(tx, content)
         if row.channel == channel and same:
             return False
@@ -136,17 +136,17 @@ def unheard(tx: Transaction, channel: str, job: str, *, doubtful: bool) -> list[
     since = tx.connection.execute(sa.select(sa.func.min(outbox.c.queued_at, type_=outbox.c.queued_at.type)).where(lost))
     if (first := since.scalar()) is None:
         return []
-    found: dict[str, FailureNotice] = {}
+    failures: dict[str, FailureNotice] = {}
     query = sa.select(outbox.c.notice, lost.label("lost")).where(*mine, outbox.c.queued_at >= first)
     for row in tx.connection.execute(query.order_by(outbox.c.queued_at, outbox.c.message)):
         if "blanked" in row.notice:
-            found.clear()
+            failures.clear()
             continue
-        for one in notice_of(row.notice).failures:
-            found.pop(one.subject, None)
+        for failure in notice_of(row.notice).failures:
+            failures.pop(failure.subject, None)
             if row.lost:
-                found[one.subject] = one
-    return list(found.values())
+                failures[failure.subject] = failure
+    return list(failures.values())
 
 
 def requeue(tx: Transaction, message: str, *, policy: retry.Policy = MESSAGES, actor: str) -> bool:
@@ -159,9 +159,9 @@ def requeue(tx: Transaction, message: str, *, policy: retry.Policy = MESSAGES, a
     if _decided(tx, message, ("unknown",), fresh | {"in_doubt": False, "problem": None}):
         log(tx, actor, "message.requeued", message, {})
         return True
-    standing = one(tx, message)
-    if standing.status not in ("queued", "sending", "sent"):
-        raise MessageDecided(standing, "sent again")
+    current = one(tx, message)
+    if current.status not in ("queued", "sending", "sent"):
+        raise MessageDecided(current, "sent again")
     return False
 
 
@@ -174,16 +174,16 @@ def drop(tx: Transaction, message: str, *, actor: str) -> bool:
     if _decided(tx, message, ("unknown", "failed"), values):
         log(tx, actor, "message.dropped", message, {})
         return True
-    standing = one(tx, message)
-    if standing.status != "dropped":
-        raise MessageDecided(standing, "dropped")
+    current = one(tx, message)
+    if current.status != "dropped":
+        raise MessageDecided(current, "dropped")
     return False
 
 
 def _decided(tx: Transaction, message: str, states: tuple[str, ...], values: Mapping[str, Any]) -> bool:
     """Whether the message was in one of these states; of two people who decide at once, one finds it so."""
-    standing = sa.update(outbox).where(outbox.c.message == message, outbox.c.status.in_(states))
-    return tx.connection.execute(standing.values(**values)).rowcount == 1
+    update = sa.update(outbox).where(outbox.c.message == message, outbox.c.status.in_(states))
+    return tx.connection.execute(update.values(**values)).rowcount == 1
 
 
 def one(tx: Transaction, message: str) -> Message:

@@ -44,32 +44,32 @@ def begin(tx: Transaction, project: Project, subject: str, sentence: str, *, job
     the message, and the rest says what to do; it holds no secret and nothing from data. One that changed is kept and
     not told again. `job` is the job in trouble, where it is one job's.
     """
-    known = _get(tx, subject)
-    if known is not None:
-        if known.sentence != sentence:
+    existing = _get(tx, subject)
+    if existing is not None:
+        if existing.sentence != sentence:
             mine = sa.update(troubles).where(troubles.c.subject == subject)
             tx.connection.execute(mine.values(sentence=sentence))
         return False
-    one = Trouble(subject, job, sentence, tx.now, _channels(project, job))
-    row = {"subject": subject, "job": job, "sentence": sentence, "since": tx.now, "channels": list(one.channels)}
+    trouble = Trouble(subject, job, sentence, tx.now, _channels(project, job))
+    row = {"subject": subject, "job": job, "sentence": sentence, "since": tx.now, "channels": list(trouble.channels)}
     inserted = insert_for(tx, troubles).on_conflict_do_nothing().returning(troubles.c.subject)
     if tx.connection.execute(inserted, row).one_or_none() is None:
         return False  # another process was first, and told it
-    _tell(tx, project, one, TroubleNotice(subject, sentence, tx.now))
-    body = {"subject": subject, "job": job, "channels": list(one.channels)}
+    _tell(tx, project, trouble, TroubleNotice(subject, sentence, tx.now))
+    body = {"subject": subject, "job": job, "channels": list(trouble.channels)}
     log.append(tx, _ACTOR, "trouble.begun", subject, body)
     return True
 
 
 def end(tx: Transaction, project: Project, subject: str, how: str | None = None) -> bool:
     """Tell those who know of it that it is over; False when nothing was wrong. `how` is a sentence on its end."""
-    gone = sa.delete(troubles).where(troubles.c.subject == subject)
-    row = tx.connection.execute(gone.returning(*_COLUMNS)).one_or_none()
+    deletion = sa.delete(troubles).where(troubles.c.subject == subject)
+    row = tx.connection.execute(deletion.returning(*_COLUMNS)).one_or_none()
     if row is None:
         return False
-    one = _trouble(row)
-    _tell(tx, project, one, TroubleNotice(subject, one.sentence, one.since, ended=True, end=how))
-    body = {"subject": subject, "job": one.job, "since": canonical_instant(one.since)}
+    trouble = _trouble(row)
+    _tell(tx, project, trouble, TroubleNotice(subject, trouble.sentence, trouble.since, ended=True, end=how))
+    body = {"subject": subject, "job": trouble.job, "since": canonical_instant(trouble.since)}
     log.append(tx, _ACTOR, "trouble.ended", subject, body)
     return True
 
@@ -88,30 +88,30 @@ def _get(tx: Transaction, subject: str) -> Trouble | None:
 def _channels(project: Project, job: str | None) -> tuple[str, ...]:
     """Those of `alerts`, and of the job in trouble; without any, all that any job tells."""
     own = project.jobs[job].notify if job is not None and job in project.jobs else ()
-    every = (channel for one in project.jobs.values() for channel in one.notify)
+    every = (channel for configured in project.jobs.values() for channel in configured.notify)
     return tuple(dict.fromkeys((*own, *project.alerts))) or tuple(dict.fromkeys(every))
 
 
-def _tell(tx: Transaction, project: Project, one: Trouble, notice: TroubleNotice) -> None:
-    for message, channel in _messages(one, ended=notice.ended):
+def _tell(tx: Transaction, project: Project, trouble: Trouble, notice: TroubleNotice) -> None:
+    for message, channel in _messages(trouble, ended=notice.ended):
         if channel in project.channels:
-            told = Notice(
+            message_notice = Notice(
                 id=message,
-                job=one.job,
+                job=trouble.job,
                 run=None,
                 slot=tx.now,
                 created=tx.now,
                 timezone=project.timezone,
                 trouble=notice,
             )
-            outbox.enqueue(tx, channel, told)
+            outbox.enqueue(tx, channel, message_notice)
 
 
-def _messages(one: Trouble, *, ended: bool) -> Iterator[tuple[str, str]]:
+def _messages(trouble: Trouble, *, ended: bool) -> Iterator[tuple[str, str]]:
     """An id for each channel's message, the same however often this is computed."""
-    for channel in one.channels:
+    for channel in trouble.channels:
         what = "ended" if ended else "begun"
-        text = f"reconcile/trouble/1|{one.subject}|{canonical_instant(one.since)}|{channel}|{what}"
+        text = f"reconcile/trouble/1|{trouble.subject}|{canonical_instant(trouble.since)}|{channel}|{what}"
         yield f"msg1_{hashlib.sha256(text.encode()).hexdigest()[:24]}", channel
 
 

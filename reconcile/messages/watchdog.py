@@ -54,12 +54,12 @@ def call(job: JobConfig, *, sleep: Callable[[float], None] = time.sleep, deadlin
     until = time.monotonic() + deadline
     problem = _Problem("no time was left", may_pass=False)
     tries = 0
-    while tries < TRIES and (left := until - time.monotonic()) > 0:
+    while tries < TRIES and (remaining := until - time.monotonic()) > 0:
         tries += 1
-        found = _try(job, job.heartbeat, left)
-        if found is None:
+        failure = _try(job, job.heartbeat, remaining)
+        if failure is None:
             return None
-        problem = found
+        problem = failure
         if not problem.may_pass:
             break
         if tries < TRIES:
@@ -97,19 +97,19 @@ def late(tx: Transaction, project: Project) -> None:
     seen; anew from when it was resumed, and from when the clock jumped. Only a success, or a longer time, ends it.
     """
     wanted = {job.name: job.success_within for job in project.jobs.values() if job.success_within is not None}
-    known = stored.expected(tx)
-    stored.expect_no_more(tx, known.keys() - wanted.keys())
-    told = {one.subject for one in troubles.going_on(tx) if one.subject.startswith("late:")}
-    for subject in sorted(told - {_subject(name) for name in wanted}):
+    expected = stored.expected(tx)
+    stored.expect_no_more(tx, expected.keys() - wanted.keys())
+    reported = {trouble.subject for trouble in troubles.going_on(tx) if trouble.subject.startswith("late:")}
+    for subject in sorted(reported - {_subject(name) for name in wanted}):
         troubles.end(tx, project, subject, "It is no longer expected to succeed within a set time.")
     paused, held = pauses.active(tx), clocks.held(tx)
     for name, within in wanted.items():
         if pauses.EVERYTHING in paused or pauses.of_job(name) in paused:
-            if name not in known or known[name].since is not None:
+            if name not in expected or expected[name].since is not None:
                 stored.expect(tx, name, None)
             continue
-        one = _counted(tx, name, known.get(name), held)
-        _judge(tx, project, one, within, is_told=_subject(name) in told)
+        watch = _counted(tx, name, expected.get(name), held)
+        _judge(tx, project, watch, within, is_open=_subject(name) in reported)
 
 
 def _subject(job: str) -> str:
@@ -120,15 +120,15 @@ def _counted(tx: Transaction, job: str, known: Expectation | None, held: clocks.
     """The expectation with the moment it counts from, kept where that is another one now."""
     if known is None:
         before = stored.last_success(tx, job)
-        one = Expectation(job, before.finished if before else tx.now, before.finished if before else None)
+        watch = Expectation(job, before.finished if before else tx.now, before.finished if before else None)
     elif known.since is None:
-        one = Expectation(job, tx.now, known.succeeded)
+        watch = Expectation(job, tx.now, known.succeeded)
     elif held is not None and not held.since <= known.since <= tx.now:
-        one = Expectation(job, held.since, known.succeeded)
+        watch = Expectation(job, held.since, known.succeeded)
     else:
         return known
-    stored.expect(tx, job, one.since)
-    return one
+    stored.expect(tx, job, watch.since)
+    return watch
 
 
 def overdue(tx: Transaction, project: Project) -> dict[str, dt.timedelta]:
@@ -143,26 +143,26 @@ def overdue(tx: Transaction, project: Project) -> dict[str, dt.timedelta]:
     return {job: length for job, length in lateness.items() if length > dt.timedelta(0)}
 
 
-def _lateness(tx: Transaction, one: Expectation, within: dt.timedelta) -> dt.timedelta:
+def _lateness(tx: Transaction, watch: Expectation, within: dt.timedelta) -> dt.timedelta:
     """How much longer than `within` the job has not succeeded; negative while it is in time."""
-    past = [time for time in (one.since, one.succeeded) if time is not None and time <= tx.now]
+    past = [time for time in (watch.since, watch.succeeded) if time is not None and time <= tx.now]
     return tx.now - max(past, default=tx.now) - within
 
 
-def _judge(tx: Transaction, project: Project, one: Expectation, within: dt.timedelta, *, is_told: bool) -> None:
-    succeeded = one.succeeded
-    if _lateness(tx, one, within) > dt.timedelta(0):
-        troubles.begin(tx, project, _subject(one.job), _sentence(tx, project, one, within), job=one.job)
-    elif is_told and succeeded is not None and dt.timedelta(0) <= tx.now - succeeded <= within:
+def _judge(tx: Transaction, project: Project, watch: Expectation, within: dt.timedelta, *, is_open: bool) -> None:
+    succeeded = watch.succeeded
+    if _lateness(tx, watch, within) > dt.timedelta(0):
+        troubles.begin(tx, project, _subject(watch.job), _sentence(tx, project, watch, within), job=watch.job)
+    elif is_open and succeeded is not None and dt.timedelta(0) <= tx.now - succeeded <= within:
         at = words.minute(succeeded, tx.now, project.timezone)
-        troubles.end(tx, project, _subject(one.job), f"Its last success was on {at}.")
+        troubles.end(tx, project, _subject(watch.job), f"Its last success was on {at}.")
 
 
-def _sentence(tx: Transaction, project: Project, one: Expectation, within: dt.timedelta) -> str:
-    since = f"not succeeded since {words.minute(one.succeeded, tx.now, project.timezone)}" if one.succeeded else ""
+def _sentence(tx: Transaction, project: Project, watch: Expectation, within: dt.timedelta) -> str:
+    since = f"not succeeded since {words.minute(watch.succeeded, tx.now, project.timezone)}" if watch.succeeded else ""
     return (
-        f"Job {one.job} has {since or 'never succeeded'} (expected every {_span(within)}). "
-        f"See its runs: reconcile runs {one.job}"
+        f"Job {watch.job} has {since or 'never succeeded'} (expected every {_span(within)}). "
+        f"See its runs: reconcile runs {watch.job}"
     )
 
 
@@ -179,9 +179,9 @@ def _span(length: dt.timedelta) -> str:
 def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> None:
     """Tell people of the anchors that have failed for long (by name, why), and that others work again."""
     with store.read() as tx:
-        known = _known(tx, _ANCHOR)
+        begun = _known(tx, _ANCHOR)
     _tell(
-        store, project, known, {f"{_ANCHOR}{n}": f"The audit log is not anchored: {why}" for n, why in failing.items()}
+        store, project, begun, {f"{_ANCHOR}{n}": f"The audit log is not anchored: {why}" for n, why in failing.items()}
     )
 
 
@@ -191,29 +191,29 @@ def targets(store: Store, project: Project) -> None:
     A source that is not in the configuration any more waits for nobody.
     """
     with store.read() as tx:
-        known = _known(tx, _TARGET)
-        broken = breaker.all_open(tx)
-        waiting = {one.target: why for one in broken if (why := breaker.lasting(one)) is not None}
-        sources = breaker.sources(tx, broken) if waiting else {}
+        begun = _known(tx, _TARGET)
+        circuits = breaker.all_open(tx)
+        waiting = {circuit.target: why for circuit in circuits if (why := breaker.lasting(circuit)) is not None}
+        sources = breaker.sources(tx, circuits) if waiting else {}
     named = {target: sources[target] for target in waiting if sources.get(target) in project.sources}
     sentences = {
         f"{_TARGET}{target}": f"Cleaning in source {name!r} is stopped for now\n{waiting[target]}"
         for target, name in named.items()
     }
-    _tell(store, project, known, sentences)
+    _tell(store, project, begun, sentences)
 
 
 def _known(tx: Transaction, kind: str) -> dict[str, str]:
-    return {one.subject: one.sentence for one in troubles.going_on(tx) if one.subject.startswith(kind)}
+    return {trouble.subject: trouble.sentence for trouble in troubles.going_on(tx) if trouble.subject.startswith(kind)}
 
 
-def _tell(store: Store, project: Project, known: Mapping[str, str], sentences: Mapping[str, str]) -> None:
-    if known == sentences:
+def _tell(store: Store, project: Project, begun: Mapping[str, str], sentences: Mapping[str, str]) -> None:
+    if begun == sentences:
         return
     with store.begin() as tx:
         for subject, sentence in sentences.items():
             troubles.begin(tx, project, subject, sentence)
-        for subject in known.keys() - sentences.keys():
+        for subject in begun.keys() - sentences.keys():
             troubles.end(tx, project, subject)
 
 
