@@ -89,14 +89,14 @@ class RuleNotice:
     kind: str = "duplicates"
 
     @property
-    def told(self) -> int:
+    def news(self) -> int:
         """How many findings this message tells: known ones are not told again."""
         return self.new + self.grown + self.reopened
 
     @property
     def open(self) -> int:
         """How many findings are open after this run."""
-        return self.told + self.known
+        return self.news + self.known
 
 
 @dataclass(frozen=True)

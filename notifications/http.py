@@ -169,19 +169,19 @@ def _resolved(channel: str, host: str, port: int, allow: Sequence[Network]) -> l
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     for text in addresses:
         address = ipaddress.ip_address(text.partition("%")[0])
-        if not _may(address, allow):
+        if not _is_allowed(address, allow):
             raise AddressRefused(channel, host, str(address))
     return addresses
 
 
-def _may(address: Address, allow: Sequence[Network]) -> bool:
+def _is_allowed(address: Address, allow: Sequence[Network]) -> bool:
     """Return True for an address that is public or allowed; one that leads to an IPv4 address is judged by that one."""
     if any(address in network for network in allow if network.version == address.version):
         return True
     if isinstance(address, ipaddress.IPv4Address):
         return not any(address in network for network in _SPECIAL)
     if any(address in network for network in _CARRIES_IPV4):
-        return _may(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF), allow)
+        return _is_allowed(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF), allow)
     return address in _GLOBAL_UNICAST and not any(address in network for network in _SPECIAL6)
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from notifications.slack.limits import FIELD, HEADER, SECTION, TOTAL, check, mended
+from notifications.slack.limits import FIELD, HEADER, SECTION, TOTAL, check, escape_stray
 from notifications.wording import words
 from notifications.wording.document import Document, Line, Section, Span
 
@@ -120,7 +120,7 @@ def _section(mrkdwn: str) -> Block:
 def _pieces(mrkdwn: str) -> Iterator[str]:
     """The text in sections of whole lines; a line that is too long is cut before an escape, never inside one."""
     room, piece = TOTAL - 1_500, ""
-    for line in mended(mrkdwn).strip().splitlines():
+    for line in escape_stray(mrkdwn).strip().splitlines():
         shown = cut(line, SECTION - 2)
         if words.units(shown) + 1 > room:
             piece += "\n…"

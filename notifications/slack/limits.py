@@ -41,7 +41,7 @@ _LEAVES = {
 Problems = Iterator[str]
 
 
-def mended(mrkdwn: str) -> str:
+def escape_stray(mrkdwn: str) -> str:
     """The text with every `<`, `>` and `&` escaped that is neither an escape nor part of a token of Slack's."""
     plain = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
     return re.sub(rf"{_TOKEN.pattern}|{_ENTITY.pattern}|[<>&]", lambda match: plain.get(match[0], match[0]), mrkdwn)

@@ -42,16 +42,16 @@ def not_done(notice: Notice) -> int:
     return sum(rule.waiting + (0 if cleaned else rule.stale) for rule in notice.cleaning)
 
 
-def asked(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
+def decisions(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
     """What waits for a person, a section a rule, with the command that answers."""
     rules = [rule for rule in notice.cleaning if rule.asks or rule.stopped]
     for rule in rules[:_RULES]:
         shown = rule.findings[:_GROUPS]
         yield Section(
             "rule",
-            (_heading(rule), *_what(rule)),
+            (_heading(rule), *_pending(rule)),
             tuple(drawn(group) for group in shown),
-            tuple(_next(rule, shown)),
+            tuple(_commands(rule, shown)),
         )
     if len(rules) > _RULES:
         more = words.plural(len(rules) - _RULES, "more rule needs a decision", "more rules need a decision")
@@ -63,7 +63,7 @@ def _heading(rule: CleaningNotice) -> Line:
     return (Span("✋ "), Span(words.visible(rule.rule, 80), "bold"), Span(" · needs a decision"), *owner)
 
 
-def _what(rule: CleaningNotice) -> Iterator[Line]:
+def _pending(rule: CleaningNotice) -> Iterator[Line]:
     risk = words.money(rule.money)
     if rule.awaiting:
         awaiting = words.plural(rule.awaiting, "cleaning awaits approval", "cleanings await approval")
@@ -79,7 +79,7 @@ def _what(rule: CleaningNotice) -> Iterator[Line]:
         yield (Span(words.visible(rule.stopped, 500)),)
 
 
-def _next(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
+def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
     rest = rule.asks - len(shown)
     if rest > 0:
         every = f"reconcile findings --rule {words.visible(shlex.quote(rule.rule), 80)}"
@@ -110,9 +110,9 @@ def _next(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
         )
 
 
-def done(notice: Notice) -> Iterator[Section]:
+def completed(notice: Notice) -> Iterator[Section]:
     """What was done, and what takes it back."""
-    lines = [_done(rule) for rule in notice.cleaning if rule.cleaned or rule.stale or rule.waiting or rule.next_run]
+    lines = [_result(rule) for rule in notice.cleaning if rule.cleaned or rule.stale or rule.waiting or rule.next_run]
     more = len(lines) - _RULES
     undos = ((rule.undo or "").split("; ") for rule in notice.cleaning if rule.cleaned)
     undo = dict.fromkeys(command for commands in undos for command in commands if command)
@@ -124,7 +124,7 @@ def done(notice: Notice) -> Iterator[Section]:
         yield Section("note", (*lines[:_RULES], *last))
 
 
-def _done(rule: CleaningNotice) -> Line:
+def _result(rule: CleaningNotice) -> Line:
     facts = [f"{rule.cleaned:,} cleaned"] if rule.cleaned else []
     facts += [f"{rule.stale:,} skipped because records changed"] if rule.stale else []
     facts += [f"{rule.waiting:,} will be retried"] if rule.waiting else []

@@ -43,10 +43,10 @@ def document(notice: Notice, room: Room) -> Document:
     if notice.trouble is not None:
         about = trouble.about(notice, notice.trouble)
         return Document(headline(notice), about, (trouble.section(notice, notice.trouble), *_rest(notice, ())))
-    rules = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
+    rules = sorted((rule for rule in notice.rules if rule.news), key=lambda rule: (-_rank(rule), -rule.news, rule.rule))
     failures = tuple(_failures(notice))
-    decisions = tuple(cleaning.asked(notice, lambda group: _group(group, notice)))
-    rest = (*cleaning.done(notice), *_rest(notice, rules))
+    decisions = tuple(cleaning.decisions(notice, lambda group: _group(group, notice)))
+    rest = (*cleaning.completed(notice), *_rest(notice, rules))
     details = _details(notice, rules, room)
     room_left = room.units - sum(section.size() for section in (*failures, *decisions, *rest))
     return Document(
@@ -64,7 +64,7 @@ def headline(notice: Notice) -> str:
     if notice.trouble is not None:
         return trouble.headline(notice.trouble)
     failed = [failure for failure in notice.failures if not failure.ended]
-    rules = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
+    rules = sorted((rule for rule in notice.rules if rule.news), key=lambda rule: (-_rank(rule), -rule.news, rule.rule))
     parts = [_could_not(failed)] if failed else []
     parts += cleaning.in_short(notice)
     all_first = len(rules) > 1 and all(rule.first_run for rule in rules)
@@ -103,7 +103,7 @@ def _counted(rule: RuleNotice) -> str:
     changes = [name for name, number in _changes(rule).items() if number]
     adjective = f"{changes[0]} " if len(changes) == 1 and not rule.first_run else ""
     place = "" if singular.split()[0] in rule.rule.lower() else f" in {words.visible(rule.dataset, 40)}"
-    return words.plural(rule.told, f"{adjective}{singular}", f"{adjective}{plural}") + place
+    return words.plural(rule.news, f"{adjective}{singular}", f"{adjective}{plural}") + place
 
 
 def _changes(rule: RuleNotice) -> Mapping[str, int]:
@@ -158,8 +158,8 @@ def _rest(notice: Notice, rules: Sequence[RuleNotice]) -> Iterator[Section]:
     if len(recovered) > _FAILURES:
         more = words.plural(len(recovered) - _FAILURES, "more subject works", "more subjects work")
         lines.append((Span(f"✅ {more} again"),))
-    if ended := [rule for rule in notice.rules if rule.resolved and (rule not in rules or rule.told)]:
-        lines.append((Span(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_gone(ended)}"),))
+    if ended := [rule for rule in notice.rules if rule.resolved and (rule not in rules or rule.news)]:
+        lines.append((Span(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_counts(ended)}"),))
     if notice.test:
         example = " The content above is an example." if notice.rules or notice.failures else ""
         lines.append((Span(f"This is a test of the channel; nothing was checked.{example}"),))
@@ -169,7 +169,7 @@ def _rest(notice: Notice, rules: Sequence[RuleNotice]) -> Iterator[Section]:
         yield Section("note", tuple(lines))
 
 
-def _gone(rules: Sequence[RuleNotice]) -> str:
+def _counts(rules: Sequence[RuleNotice]) -> str:
     shown = [f"{rule.resolved:,} of {words.visible(rule.rule, 60)}" for rule in rules[:5]]
     more = sum(rule.resolved for rule in rules[5:])
     return words.listed([*shown, *([f"{more:,} of other rules"] if more else [])])
@@ -197,13 +197,13 @@ def _fitting(
         spare -= full.size() - least.size()
         yield full
     if uncounted := rules[len(bare) :]:
-        count = words.plural(sum(rule.told for rule in uncounted), "finding", "findings")
+        count = words.plural(sum(rule.news for rule in uncounted), "finding", "findings")
         of = words.plural(len(uncounted), "more rule", "more rules")
         yield Section("rule", ((Span(f"And {count} of {of}: "), Span("reconcile findings", "code")),))
 
 
 def _rule(rule: RuleNotice, notice: Notice, groups: int, in_thread: int) -> Section:
-    shown = rule.largest[: min(groups, rule.told)]
+    shown = rule.largest[: min(groups, rule.news)]
     return Section(
         "rule",
         (*_heading(rule, notice), *_largest(rule, shown)),
@@ -225,7 +225,7 @@ def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
 
 
 def _largest(rule: RuleNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
-    if 0 < len(shown) < rule.told:
+    if 0 < len(shown) < rule.news:
         yield (Span(f"The largest {'one' if len(shown) == 1 else len(shown)}:"),)
 
 
@@ -234,7 +234,7 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
     at_risk = f", {risk} at risk" if risk else ""
     surplus = f" ({words.plural(rule.records, 'surplus record', 'surplus records')})" if rule.records else ""
     if rule.first_run:
-        exist = "exists" if rule.told == 1 else "exist"
+        exist = "exists" if rule.news == 1 else "exist"
         return (
             f"First run: {_counted(rule)}{surplus} already {exist}{at_risk}. "
             "You'll see this summary once; later runs report only new findings."
@@ -250,7 +250,7 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
 
 def _says_it_all(notice: Notice) -> bool:
     """Whether the headline counts the only rule there is to tell, so that nobody must read it twice."""
-    alone = sum(1 for rule in notice.rules if rule.told) == 1
+    alone = sum(1 for rule in notice.rules if rule.news) == 1
     return alone and not notice.test and all(failure.ended for failure in notice.failures)
 
 
@@ -285,7 +285,7 @@ def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
 def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> Iterator[Line]:
     """What is not shown, what was left out, and what to type next."""
     every = Span(f"reconcile findings --rule {_argument(rule.rule)}", "code")
-    rest = rule.told - len(shown)
+    rest = rule.news - len(shown)
     if rest and shown:
         place = (
             ""
@@ -330,7 +330,7 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
     for rule in rules[:_RULES]:
         section = Section("rule", ((Span(words.visible(rule.rule, 80), "bold"), Span(": more groups")),))
         room_left -= section.size() + _MARGIN
-        for group in rule.largest[room.groups : min(rule.told, room.groups + places)]:
+        for group in rule.largest[room.groups : min(rule.news, room.groups + places)]:
             more = replace(section, groups=(*section.groups, _group(group, notice)))
             if (size := more.size() - section.size()) > room_left:
                 break
@@ -344,6 +344,6 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
 
 
 def _remaining(rule: RuleNotice, shown: int) -> Iterator[Line]:
-    if (rest := rule.told - shown) > 0:
+    if (rest := rule.news - shown) > 0:
         command = Span(f"reconcile findings --rule {_argument(rule.rule)}", "code")
         yield (Span(f"And {words.plural(rest, 'more group', 'more groups')}: "), command)

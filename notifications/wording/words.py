@@ -45,7 +45,7 @@ def visible(text: str, limit: int = 200) -> str:
     used = 0
     head = text[: limit + 1].replace("\r\n", "\n")
     for character in head:
-        piece = _seen(character)
+        piece = _written_out(character)
         pieces.append(piece)
         used += units(piece)
         if used > limit:
@@ -57,7 +57,7 @@ def visible(text: str, limit: int = 200) -> str:
     return "".join([*pieces, "…"])
 
 
-def _seen(character: str) -> str:
+def _written_out(character: str) -> str:
     if character in "\n\r\v\f\x85\u2028\u2029":
         return "⏎"
     if character == "\t":

@@ -80,7 +80,7 @@ def _decide(config: str, name: str, decision: Callable[..., bool], out: Output) 
             application.deliver()
             application.anchor()
         with store.read() as tx:
-            message = outbox.one(tx, name)
+            message = outbox.get(tx, name)
     if out.json:
         out.emit({"changed": changed} | _to_json(message))
     else:

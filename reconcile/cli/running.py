@@ -163,7 +163,7 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
     """A run for people: a line a rule, then what to do next; without what is personal in the project of `hiding`."""
     from reconcile.schedule.slots import slot_text
 
-    out.say(f"{report.job}  {slot_text(report.slot)}  {_what(report)}")
+    out.say(f"{report.job}  {slot_text(report.slot)}  {_status(report)}")
     if report.status == "running":
         return
     checked = [rule for rule in report.rules if "failed" not in rule]
@@ -264,7 +264,7 @@ def _failures(report: RunReport) -> Mapping[str, list[str]]:
     return reasons
 
 
-def _what(report: RunReport) -> str:
+def _status(report: RunReport) -> str:
     if report.status == "running":
         return f"is already running ({report.by}); nothing was done twice"
     if report.run is None:

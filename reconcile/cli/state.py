@@ -88,7 +88,7 @@ def _counted(name: str, rows: int) -> str:
     return plural(rows, *_WORDS[name])
 
 
-def _gone(rows: Mapping[str, int]) -> str:
+def _lost(rows: Mapping[str, int]) -> str:
     """What a restore lost, in words; the rest of it as one number, so that nothing is left out."""
     from notifications.wording.words import plural
 
@@ -126,7 +126,7 @@ def restore(
         return
     out.say(f"restored to {done.backup.until:%Y-%m-%d %H:%M} UTC: {_held(done.backup.rows)}")
     if done.gone:
-        out.say(f"lost: {_gone(done.gone)}")
+        out.say(f"lost: {_lost(done.gone)}")
     if done.slots_missed:
         out.say(f"waiting due times recorded as missed: {done.slots_missed:,}")
     if done.erased_again:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from notifications.base import Notice, Receipt, Resumable
 from notifications.errors import CannotBeAsked, ChannelError, DeliveryUnknown, PartlySent, Reaction
 from reconcile.coordination.lease import Owner, is_dead
-from reconcile.messages.outbox import MESSAGES, Message, log, messages, notice_of, one, receipt_of
+from reconcile.messages.outbox import MESSAGES, Message, get, log, messages, notice_of, receipt_of
 from reconcile.schedule import retry
 from reconcile.store import Store, Transaction
 from reconcile.store.tables import outbox, told, troubles
@@ -38,7 +38,7 @@ _DECIDE = (
 )
 
 
-_in_hand: set[tuple[str, str]] = set()
+_active: set[tuple[str, str]] = set()
 """What deliveries of this process are at: store and message."""
 
 
@@ -90,13 +90,13 @@ def deliver(
         while True:
             while (claim := delivery.claim()) is not None:
                 delivery.handle(claim)
-            wait, waiting = delivery.to_come()
+            wait, waiting = delivery.next_due()
             if wait is None or wait > remaining:
                 break
             sleep(wait)
             remaining -= wait
     finally:
-        _in_hand.difference_update(delivery.taken)
+        _active.difference_update(delivery.taken)
     delivery.report.waiting = waiting
     return delivery.report
 
@@ -155,13 +155,13 @@ class _Delivery:
         """The next message that is due or that a dead sender left, made ours by compare-and-set."""
         with self._store.begin() as tx:
             for row in tx.connection.execute(_due(tx, self._channels, self._refused)).all():
-                if row.status == "sending" and not _is_left(tx, row):
+                if row.status == "sending" and not _is_abandoned(tx, row):
                     continue
                 claimed = tx.connection.execute(_take(tx, row)).one_or_none()
                 if claimed is None:
                     continue
                 self.taken.add((self._store.id, row.message))
-                _in_hand.update(self.taken)
+                _active.update(self.taken)
                 in_doubt = row.in_doubt or row.status == "sending"
                 body = {"channel": row.channel, "run": row.run, "attempt": claimed.attempts, "in_doubt": in_doubt}
                 log(tx, "reconcile", "message.sending", row.message, body)
@@ -179,7 +179,7 @@ class _Delivery:
                 )
         return None
 
-    def to_come(self) -> tuple[float | None, list[Message]]:
+    def next_due(self) -> tuple[float | None, list[Message]]:
         """The seconds until a message of ours is due, and all that wait, as of one moment.
 
         What another run queues after that moment is not told as waiting here: that run delivers it.
@@ -204,7 +204,7 @@ class _Delivery:
         try:
             receipt = None
             if claim.in_doubt:
-                receipt, doubt = self._look(channel, claim)
+                receipt, doubt = self._find(channel, claim)
             found = receipt is not None
             receipt = receipt or _ask(_sending(channel, claim), claim)
         except _Overtaken:
@@ -212,18 +212,18 @@ class _Delivery:
         except ChannelError as error:
             self._react(claim, error, in_doubt=doubt)
         else:
-            self._sent(claim, receipt, found=found)
+            self._record_sent(claim, receipt, found=found)
 
     def _react(self, claim: _Claim, error: ChannelError, *, in_doubt: bool) -> None:
         """Known not sent: again. Unknown: again, with a look first. Refused: not again by this delivery."""
         if isinstance(error, CannotBeAsked):
-            self._again(claim, error, for_a_person=True, in_doubt=True)
+            self._retry_later(claim, error, for_a_person=True, in_doubt=True)
             return
         if error.reaction in (Reaction.STOP, Reaction.ASK):
             self._refused.add(claim.message)
-        self._again(claim, error, in_doubt=in_doubt or error.reaction is Reaction.LOOK)
+        self._retry_later(claim, error, in_doubt=in_doubt or error.reaction is Reaction.LOOK)
 
-    def _look(self, channel: Deliverer, claim: _Claim) -> tuple[Receipt | None, bool]:
+    def _find(self, channel: Deliverer, claim: _Claim) -> tuple[Receipt | None, bool]:
         """The receipt if it arrived before, and whether doubt is left. Raises what `find` raises, or _Overtaken."""
         try:
             for wait in getattr(channel, "looks", LOOKS):
@@ -236,16 +236,16 @@ class _Delivery:
             if claim.channel in self._ask_a_person:
                 raise
             return None, True
-        self._keep(claim)
+        self._renew(claim)
         return None, False
 
-    def _keep(self, claim: _Claim) -> None:
+    def _renew(self, claim: _Claim) -> None:
         """Renew the claim before the send; raises _Overtaken when it is not ours any more."""
         with self._store.begin() as tx:
             if not _update(tx, claim, owner=Owner.this_process(CLAIM).to_json(), lease_until=tx.now + CLAIM):
                 raise _Overtaken
 
-    def _sent(self, claim: _Claim, receipt: Receipt, *, found: bool) -> None:
+    def _record_sent(self, claim: _Claim, receipt: Receipt, *, found: bool) -> None:
         facts = _stored(receipt)
         body = {"channel": claim.channel, "run": claim.run, "attempt": claim.attempts, "receipt": facts, "found": found}
         with self._store.begin() as tx:
@@ -254,10 +254,10 @@ class _Delivery:
                 log(tx, "reconcile", "message.sent_late", claim.message, body)
                 return
             log(tx, "reconcile", "message.sent", claim.message, body)
-            message = one(tx, claim.message)
+            message = get(tx, claim.message)
         self.report.sent.append(message)
 
-    def _again(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, for_a_person: bool = False) -> None:
+    def _retry_later(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, for_a_person: bool = False) -> None:
         """Queue it again with the delay its key and attempt give, or give it up when its budget is used up.
 
         What tells of a trouble is never given up while that lasts, for nothing else will tell of it. Where a part of it
@@ -272,7 +272,7 @@ class _Delivery:
         with self._store.begin() as tx:
             next_at = tx.now + decision.delay
             over = for_a_person or attempts_left == 0 or next_at > claim.give_up_at
-            over = over and (in_doubt or begun is not None or not _is_wrong_still(tx, claim.notice))
+            over = over and (in_doubt or begun is not None or not _is_ongoing(tx, claim.notice))
             asks = over and (for_a_person or begun is not None or (in_doubt and claim.channel in self._ask_a_person))
             status = "unknown" if asks else "failed" if over else "queued"
             values = {"status": status, "next_at": next_at, "in_doubt": in_doubt, "receipt": _stored(begun)}
@@ -282,8 +282,8 @@ class _Delivery:
                 return
             log(tx, "reconcile", f"message.{status}" if over else "message.retry", claim.message, body)
             if over and not asks:
-                _untell(tx, claim.message)
-            message = one(tx, claim.message)
+                _report_again(tx, claim.message)
+            message = get(tx, claim.message)
         if over:
             self.report.failed.append(message)
         else:
@@ -298,7 +298,7 @@ class _Delivery:
                 outbox.c.give_up_at < tx.now,
             )
             for row in tx.connection.execute(overdue).all():
-                if row.status == "sending" and not _is_left(tx, row):
+                if row.status == "sending" and not _is_abandoned(tx, row):
                     continue
                 problem = f"channel {row.channel!r} is no longer configured"
                 over = {"status": "failed", "problem": problem, "owner": None, "fence": row.fence + 1}
@@ -307,8 +307,8 @@ class _Delivery:
                 if tx.connection.execute(mine.values(over | doubt)).rowcount == 0:
                     continue
                 log(tx, "reconcile", "message.failed", row.message, {"run": row.run, "class": "no_channel"})
-                _untell(tx, row.message)
-                self.report.failed.append(one(tx, row.message))
+                _report_again(tx, row.message)
+                self.report.failed.append(get(tx, row.message))
 
 
 def _sending(channel: Deliverer, claim: _Claim) -> Callable[[Notice], Receipt]:
@@ -333,7 +333,7 @@ def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
         raise DeliveryUnknown(claim.channel, f"it failed with {type(error).__name__}, which is a defect") from error
 
 
-def _is_wrong_still(tx: Transaction, notice: Notice) -> bool:
+def _is_ongoing(tx: Transaction, notice: Notice) -> bool:
     """Whether the notice says that something is wrong, and it is."""
     trouble = notice.trouble
     if trouble is None or trouble.ended:
@@ -342,7 +342,7 @@ def _is_wrong_still(tx: Transaction, notice: Notice) -> bool:
     return bool(tx.connection.execute(query).scalar() == trouble.since)
 
 
-def _untell(tx: Transaction, message: str) -> None:
+def _report_again(tx: Transaction, message: str) -> None:
     """What a message that never arrived would have told is news again: the next run's message tells it."""
     tx.connection.execute(sa.delete(told).where(told.c.message == message))
 
@@ -357,10 +357,10 @@ def _due(tx: Transaction, channels: Collection[str], refused: Collection[str]) -
     )
 
 
-def _is_left(tx: Transaction, row: sa.Row[Any]) -> bool:
+def _is_abandoned(tx: Transaction, row: sa.Row[Any]) -> bool:
     """Whether nobody is at it any more: its sender is dead, or is this process and could not write down what came."""
     owner = Owner.from_json(row.owner)
-    ours = owner.is_this_process() and (tx.store.id, row.message) not in _in_hand
+    ours = owner.is_this_process() and (tx.store.id, row.message) not in _active
     return ours or is_dead(tx, owner, row.lease_until)
 
 

@@ -35,7 +35,7 @@ def unheard(tx: Transaction, project: Project, job: str, channel: str, told: Col
     """
     person = project.channels[channel].settings.on_unknown == "person"
     still = stored.failing(tx, job)
-    for failure in outbox.unheard(tx, channel, job, doubtful=not person):
+    for failure in outbox.undelivered_failures(tx, channel, job, doubtful=not person):
         if failure.subject not in told and failure.ended == (failure.subject not in still):
             sentence, since = still.get(failure.subject, (failure.sentence, failure.since or tx.now))
             yield FailureNews(failure.subject, sentence, since, ended=failure.ended)

@@ -126,7 +126,7 @@ def messages(tx: Transaction, *statuses: str) -> Iterator[Message]:
         yield _message(row)
 
 
-def unheard(tx: Transaction, channel: str, job: str, *, doubtful: bool) -> list[FailureNotice]:
+def undelivered_failures(tx: Transaction, channel: str, job: str, *, doubtful: bool) -> list[FailureNotice]:
     """What messages of the job that were given up would have told the channel of failures, and none did since.
 
     With `doubtful` also those that may have arrived. What a message said that was blanked since counts as told.
@@ -159,7 +159,7 @@ def requeue(tx: Transaction, message: str, *, policy: retry.Policy = MESSAGES, a
     if _decided(tx, message, ("unknown",), fresh | {"in_doubt": False, "problem": None}):
         log(tx, actor, "message.requeued", message, {})
         return True
-    current = one(tx, message)
+    current = get(tx, message)
     if current.status not in ("queued", "sending", "sent"):
         raise MessageDecided(current, "sent again")
     return False
@@ -174,7 +174,7 @@ def drop(tx: Transaction, message: str, *, actor: str) -> bool:
     if _decided(tx, message, ("unknown", "failed"), values):
         log(tx, actor, "message.dropped", message, {})
         return True
-    current = one(tx, message)
+    current = get(tx, message)
     if current.status != "dropped":
         raise MessageDecided(current, "dropped")
     return False
@@ -186,7 +186,7 @@ def _decided(tx: Transaction, message: str, states: tuple[str, ...], values: Map
     return tx.connection.execute(update.values(**values)).rowcount == 1
 
 
-def one(tx: Transaction, message: str) -> Message:
+def get(tx: Transaction, message: str) -> Message:
     """The message with this id; raises MessageMissing."""
     row = tx.connection.execute(sa.select(outbox).where(outbox.c.message == message)).one_or_none()
     if row is None:
