@@ -1,4 +1,4 @@
-"""What every channel must do, as a suite its author runs: `run(Suite(...))` raises ConformanceFailure.
+"""A suite of every channel's duties, for its author to run: `run(Suite(...))` raises ConformanceFailure.
 
 Needs a place to send to: a test account, or a server such as `reconcile.testing.slack_server`.
 """
@@ -50,7 +50,7 @@ class Suite:
 
 
 def run(suite: Suite) -> None:
-    """Every check, one after another. Raises ConformanceFailure at the first broken promise."""
+    """Run every check in order. Raises ConformanceFailure at the first broken promise."""
     for check in (_sends_once, _finds_or_says_it_cannot, _previews, _takes_anything, _keeps_secrets, _knows_settings):
         check(suite)
 

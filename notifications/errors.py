@@ -1,4 +1,4 @@
-"""What can go wrong with a channel, each error with its own sentence and the way to react."""
+"""The errors of channels, each with its own sentence and reaction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Reaction(enum.Enum):
-    """What the outbox does about an error."""
+    """The outbox's reaction to an error."""
 
     RETRY = "transient"
     LOOK = "ambiguous"  # it may have arrived: ask `find` before sending again
@@ -21,7 +21,7 @@ class Reaction(enum.Enum):
 class ChannelError(Exception):
     """A message could not be delivered. The message is one sentence for people; it never holds a secret or a value.
 
-    `retry_after` is how many seconds the channel asks us to wait, where it said so.
+    `retry_after` is the pause in seconds that the channel asked for, if any.
     """
 
     reaction = Reaction.STOP
@@ -66,7 +66,7 @@ class DeliveryUnknown(ChannelError):
 
 
 class PartlySent(ChannelError):
-    """The message arrived, and its last part did not, or perhaps did not; `begun` is the receipt of what arrived.
+    """The message arrived, but its last part did not, or may not have; `begun` is the receipt of the first part.
 
     The channel's `finish` sends the rest. It reacts as the error that stopped the last part.
     """
@@ -79,7 +79,7 @@ class PartlySent(ChannelError):
 
 
 class ChannelRefused(ChannelError):
-    """The channel said no, and will say no again until a person changes something."""
+    """The channel rejects the message until a person changes something."""
 
     def __init__(self, channel: str, code: str, advice: str) -> None:
         self.code = code
@@ -100,7 +100,7 @@ class TokenMissingScope(ChannelRefused):
 
 
 class AddressRefused(ChannelError):
-    """The address is not one we send to; nothing was sent."""
+    """The address is not allowed; nothing was sent."""
 
     def __init__(self, channel: str, host: str, address: str) -> None:
         named = address if host == address else f"{host} is {address}, which"

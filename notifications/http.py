@@ -1,4 +1,4 @@
-"""One HTTP call to an address of the user's: resolved once, to a public address only, in bounded time, no redirects."""
+"""One HTTP call to a user's address: resolved once, to a public address only, in bounded time, without redirects."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Answer:
 
 
 def networks(texts: Any) -> tuple[Network, ...]:
-    """What `allow` names, one network or a list of them; raises ValueError."""
+    """Parse `allow`, one network or a list of them; raises ValueError."""
     blocks = []
     for text in [texts] if isinstance(texts, str) else texts:
         try:
@@ -77,7 +77,7 @@ def networks(texts: Any) -> tuple[Network, ...]:
 
 
 def web_address(setting: str, address: str, instead: str) -> str:
-    """An address that can be called as it is; raises ValueError, which never repeats it: it may be a secret.
+    """Return the address if it is valid; raises ValueError, which never repeats it: it may be a secret.
 
     `instead` says what to do with a user name or a password in it.
     """
@@ -94,17 +94,17 @@ def web_address(setting: str, address: str, instead: str) -> str:
 
 
 def post(channel: str, url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> Answer:
-    """The answer to one POST; see `call`."""
+    """POST once; see `call`."""
     return call("POST", channel, url, body, headers, limits)
 
 
 def get(channel: str, url: str, headers: Mapping[str, str], limits: Limits) -> Answer:
-    """The answer to one GET; see `call`."""
+    """GET once; see `call`."""
     return call("GET", channel, url, None, headers, limits)
 
 
 def call(method: str, channel: str, url: str, body: bytes | None, headers: Mapping[str, str], limits: Limits) -> Answer:
-    """The answer to one request; the environment's proxies are not used and a redirect is an answer like any other.
+    """Send one request and return the answer. Ignores the environment's proxies and follows no redirect.
 
     Raises AddressRefused and ChannelUnreachable when nothing was sent, DeliveryUnknown when it may have been.
     """
@@ -134,7 +134,7 @@ def call(method: str, channel: str, url: str, body: bytes | None, headers: Mappi
 
 
 def _hang_up(connection: socket.socket, late: threading.Event) -> None:
-    """End a call that drips on and on: a socket's time-out only bounds the time between two bytes."""
+    """End a call that drips for too long: a socket's time-out only bounds the time between two bytes."""
     late.set()
     try:
         connection.shutdown(socket.SHUT_RDWR)
@@ -143,7 +143,7 @@ def _hang_up(connection: socket.socket, late: threading.Event) -> None:
 
 
 def _connect(channel: str, host: str, port: int, limits: Limits, *, secure: bool) -> socket.socket:
-    """A connection to the first address of the host that answers; every address must be one we may send to."""
+    """Connect to the first address of the host that answers; every address must be allowed."""
     until = time.monotonic() + limits.connect
     reason = "it has no address"
     for address in _resolved(channel, host, port, limits.allow):
@@ -175,7 +175,7 @@ def _resolved(channel: str, host: str, port: int, allow: Sequence[Network]) -> l
 
 
 def _is_allowed(address: Address, allow: Sequence[Network]) -> bool:
-    """Return True for an address that is public or allowed; one that leads to an IPv4 address is judged by that one."""
+    """Return True for a public or allowed address; an address that leads to an IPv4 address counts as that."""
     if any(address in network for network in allow if network.version == address.version):
         return True
     if isinstance(address, ipaddress.IPv4Address):
@@ -186,7 +186,7 @@ def _is_allowed(address: Address, allow: Sequence[Network]) -> bool:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds to wait by the Retry-After header, as a number or a date; 30 without one, a day at most."""
+    """Return the seconds to wait by the Retry-After header, a number or a date; 30 by default, a day at most."""
     header = next((value for name, value in headers.items() if name.lower() == "retry-after"), "").strip()
     if header.replace(".", "", 1).isdecimal():
         return min(float(header), _MAX_PAUSE)

@@ -1,4 +1,4 @@
-"""A webhook: each notice as one JSON document, POSTed to an address of the user's, signed where there is a secret."""
+"""A webhook: each notice as one JSON document, POSTed to a user's address, signed if there is a secret."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class WebhookSettings(ChannelSettings):
-    """What a webhook may say. Its address may hold a secret and is never shown."""
+    """The settings of a webhook. Its address may hold a secret and is never shown."""
 
     type: Literal["webhook"] = Field(description="A webhook of your own.")
     url: SecretStr = Field(description="The address to POST each notice to, as JSON.")
@@ -98,7 +98,7 @@ class WebhookChannel:
         raise CannotBeAsked(self.name, f"a webhook cannot be queried; a repeat carries Idempotency-Key {notice.id}")
 
     def preview(self, notice: Notice) -> str:
-        """The JSON that would be sent."""
+        """Return the JSON that would be sent."""
         payload = json.dumps(self.payload(notice), ensure_ascii=False, indent=2)
         return "".join(json.dumps(c)[1:-1] if c != "\n" and category(c) in _UNSEEN else c for c in payload) + "\n"
 

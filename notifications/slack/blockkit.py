@@ -37,7 +37,7 @@ def templated(shown: Document, mrkdwn: str) -> Message:
 
 
 def thread(shown: Document, mentions: Mapping[str, str]) -> Message | None:
-    """The further groups of a document, for one reply in the message's thread; None when there are none."""
+    """Return the reply in the message's thread with more groups; None without any."""
     if not shown.details:
         return None
     return {"text": "More groups", "blocks": _numbered(_body(shown.details, mentions), "details")}
@@ -101,7 +101,7 @@ def _element(span: Span, mentions: Mapping[str, str]) -> Block:
 
 
 def _mention(owner: str, mentions: Mapping[str, str]) -> Block | None:
-    """The element that rings: a user group, a user, or a whole channel where `mentions` says so."""
+    """Return the mention of a user group, a user, or, if `mentions` says so, a whole channel."""
     target = mentions.get(owner, owner)
     if target in ("!here", "!channel") and owner in mentions:
         return {"type": "broadcast", "range": target[1:]}
@@ -118,7 +118,7 @@ def _section(mrkdwn: str) -> Block:
 
 
 def _pieces(mrkdwn: str) -> Iterator[str]:
-    """The text in sections of whole lines; a line that is too long is cut before an escape, never inside one."""
+    """Split the text into sections of whole lines; a long line is cut before an escape, never inside it."""
     room, piece = TOTAL - 1_500, ""
     for line in escape_stray(mrkdwn).strip().splitlines():
         shown = cut(line, SECTION - 2)
@@ -153,7 +153,7 @@ def _numbered(blocks: list[Block], prefix: str) -> list[Block]:
 
 
 def as_text(sent: Message) -> str:
-    """What the blocks show, as text for a terminal."""
+    """Render the blocks as text for a terminal."""
     return "\n".join(filter(None, (_shown(block) for block in sent.get("blocks", ())))) + "\n"
 
 

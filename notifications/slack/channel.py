@@ -1,4 +1,4 @@
-"""Slack: a bot that posts to a channel and can look whether it did, or an incoming webhook that cannot."""
+"""Slack: a bot that posts to a channel and can check delivery, or an incoming webhook that cannot."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 class SlackSettings(ChannelSettings):
-    """What a Slack channel may say: `token` with `channel`, or `webhook_url`."""
+    """The settings of a Slack channel: `token` with `channel`, or `webhook_url`."""
 
     type: Literal["slack"] = Field(description="A Slack channel.")
     token: SecretStr | None = Field(default=None, description="The bot's token (xoxb-…), with the scope chat:write.")
@@ -100,7 +100,7 @@ class SlackSettings(ChannelSettings):
 
 
 def _encrypted(setting: str, address: str) -> str:
-    """The address, if nobody on the way can read the secret in it."""
+    """Return the address if the secret in it is encrypted in transit, or never leaves this host."""
     parts = urlsplit(address)
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         return address
@@ -138,14 +138,14 @@ class SlackChannel:
         )
 
     def finish(self, notice: Notice, begun: Receipt) -> Receipt:
-        """Post the thread of a message that was posted, without a look."""
+        """Post the thread of a posted message, without checking for it first."""
         try:
             return self._with_thread(notice, self._document(notice), begun)
         except ChannelError as error:
             raise PartlySent(self.name, begun, error) from error
 
     def find(self, notice: Notice) -> Receipt | None:
-        """The receipt of this notice's message, looked for since the notice was written; completes its thread.
+        """Search for this notice's message since the notice was written, and complete its thread.
 
         Raises CannotBeAsked for a webhook, a token that may not read, and a channel with too many messages since.
         """
@@ -196,7 +196,7 @@ class SlackChannel:
         }
 
     def _with_thread(self, notice: Notice, shown: Document, posted: Receipt, *, look: bool = False) -> Receipt:
-        """The receipt with the thread's time stamp, after the reply is there; `look` before posting it."""
+        """Return the receipt with the thread's time stamp; `look` for the reply before posting it."""
         reply = blockkit.thread(shown, self.settings.mentions)
         if reply is None:
             return posted
@@ -223,7 +223,7 @@ class SlackChannel:
         return None
 
     def _channel_id(self) -> str:
-        """The id of the channel; a name is looked up, for Slack reads histories by id only."""
+        """Return the channel's id; a name is looked up, because Slack reads histories only by id."""
         wanted = self.settings.channel or ""
         if re.fullmatch(r"[CGD][A-Z0-9]{6,}", wanted):
             return wanted
@@ -234,7 +234,7 @@ class SlackChannel:
         raise CannotBeAsked(self.name, f"no channel {wanted} is visible to the bot; use the channel's id (C…)")
 
     def _messages(self, method: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
-        """Everything a paginated method lists; raises CannotBeAsked when that is more than we read."""
+        """Yield everything a paginated method lists; raises CannotBeAsked for more pages than we read."""
         cursor: str | None = None
         for _ in range(_PAGES):
             page = self._api.call(method, **arguments, limit=_PAGE, **({"cursor": cursor} if cursor else {}))

@@ -1,4 +1,4 @@
-"""What Slack takes as a message: its documented limits, and a checker that names everything it would refuse."""
+"""Slack's documented limits, and a checker that names everything Slack would refuse."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def escape_stray(mrkdwn: str) -> str:
 
 
 def check(message: Mapping[str, Any]) -> list[str]:
-    """Everything about this message that Slack would refuse, or show otherwise than meant; empty when it is good."""
+    """List everything in this message that Slack would refuse or show wrongly."""
     problems: list[str] = []
     fallback, blocks = message.get("text"), message.get("blocks") or []
     if not isinstance(fallback, str) or not fallback.strip():

@@ -1,4 +1,4 @@
-"""Calls to Slack through slack-sdk, each made once: what went wrong becomes one of our errors, the outbox retries."""
+"""Calls to Slack through slack-sdk, each made once: failures become our errors, and the outbox retries."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _ADVICE = {
 }
 _MOVED = "redirects are not followed; check `webhook_url` or `base_url`, and which server answers instead of Slack."
 _CODE = re.compile(r"[a-z_]{1,60}")
-# What slack-sdk lets through when an answer is no answer of Slack's: half a body, another encoding, another shape.
+# Errors slack-sdk raises when an answer is not from Slack: half a body, another encoding, another shape.
 _UNREADABLE = (
     http.client.IncompleteRead,
     http.client.BadStatusLine,
@@ -81,7 +81,7 @@ class Api:
         self._made: ApiClient | None = None
 
     def call(self, method: str, **arguments: Any) -> dict[str, Any]:
-        """The answer of one call. Raises a ChannelError; a call that only reads is never ambiguous to repeat."""
+        """Call a method once. Raises a ChannelError; a call that only reads is always safe to repeat."""
         from slack_sdk.errors import SlackApiError, SlackClientError  # noqa: PLC0415 - 0.1 s, only to talk to Slack
 
         try:
@@ -148,7 +148,7 @@ def _revealed(secret: SecretStr | None) -> str | None:
 
 
 def refusal(channel: str, status: int, code: str, headers: dict[str, str]) -> ChannelError:
-    """The error for an answer that is not a success."""
+    """Return the error for an unsuccessful answer."""
     if status == 429 or code in _LIMITED:
         return RateLimited(channel, retry_after(headers))
     if status >= 500 or status == 408 or code in _UNKNOWN:
@@ -162,7 +162,7 @@ def refusal(channel: str, status: int, code: str, headers: dict[str, str]) -> Ch
 
 
 def lost(channel: str, address: str, error: Exception) -> ChannelError:
-    """The error for a call without an answer: known not sent when the connection was never made, otherwise unknown."""
+    """Return the error for a call without an answer: not sent if the connection failed, otherwise unknown."""
     reason = error.reason if isinstance(error, URLError) else error
     cause = reason if isinstance(reason, Exception) else error
     text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
@@ -174,6 +174,6 @@ def lost(channel: str, address: str, error: Exception) -> ChannelError:
 
 
 def _before_sending(error: BaseException) -> bool:
-    """Whether it happened while connecting (look-up, TCP, TLS, tunnel): http.client's `connect` is on the way."""
+    """Return True if it failed while connecting (look-up, TCP, TLS, tunnel), inside http.client's `connect`."""
     frames = traceback.extract_tb(error.__traceback__)
     return any(frame.name == "connect" and frame.filename.endswith("client.py") for frame in frames)

@@ -1,4 +1,4 @@
-"""What a message says of cleaning: first what waits for a person, at the end what was done."""
+"""The cleaning part of a message: first the open decisions, at the end the results."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from notifications.wording.document import Line, Section, Span
 
 _RULES = 10
 _RUNS = 5
-"""Runs that are named with what takes them back; there is one, but for those that were killed before they told."""
+"""Runs that are listed with their undo; more than one only if runs were killed before they reported."""
 _GROUPS = 3
 _BEGINNING = 12
-"""So much of a plan's hash tells it from any other."""
+"""Characters of a plan's hash that identify it."""
 
 _Drawn = Callable[[GroupNotice], tuple[Line, ...]]
 
 
 def in_short(notice: Notice) -> list[str]:
-    """The headline's parts: how much waits for a person, and how much was cleaned."""
+    """Return the headline's parts: the open decisions, and the number of cleanings."""
     asks = sum(rule.asks for rule in notice.cleaning)
     cleaned = sum(rule.cleaned for rule in notice.cleaning)
     stopped = [words.visible(rule.rule, 40) for rule in notice.cleaning if rule.stopped]
@@ -37,13 +37,13 @@ def in_short(notice: Notice) -> list[str]:
 
 
 def not_done(notice: Notice) -> int:
-    """How many cleanings were tried in vain and wait for nobody; what drifted while others were cleaned is usual."""
+    """Count attempts that failed without needing a person; stale ones count only if nothing was cleaned."""
     cleaned = any(rule.cleaned for rule in notice.cleaning)
     return sum(rule.waiting + (0 if cleaned else rule.stale) for rule in notice.cleaning)
 
 
 def decisions(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
-    """What waits for a person, a section a rule, with the command that answers."""
+    """Yield a section for each rule with open decisions, and the commands to decide."""
     rules = [rule for rule in notice.cleaning if rule.asks or rule.stopped]
     for rule in rules[:_RULES]:
         shown = rule.findings[:_GROUPS]
@@ -111,7 +111,7 @@ def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Li
 
 
 def completed(notice: Notice) -> Iterator[Section]:
-    """What was done, and what takes it back."""
+    """Yield the results, and the commands to undo them."""
     lines = [_result(rule) for rule in notice.cleaning if rule.cleaned or rule.stale or rule.waiting or rule.next_run]
     more = len(lines) - _RULES
     undos = ((rule.undo or "").split("; ") for rule in notice.cleaning if rule.cleaned)

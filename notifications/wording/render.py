@@ -1,6 +1,6 @@
-"""The words of a message: a notice becomes a document of lines, which each channel draws in its own way.
+"""The wording of a message: a notice becomes a document of lines, which each channel renders in its own way.
 
-Everything that comes from data passes `words.visible`, so a line is one line and looks like what it is.
+Everything that comes from data passes `words.visible`, so a line stays one line and shows its real characters.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MARGIN = 200  # units kept free for the line that counts what did not fit
 
 @dataclass(frozen=True)
 class Room:
-    """How much a channel can show: groups for each rule, further groups in details, units of text in each part."""
+    """The room in a channel: groups for each rule, more groups in details, units of text in each part."""
 
     groups: int = 3
     details: int = 30
@@ -39,7 +39,7 @@ PAPER = Room(groups=20, details=0, units=60_000)
 
 
 def document(notice: Notice, room: Room) -> Document:
-    """The message about this notice, within the room there is; what is left out is counted and says where to look."""
+    """Build the message within the available room; omitted parts are counted, with a command to see them."""
     if notice.trouble is not None:
         about = trouble.about(notice, notice.trouble)
         return Document(headline(notice), about, (trouble.section(notice, notice.trouble), *_rest(notice, ())))
@@ -58,7 +58,7 @@ def document(notice: Notice, room: Room) -> Document:
 
 
 def headline(notice: Notice) -> str:
-    """The whole message in one line: what could not be checked, then what was found, with its money."""
+    """Return the whole message in one line: failed checks first, then findings with their money."""
     if notice.test:
         return "Test message from Reconcile: this channel works"
     if notice.trouble is not None:
@@ -68,7 +68,7 @@ def headline(notice: Notice) -> str:
     parts = [_could_not(failed)] if failed else []
     parts += cleaning.in_short(notice)
     all_first = len(rules) > 1 and all(rule.first_run for rule in rules)
-    findings = [_short(rule, notice, alone=len(rules) == 1, said=all_first) for rule in rules[:_HEADLINE_RULES]]
+    findings = [_short(rule, notice, alone=len(rules) == 1, labelled=all_first) for rule in rules[:_HEADLINE_RULES]]
     if len(rules) > _HEADLINE_RULES:
         findings.append(f"findings of {words.plural(len(rules) - _HEADLINE_RULES, 'more rule', 'more rules')}")
     parts += [f"{'First run: ' if all_first else ''}{words.listed(findings)}"] if findings else []
@@ -87,18 +87,18 @@ def _could_not(failed: Sequence[FailureNotice]) -> str:
     return f"Could not check {words.listed([*names, *([f'{more:,} more'] if more else [])])}"
 
 
-def _short(rule: RuleNotice, notice: Notice, *, alone: bool, said: bool) -> str:
-    """Like "7 new double charges since yesterday 06:15, 312.40 EUR at risk"; `said`: that it is the first run."""
+def _short(rule: RuleNotice, notice: Notice, *, alone: bool, labelled: bool) -> str:
+    """Like "7 new double charges since yesterday 06:15, 312.40 EUR at risk"; `labelled`: already under "First run"."""
     when = words.since(notice.since, notice.slot, notice.timezone) if alone else ""
     if rule.first_run:
-        when = "" if said else " found in the first run"
+        when = "" if labelled else " found in the first run"
     risk = words.money(rule.money)
     tail = f", {risk} at risk" if alone else f" ({risk})"
     return f"{_counted(rule)}{when}{tail if risk else ''}"
 
 
 def _counted(rule: RuleNotice) -> str:
-    """Like "3 new double charges"; where the rule lends no name, "3 new groups of duplicates in tracks"."""
+    """Like "3 new double charges", or "3 new groups of duplicates in tracks" if the rule's name is no noun."""
     singular, plural = words.nouns(rule.rule, rule.kind)
     changes = [name for name, number in _changes(rule).items() if number]
     adjective = f"{changes[0]} " if len(changes) == 1 and not rule.first_run else ""
@@ -131,7 +131,7 @@ def _rank(rule: RuleNotice | CleaningNotice) -> int:
 
 
 def _failures(notice: Notice) -> Iterator[Section]:
-    """What could not be checked comes first and never looks like a finding, nor like a clean result."""
+    """Yield the failed checks: they come first and never look like a finding or a clean result."""
     going = [failure for failure in notice.failures if not failure.ended]
     for failure in going[:_FAILURES]:
         since = f" Since {words.moment(failure.since, notice.timezone)}." if failure.since else ""
@@ -149,7 +149,7 @@ def _failures(notice: Notice) -> Iterator[Section]:
 
 
 def _rest(notice: Notice, rules: Sequence[RuleNotice]) -> Iterator[Section]:
-    """What got better, at the end: checks that work again and findings that are gone."""
+    """Yield the improvements, last: checks that work again and resolved findings."""
     recovered = [failure for failure in notice.failures if failure.ended]
     lines: list[Line] = []
     for failure in recovered[:_FAILURES]:
@@ -178,7 +178,7 @@ def _counts(rules: Sequence[RuleNotice]) -> str:
 def _fitting(
     notice: Notice, rules: Sequence[RuleNotice], room: Room, room_left: int, details: Mapping[str, Section]
 ) -> Iterator[Section]:
-    """Each rule as fully as there is room, the worst first; a rule without room is at least counted."""
+    """Yield each rule as fully as the room allows, the worst first; a rule without room is still counted."""
 
     def drawn(rule: RuleNotice, groups: int) -> Section:
         threaded = details.get(rule.rule)
@@ -249,13 +249,13 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
 
 
 def _says_it_all(notice: Notice) -> bool:
-    """Whether the headline counts the only rule there is to tell, so that nobody must read it twice."""
+    """Return True if the headline already counts the only rule with news."""
     alone = sum(1 for rule in notice.rules if rule.news) == 1
     return alone and not notice.test and all(failure.ended for failure in notice.failures)
 
 
 def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
-    """Two lines: what is the same, and what to keep, what is surplus, how far apart, how much."""
+    """Return two lines: the key, and the keeper, the surplus, the distance in time and the money."""
     columns = list(group.key.items())
     key: list[Span] = []
     for name, cell in columns[:_KEY_COLUMNS]:
@@ -283,7 +283,7 @@ def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
 
 
 def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> Iterator[Line]:
-    """What is not shown, what was left out, and what to type next."""
+    """Yield the omitted groups, the skipped records and the next commands."""
     every = Span(f"reconcile findings --rule {_argument(rule.rule)}", "code")
     rest = rule.news - len(shown)
     if rest and shown:
@@ -315,7 +315,7 @@ def _runbook(address: str) -> Span:
 
 
 def _is_address(address: str) -> bool:
-    """Only http(s) becomes a link, and only what a browser reads as it is shown."""
+    """Return True for an http(s) address that a browser reads exactly as it is shown."""
     return len(address) <= 2_000 and re.fullmatch(r"https?://[!-~]+", address) is not None
 
 
@@ -324,7 +324,7 @@ def _argument(text: str) -> str:
 
 
 def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[str, Section]:
-    """For each rule the groups that follow those of the message, the worst rule first, as many as fit."""
+    """Return for each rule the groups that follow those in the message, the worst rule first, as many as fit."""
     sections: dict[str, Section] = {}
     room_left, places = room.units - _MARGIN, room.details
     for rule in rules[:_RULES]:

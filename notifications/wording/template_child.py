@@ -30,7 +30,7 @@ _NOT_THEIR_WORDS = (TypeError, ValueError, ArithmeticError, LookupError, Attribu
 def main() -> None:
     sys.path += [path for path in sys.argv[1:] if path not in sys.path]
     order = json.loads(sys.stdin.read())
-    import jinja2  # noqa: F401, PLC0415 - before the limits: what it takes is not the template's
+    import jinja2  # noqa: F401, PLC0415 - before the limits: its cost is not the template's
 
     used = resource.getrusage(resource.RUSAGE_SELF)
     _limit(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime) + order["seconds"])
@@ -44,14 +44,14 @@ def main() -> None:
 
 
 def _limit(what: int, limit: int) -> None:
-    """Take no more than that, nor more than whoever started us may take."""
+    """Set a limit, at most the one inherited from our parent."""
     _, hard = resource.getrlimit(what)
     limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(what, (limit, limit))
 
 
 def _answer(name: str, source: str, values: dict[str, Any] | None) -> dict[str, Any]:
-    """What became of the template; without values it is only compiled."""
+    """Render the template, or only compile it without values."""
     from jinja2 import FunctionLoader, TemplateError, TemplateSyntaxError  # noqa: PLC0415 - found by the path of main
 
     environment = _environment()
@@ -73,7 +73,7 @@ def _text(template: jinja2.Template, values: dict[str, Any]) -> str:
     for piece in template.generate(**values):
         pieces.append(piece)
         size += len(piece)
-        if size > _MAX_CHARACTERS:  # a message that is cut is better than none on the worst of nights
+        if size > _MAX_CHARACTERS:  # a cut message is better than none
             return "".join(pieces)[: _MAX_CHARACTERS - 2] + "\n…"
     return "".join(pieces)
 

@@ -1,4 +1,4 @@
-"""The words of a message about Reconcile itself: what is wrong since when, or that it is over."""
+"""The wording of a message about Reconcile itself: a problem and its start, or its end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def about(notice: Notice, trouble: TroubleNotice) -> str:
 
 
 def section(notice: Notice, trouble: TroubleNotice) -> Section:
-    """The rest of the sentence, the whole of it where the headline was cut, and what comes next."""
+    """Return the rest of the sentence (all of it if the headline was cut), and the next step."""
     first = _first(trouble)
     whole = words.units(first) > _HEADLINE
     rest = trouble.sentence if whole else trouble.sentence.strip()[len(first) :]
@@ -48,12 +48,12 @@ def _next(notice: Notice, trouble: TroubleNotice) -> str:
 
 
 def _first(trouble: TroubleNotice) -> str:
-    """The first sentence, or the first line: the dot of an abbreviation is followed by a small letter or a digit."""
+    """Return the first sentence or line: the dot of an abbreviation is followed by a small letter or a digit."""
     match = _FIRST.match(trouble.sentence.strip())
     return match[0].split("\n")[0] if match else ""
 
 
 def _within(sentence: str) -> str:
-    """As it goes on after a colon: no full stop at the end, and no capital at the beginning unless it may be a name."""
+    """Fit a sentence after a colon: no full stop, and no capital at the start unless it may be a name."""
     is_word = sentence.startswith(_BEGINNINGS)
     return (sentence[:1].lower() + sentence[1:] if is_word else sentence).removesuffix(".")

@@ -1,4 +1,4 @@
-"""How values are written for people: counts, money, spans of time, and text nobody can break a message with."""
+"""Formatting for people: counts, money, spans of time, and text that cannot break a message."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def units(text: str) -> int:
 
 
 def visible(text: str, limit: int = 200) -> str:
-    """The text on one line of at most `limit` units; what cannot be seen is written out, a cut is shown by "…".
+    """Put the text on one line of at most `limit` units; invisible characters are written out, a cut shows as "…".
 
     Line breaks become ⏎ and tabs ⇥; marks that turn or hide text (right-to-left override, zero-width space) become
     ⟨U+202E⟩, so that two values that differ also look different.
@@ -68,7 +68,7 @@ def _written_out(character: str) -> str:
 
 
 def value(text: str, limit: int = 80) -> str:
-    """A cell's value: as it is, in quotes where its blanks would not be seen."""
+    """Format a cell's value, in quotes if its blanks would be invisible."""
     shown = visible(text, limit)
     return shown if shown and shown == shown.strip() else f'"{shown}"'
 
@@ -79,10 +79,10 @@ def plural(number: int, singular: str, plural_form: str) -> str:
 
 
 def nouns(rule: str, kind: str) -> tuple[str, str]:
-    """What one finding and several findings of a rule are called.
+    """Return the singular and plural noun for findings of a rule.
 
-    A rule whose name says what is twice lends its name (double-charge: "double charge", "double charges"); other names
-    are no words to count with.
+    A rule whose name says that something is duplicated lends its name (double-charge: "double charge", "double
+    charges"); other names cannot be counted.
     """
     words = re.split(r"[-_ ]+", rule.lower())
     if kind != "duplicates":
@@ -126,7 +126,7 @@ def _amount(amount: Decimal, currency: str) -> str:
 
 
 def span(seconds: float) -> str:
-    """A length of time as one would say it: "0.4 s", "30 s", "12 min", "5 h", "3 days"."""
+    """Format a length of time: "0.4 s", "30 s", "12 min", "5 h", "3 days"."""
     for size, name, below in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 172_800)):
         if seconds < below:
             return f"{seconds / size:.2g} {name}" if seconds < 1 else f"{round(seconds / size)} {name}"
@@ -144,7 +144,7 @@ def apart(gaps: Sequence[float]) -> str:
 
 
 def local(moment: dt.datetime, timezone: str) -> dt.datetime:
-    """The moment on the clocks of that zone; in UTC where the zone is not known here."""
+    """Return the moment in that zone, or in UTC if the zone is unknown here."""
     try:
         return moment.astimezone(ZoneInfo(timezone))
     except (ZoneInfoNotFoundError, ValueError, OverflowError, OSError):
@@ -163,14 +163,14 @@ def moment(when: dt.datetime, timezone: str) -> str:
 
 
 def minute(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
-    """Like "20 Nov 06:15", with the year where it is another one than now."""
+    """Like "20 Nov 06:15", with the year if it is not the current one."""
     here = local(when, timezone)
     year = "" if here.year == local(now, timezone).year else f" {here.year}"
     return f"{here.day} {_MONTHS[here.month - 1]}{year} {here:%H:%M}"
 
 
 def lately(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
-    """Like "20 Nov, 23:14:03", with the year where it is another one than now."""
+    """Like "20 Nov, 23:14:03", with the year if it is not the current one."""
     here = local(when, timezone)
     year = "" if here.year == local(now, timezone).year else f" {here.year}"
     return f"{here.day} {_MONTHS[here.month - 1]}{year}, {here:%H:%M:%S}"

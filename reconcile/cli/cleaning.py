@@ -1,4 +1,4 @@
-"""`approve`, `reject`, `undo`, `retry`, `quarantine`, `allow`: what people decide about cleanings."""
+"""`approve`, `reject`, `undo`, `retry`, `quarantine`, `allow`: people's decisions about cleanings."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _undone(undone: Undone) -> dict[str, Any]:
 
 
 def tell(out: Output, undone: Undone) -> None:
-    """What was taken back, and what was not."""
+    """Print the undone cleanings, and those that could not be undone."""
     from notifications.wording.words import plural
 
     if undone.taken_back:
@@ -209,7 +209,7 @@ def _desk(application: Application) -> Desk:
 
 
 def _say(out: Output, answer: Answer, *, always: bool = False) -> None:
-    """What was done, and exit code 4 where it was not."""
+    """Print the answer, and exit with 4 if the request was refused."""
     if out.json:
         out.emit(answer.to_json())
     else:

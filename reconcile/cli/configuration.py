@@ -102,7 +102,7 @@ def _on_one_line(part: re.Match[str]) -> str:
 
 
 _QUOTED = re.compile(r"""--[^\n]*|'[^']*'|"[^"]*"|`[^`]*`""")
-"""Where SQL holds names and texts: an end of a line in them is data's, any other is ours. Comments hold neither."""
+"""Names and texts in SQL: a line break inside them is data, any other is ours. Comments hold neither."""
 
 _ENGINES: dict[str, str] = {"embedded": "embedded (DuckDB, here)", "pushdown": "pushed down (inside the source)"}
 

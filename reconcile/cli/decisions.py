@@ -1,4 +1,4 @@
-"""`findings`, `show`, `dismiss`, `snooze`, `reopen`, `assign`: what people decide, and what they decide about."""
+"""`findings`, `show`, `dismiss`, `snooze`, `reopen`, `assign`: findings, and people's decisions about them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _NEXT = {
     "quarantined": "check the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
     "failed": "reconcile plan --finding {0}, then reconcile retry {0}",
 }
-"""What answers a finding whose cleaning waits for a person."""
+"""The next command for a finding whose cleaning waits for a person."""
 _BEGINNING = 12
-"""So much of a plan's hash tells it from any other."""
+"""Characters of a plan's hash that identify it."""
 _USUAL = 50
-"""Findings that are listed unless somebody says how many."""
+"""The default number of listed findings."""
 _NEXT_OF_UNDO = {
     "approved": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
     "retry_wait": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
     "quarantined": "check the records, then reconcile quarantine {1} with --done, --not-done or --abandon",
 }
-"""What answers an undo that waits, or of which nobody knows the end."""
+"""The next command for an undo that waits or has an unknown outcome."""
 
 
 def register(app: typer.Typer) -> None:
@@ -103,7 +103,7 @@ def _row(finding: Finding, veil: Hidden) -> tuple[str, ...]:
 
 
 def hidden(application: Application, finding: Finding, *, show: bool) -> Hidden:
-    """What of a finding is not shown."""
+    """Return the hidden columns of a finding."""
     from reconcile.messages.personal import Hidden
 
     return Hidden() if show else Hidden.of(application.project, finding.dataset, finding.rule)
@@ -195,12 +195,12 @@ def show(
 
 
 def _note_of(entry: Entry) -> str | None:
-    """What a person wrote beside a decision, unless it was erased."""
+    """Return a person's note on a decision, unless it was erased."""
     return (entry.body or {}).get("note")
 
 
 def _next(finding: Finding, undo: Stored | None, plan: str | None) -> str | None:
-    """What a person can do about a finding, its undo first; `plan` is the hash of the plan that waits."""
+    """Return the next command for a finding, its undo first; `plan` is the hash of the waiting plan."""
     if undo is not None:
         action = _NEXT_OF_UNDO.get(undo.state.value)
         return action and action.format(finding.id, undo.id)
@@ -211,7 +211,7 @@ def _next(finding: Finding, undo: Stored | None, plan: str | None) -> str | None
 
 
 def _near(shown: Mapping[str, Any]) -> str | None:
-    """The records that a window left out, as one line, where there are any."""
+    """Return the records that a window left out, as one line; None without any."""
     from reconcile.messages.personal import names
 
     if "nearby" not in shown:

@@ -1,4 +1,4 @@
-"""The night the demo plays: build the shop, run its job, look at the message, run again, and clean."""
+"""The demo: build the shop, run its job, show the message, run again, and clean."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGEST = 3
 
 
 def play(folder: Path | None, out: Output) -> None:
-    """Play it in `folder` (created; must be empty), or in a temporary one that is kept for trying things."""
+    """Run the demo in `folder` (created; must be empty), or in a temporary folder that is kept."""
     from reconcile.cli.opening import load
     from reconcile.config.scaffold import empty_folder
     from reconcile.demo import shop
@@ -34,7 +34,7 @@ def play(folder: Path | None, out: Output) -> None:
     with load(place / "reconcile.yaml") as application:
         from reconcile.cli.running import tell
 
-        silent = Output(quiet=True, no_color=out.no_color)  # its hints are for after a run of one's own
+        silent = Output(quiet=True, no_color=out.no_color)  # its hints are for the user's own runs
         _heading(out, "The nightly job, first run: everything that is already wrong")
         tell(application.run("nightly", slot=now - dt.timedelta(hours=2)), silent)
         _largest(application, application.job("nightly").rules, out)
@@ -61,7 +61,7 @@ def play(folder: Path | None, out: Output) -> None:
 
 
 def _clean(application: Application, out: Output) -> None:
-    """Two people typed in the same customer: plan, approve, and take back."""
+    """Two people typed in the same customer: plan, approve and undo."""
     from reconcile.cli import cleaning, planning
     from reconcile.cli.people import person
     from reconcile.store.findings import Filter, find
@@ -81,14 +81,14 @@ def _clean(application: Application, out: Output) -> None:
 
 
 def _last_message(path: Path) -> str:
-    """What the file channel was told last, without the lines that mark where a message begins and ends."""
+    """Return the last message in the file, without the lines that mark its start and end."""
     lines = path.read_text(encoding="utf-8").rstrip().splitlines()
     begin = max(number for number, line in enumerate(lines) if line.startswith("── notice "))
     return "\n".join(lines[begin + 1 : -1])
 
 
 def _path() -> str:
-    """What to type first where `reconcile` alone would not be found, as after `make demo`."""
+    """Return the command to type first if `reconcile` is not on the PATH, as after `make demo`."""
     program = Path(sys.argv[0]).absolute()
     is_on_path = shutil.which("reconcile") is not None or program.name != "reconcile"
     return "" if is_on_path else f"export PATH={visible.line(str(program.parent))}:$PATH\n"

@@ -1,4 +1,4 @@
-"""`doctor`: what is right, what somebody should look at, and what is broken."""
+"""`doctor`: checks that are ok, need a look, or are broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the audit log of a finding, in words for people."""
+"""The audit events of a finding, in words for people."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ IN_WORDS: Mapping[str, str] = {
 
 
 def in_words(event: str) -> str:
-    """The event for people; one of a later version as well as its name says it."""
+    """Return the event in words; an event of a later version by its name."""
     return IN_WORDS.get(event) or event.rpartition(".")[2].replace("_", " ")

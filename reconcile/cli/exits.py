@@ -1,4 +1,4 @@
-"""Exit codes, and the one sentence for everything that can go wrong. The codes are listed in docs/cli.md."""
+"""Exit codes, and one sentence for each error. The codes are listed in docs/cli.md."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _PACKAGES = ("reconcile", "rules", "connectors", "notifications")
 
 
 def first_that_applies(*codes: int) -> int:
-    """Of several exit codes the one that counts."""
+    """Return the exit code that takes precedence."""
     return next(code for code in _ORDER if code in (*codes, DONE))
 
 
 class AnswerNotWritten(Exception):
-    """Standard output takes nothing more."""
+    """Standard output accepts nothing more."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(f"The answer could not be written to standard output: {error.strerror}")
@@ -45,19 +45,19 @@ def stopped(code: int) -> int:
 
 
 def remark(sentence: str) -> None:
-    """A line on standard error; where that takes nothing, the exit code has to say it."""
+    """Print a line to standard error; if that fails, only the exit code remains."""
     with contextlib.suppress(OSError):
         print(visible.line(sentence), file=sys.stderr)
 
 
 def refuse_foreign_packages() -> None:
-    """Our packages have common names, and another distribution can silently replace one; then nothing may run."""
+    """Refuse to run if another distribution silently replaced one of our packages, whose names are common."""
     for name in _PACKAGES:
         try:
             package = importlib.import_module(name)
             ours = getattr(package, "__reconcile__", False)
             place = os.path.dirname(package.__file__ or "") or "another place"  # noqa: PTH120 - text for a sentence
-        except Exception:  # noqa: BLE001 - whatever a stranger does when it is imported
+        except Exception:  # noqa: BLE001 - a foreign package may do anything on import
             ours, place = False, "another place"
         if not ours:
             remark(
@@ -68,14 +68,14 @@ def refuse_foreign_packages() -> None:
 
 
 def refuse_an_unsafe_python() -> None:
-    """With -E Python ignores the variable by which the processes we start keep clear of the working directory."""
+    """Refuse -E: it ignores the variable that keeps our child processes from importing the working directory."""
     if sys.flags.ignore_environment and not sys.flags.safe_path:
         remark("Python runs with -E, so child processes load modules from the working directory; add -P, or use -I")
         raise SystemExit(WRONG)
 
 
 def refuse_what_is_no_text(texts: Iterable[str]) -> None:
-    """What a person says is kept, hashed and shown: bytes of another encoding have no characters for that."""
+    """Refuse input that is not UTF-8: it is stored, hashed and shown, which needs characters."""
     for text in texts:
         if any("\udc80" <= character <= "\udcff" for character in text):
             shown = os.fsencode(text).decode("utf-8", "backslashreplace")
@@ -91,7 +91,7 @@ def tell(error: Exception) -> int:
 
 
 def misused(error: Any) -> int:
-    """Print how the command is called, and what is wrong with the words it was called with: what they say is data."""
+    """Print the usage and the mistake in the arguments; their text is data."""
     message = error.format_message()
     if error.ctx is None or message != error.ctx.get_help():
         error.format_message = lambda: visible.line(message)
@@ -101,7 +101,7 @@ def misused(error: Any) -> int:
 
 
 def sentence(error: Exception) -> str:
-    """What people are told of an error; a defect of ours is written to a file, which the sentence names."""
+    """Return the sentence for an error; a defect of ours is written to a file that the sentence names."""
     if _code(error) != DEFECT:
         return str(error)
     return (
@@ -177,11 +177,11 @@ _CODES = {
         "rules.engines.base:Unanswerable",
     ),
 }
-"""Which error ends with which code, by module and class; any other is a defect."""
+"""The exit code of each error, by module and class; any other error is a defect."""
 
 
 def _code(error: Exception) -> int:
-    """Nothing is imported for it: the class of an error that was raised has its module loaded already."""
+    """Return the exit code without importing anything: the module of a raised error is already loaded."""
     for code, names in _CODES.items():
         for module, _, name in (path.partition(":") for path in names):
             if module in sys.modules and isinstance(error, getattr(sys.modules[module], name)):
@@ -190,11 +190,11 @@ def _code(error: Exception) -> int:
 
 
 _HARMLESS = (TypeError, AttributeError, NameError, ImportError)
-"""Their messages hold names from our code; those of other errors can hold what was read, and are left out."""
+"""Their messages hold names from our code; messages of other errors can hold data and are left out."""
 
 
 def _report(error: Exception) -> str:
-    """The traceback in a file only this user can read; it holds code, no records and no secrets."""
+    """Write the traceback to a file that only this user can read; it holds code, no records and no secrets."""
     stamp = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%S")
     handle, path = tempfile.mkstemp(prefix=f"reconcile-defect-{stamp}-", suffix=".txt")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -214,7 +214,7 @@ def _traceback(error: BaseException) -> Iterator[str]:
 
 
 def after_the_last_word(code: int) -> int:
-    """The exit code once everything printed has gone out; whoever read it may have left (`| head`)."""
+    """Return the exit code once all output is flushed; the reader may have left (`| head`)."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -227,16 +227,16 @@ def after_the_last_word(code: int) -> int:
 
 
 def nobody_reads() -> None:
-    """Standard output has no reader: the work goes on, and the rest of the answer goes nowhere."""
+    """Discard further output, because standard output has no reader; the work continues."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def leave(code: int) -> NoReturn:
     """End the process as `sys.exit` does, without taking every module apart first: a seventh of a short run."""
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
-        sys.exit(code)  # Python waits for whoever is still at work; a read that was given up hangs in a daemon
+        sys.exit(code)  # Python waits for running threads; an abandoned read hangs in a daemon thread
     atexit._run_exitfuncs()  # noqa: SLF001 - what Python itself does here
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # what was written is out: see after_the_last_word
+        with contextlib.suppress(OSError, ValueError):  # the output is flushed: see after_the_last_word
             stream.flush()
     os._exit(code)

@@ -1,4 +1,4 @@
-"""`audit`, `audit verify`, `audit export`, `audit key`, `erase`: what was done, and the proof that nothing changed."""
+"""`audit`, `audit verify`, `audit export`, `audit key`, `erase`: the audit log and its verification."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def export(
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        application.anchor()  # so that anchors that are due cover what is exported
+        application.anchor()  # so that due anchors cover the export
         done = exporting.export(application.memory, place, application.anchors)
     if json:
         summary = {"place": str(done.place), "entries": done.entries, "head": done.head}
@@ -210,7 +210,7 @@ def _wanted(
 
 
 def _known_there(application: Application, dataset: str, column: str) -> None:
-    """Nothing was found: a misspelt column must not read as nothing to erase. Columns that are gone may be named."""
+    """Refuse a misspelt column if nothing was found; the name of a removed column may still hold data."""
     from connectors.errors import ConnectorError
     from rules.document.mistakes import suggestion
 

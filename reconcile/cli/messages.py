@@ -1,4 +1,4 @@
-"""`notify preview`, `notify test`: see a message before anybody else does."""
+"""`notify preview`, `notify test`: preview a message, or send a test."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def preview(
 
 
 def about_open_findings(application: Application, channel: str, name: str | None) -> Notice | None:
-    """The message of the job's latest run, as a channel would get it that was never told anything."""
+    """Return the message of the job's latest run for a channel that has received nothing before."""
     from reconcile.findings.states import State
     from reconcile.messages import notify
     from reconcile.store import runs as stored

@@ -1,4 +1,4 @@
-"""`messages`: those that are not sent, and what a person decides about one that may have arrived."""
+"""`messages`: unsent messages, and people's decisions about those that may have arrived."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def drop(
 
 
 def _decide(config: str, name: str, decision: Callable[..., bool], out: Output) -> None:
-    """Write the decision down, deliver what waits, and say how the message stands; 3 where it is not sent yet."""
+    """Record the decision, deliver waiting messages, and print the message's state; exit with 3 if it is not sent."""
     from reconcile.cli.opening import load
     from reconcile.messages import outbox
 

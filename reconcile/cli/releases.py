@@ -1,4 +1,4 @@
-"""`releases`, `hold`, `promote`: which configuration runs, and who decides that."""
+"""`releases`, `hold`, `promote`: the configurations that ran, and the current one."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def diff(
 
 
 def _kept(application: Application, tx: Transaction, name: str) -> ReleaseRow:
-    """The release of that name; raises ReleaseUnknown also for that of the file where it was never kept."""
+    """Return the release of that name; raises ReleaseUnknown, also if the file's release was never stored."""
     from reconcile.coordination.releases import ReleaseUnknown, named
     from reconcile.store import releases as stored
 
@@ -195,7 +195,7 @@ def promote(
 
 
 def _tell(out: Output, before: Current | None, now: Current | None, *, kept: bool) -> None:
-    """What is current now, and what follows."""
+    """Print the current release and the consequences."""
     from reconcile.coordination.releases import shortened
 
     if out.json:

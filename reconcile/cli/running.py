@@ -1,4 +1,4 @@
-"""`run`, `runs`: do the work, and see what was done."""
+"""`run`, `runs`: run jobs, and list past runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOLD = ("new", "grown", "reopened", "woken")
 _Ranked = tuple[Decimal, int, int, Mapping[str, Any]]
 
 _CHANGES = ("new", "grown", "reopened", "known", "resolved")
-"""What a run's table counts of each rule's findings."""
+"""The counts of findings in a run's table."""
 
 
 def register(app: typer.Typer) -> None:
@@ -80,7 +80,7 @@ def run(
 
 
 def _only_json_on_standard_output(*, json: bool) -> contextlib.AbstractContextManager[Any]:
-    """With --json a channel that is the terminal writes to standard error, as everything but the JSON does."""
+    """With --json, redirect a channel that writes to the terminal to standard error, like everything but the JSON."""
     return contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext()
 
 
@@ -92,7 +92,7 @@ def _code(report: RunReport, severity: Any) -> int:
 
 @contextlib.contextmanager
 def _progress(out: Output) -> Iterator[Callable[[str, int], None]]:
-    """A moving line on a terminal, a plain line a rule elsewhere, nothing with --quiet. Ctrl-C is heard here too."""
+    """Show a moving line on a terminal, else one line per rule, nothing with --quiet. Also checks for Ctrl-C."""
     with contextlib.ExitStack() as open_while_it_runs:
         tell = open_while_it_runs.enter_context(_bar(out)) if out.is_interactive else _lines(out)
 
@@ -134,7 +134,7 @@ def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
 
 
 def _hidden(application: Application, report: Mapping[str, Any]) -> dict[str, Any]:
-    """The findings and sums of a report without what is personal in them."""
+    """Return the findings and sums of a report without personal data."""
     from reconcile.messages.personal import Hidden
     from rules.packed import Packed
 
@@ -144,7 +144,7 @@ def _hidden(application: Application, report: Mapping[str, Any]) -> dict[str, An
 
 
 def _without_amounts(application: Application, rule: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A rule's part of a report, its sum hidden where that is one finding's and personal."""
+    """Return a rule's part of a report, hiding its sum if that is personal and of one finding."""
     from notifications.base import MASK
     from reconcile.messages.personal import Hidden
 
@@ -155,12 +155,12 @@ def _without_amounts(application: Application, rule: Mapping[str, Any]) -> Mappi
 
 
 def _undecided(rule: Mapping[str, Any]) -> int:
-    """How many findings the sum of a rule's part of a report is over."""
+    """Return the number of findings in the sum of a rule's part of a report."""
     return sum(rule["findings"][name] for name in ("new", "grown", "reopened", "known"))
 
 
 def tell(report: RunReport, out: Output, hiding: Application | None = None) -> None:
-    """A run for people: a line a rule, then what to do next; without what is personal in the project of `hiding`."""
+    """Print a run: one line per rule, then the next steps; personal data of the project in `hiding` is hidden."""
     from reconcile.schedule.slots import slot_text
 
     out.say(f"{report.job}  {slot_text(report.slot)}  {_status(report)}")
@@ -189,7 +189,7 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
 
 
 def _largest(report: RunReport, hiding: Application | None) -> Mapping[str, list[str]]:
-    """What a dry run would tell of each rule: the findings with most money, or most records, and how many more."""
+    """Return a dry run's news of each rule: findings with the most money or records, and the number of others."""
     from heapq import nlargest
 
     counts = Counter[str]()
@@ -233,7 +233,7 @@ def _details(rule: Mapping[str, Any], report: RunReport, out: Output) -> None:
 
 
 def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
-    """What was done about a rule's findings, what waits for people, and why the rest was left."""
+    """Yield the cleanings of a rule's findings, those that wait for people, and the reasons for the rest."""
     outcome = rule.get("cleaning", {})
     words = {"cleaned": "cleaned", "proposed": "proposed", "stale": "skipped, records changed"}
     words |= {"would_clean": "would be cleaned", "would_propose": "would be proposed"}
@@ -256,7 +256,7 @@ def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
 
 
 def _failures(report: RunReport) -> Mapping[str, list[str]]:
-    """Each reason once, with the rules it kept from being checked."""
+    """Return each reason once, with the rules that could not be checked."""
     reasons: dict[str, list[str]] = {}
     for rule in report.rules:
         if "failed" in rule:

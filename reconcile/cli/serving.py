@@ -1,4 +1,4 @@
-"""`serve`, `jobs`, `pause`, `resume`: let jobs run by themselves, see when, and stop them."""
+"""`serve`, `jobs`, `pause`, `resume`: run jobs on their schedules, list them, and pause them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
 
 
 def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
-    """How a job stands, as the JSON shows it. `state`: paused, running, due, waiting, idle."""
+    """Return a job's state as in the JSON. `state`: paused, running, due, waiting, idle."""
     from reconcile.coordination import pauses
     from reconcile.schedule.slots import slot_text
     from reconcile.service import scheduler

@@ -1,4 +1,4 @@
-"""`backup`, `restore`, `migrate`, `compact`, `seal`: care for the state."""
+"""`backup`, `restore`, `migrate`, `compact`, `seal`: maintenance of the state."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _WORDS = {
     "anchors": ("anchor", "anchors"),
     "audit": ("log entry", "log entries"),
 }
-"""What people know rows of the state as, what they care about most first; other tables follow from these."""
+"""Names of the state's rows for people, the most important first; other tables follow from these."""
 
 
 def _counted(name: str, rows: int) -> str:
@@ -89,7 +89,7 @@ def _counted(name: str, rows: int) -> str:
 
 
 def _lost(rows: Mapping[str, int]) -> str:
-    """What a restore lost, in words; the rest of it as one number, so that nothing is left out."""
+    """Describe the rows a restore lost; other tables as one number, so that nothing is left out."""
     from notifications.wording.words import plural
 
     counted = [_counted(name, rows[name]) for name in _WORDS if name in rows]

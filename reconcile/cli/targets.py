@@ -1,4 +1,4 @@
-"""`target`: which databases are cleaned from here; taking one over from another state, or after a backup."""
+"""`target`: the databases cleaned from here; taking one over from another state, or after a restore."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Source = Annotated[str, typer.Argument(help="The source.", metavar="SOURCE")]
 
 
 class NothingCleaned(Exception):
-    """No rule cleans in the source, so nothing of it can be taken over."""
+    """No rule cleans the source, so there is nothing to take over."""
 
     def __init__(self, source: str) -> None:
         super().__init__(f"No rule cleans source {source!r}, so there is nothing to take over. Nothing was changed")

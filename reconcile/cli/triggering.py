@@ -1,4 +1,4 @@
-"""`trigger`: put a job into the queue of `serve`, from a script, another scheduler, or by hand."""
+"""`trigger`: queue a job for `serve`, from a script, another scheduler, or by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of this host and installation: whose packages run, on which Python, with which time zones."""
+"""Checks of this host and installation: packages, Python and time zones."""
 
 from __future__ import annotations
 

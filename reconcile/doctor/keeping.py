@@ -1,4 +1,4 @@
-"""Checks of where the state is kept: whole, readable by nobody else, on a disk that keeps what it is told."""
+"""Checks of the state's storage: intact, private, and on a durable disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reconcile.store.tables import audit, audit_head
 LITTLE, ALMOST_NONE = 500_000_000, 50_000_000
 """Bytes left on the disk of the state."""
 OFF, FAR_OFF = dt.timedelta(seconds=5), dt.timedelta(minutes=1)
-"""Between this host's clock and the database's."""
+"""Differences between this host's clock and the database's."""
 
 _NETWORK = re.compile(r"nfs\d?|cifs|smb\w*|9p|afs|ceph|glusterfs|lustre|fuse\.(sshfs|s3fs|rclone|gcsfuse|glusterfs)")
 _MEMORY = ("tmpfs", "ramfs")
@@ -33,7 +33,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def whole(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    """SQLite's own look at the file, and whether the audit log ends where it says."""
+    """Run SQLite's own check of the file, and compare the end of the audit log with its recorded head."""
     verdict = "ok" if tx.store.is_shared else str(tx.connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
     if verdict != "ok":
         sentence = f"{tx.store.where} is damaged ({verdict}); stop every process, then use `reconcile restore`"
@@ -64,7 +64,7 @@ def disk(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
 
 
 def of_filesystem(folder: Path, mounts: str) -> Diagnosis:
-    """`mounts` is what the kernel says of them: a line each, the later one over the earlier."""
+    """`mounts` is the kernel's list: one mount per line, where a later one hides an earlier one."""
     kind, longest = "", -1
     for line in mounts.splitlines():
         _, point, filesystem, *_ = line.split(" ")
@@ -90,7 +90,7 @@ def of_room(folder: Path, free: int) -> Diagnosis:
 
 
 def durability(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    """A PostgreSQL that says done before it is."""
+    """Find PostgreSQL settings that acknowledge a commit before it is durable."""
     if tx.store.is_shared:
         for setting, harm in _LOSSY.items():
             if tx.connection.execute(sa.text("SELECT current_setting(:name)"), {"name": setting}).scalar_one() == "off":

@@ -1,4 +1,4 @@
-"""Checks of what the configuration asks for: allowed, and yet seldom meant."""
+"""Checks for settings that are allowed but seldom intended."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def configuration(application: Application) -> Iterator[Diagnosis]:
 
 
 def expectations(application: Application) -> Iterator[Diagnosis]:
-    """A job that runs by itself, and of which nobody would hear that it does not."""
+    """Find automatic jobs whose failure would go unnoticed."""
     for job in application.project.jobs.values():
         if job.schedule is None and not job.after and not job.watch:
             continue
@@ -57,7 +57,7 @@ def jitters(application: Application) -> Iterator[Diagnosis]:
 
 
 def _shortest_gap(schedule: Schedule) -> dt.timedelta | None:
-    """Of the next due times."""
+    """Return the shortest gap between the next due times."""
     times: list[dt.datetime] = []
     after = dt.datetime.now(dt.UTC)
     while len(times) < _LOOK_AHEAD and (slot := schedule.following(after)) is not None:
@@ -67,7 +67,7 @@ def _shortest_gap(schedule: Schedule) -> dt.timedelta | None:
 
 
 def time_outs(application: Application) -> Iterator[Diagnosis]:
-    """A statement that may run longer than the rule it is for."""
+    """Find sources whose statements may run longer than their rule."""
     project = application.project
     for source in project.sources.values():
         written = getattr(source.settings, "statement_timeout", None)

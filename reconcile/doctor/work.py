@@ -1,4 +1,4 @@
-"""Checks of the work that is to be done: who schedules, what waits too long, what people stopped, what goes wrong."""
+"""Checks of pending work: the scheduler, delays, pauses and troubles."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from reconcile.store import slots as stored
 from reconcile.store.tables import bundles, outbox, slots
 
 WAITS = dt.timedelta(minutes=10)
-"""A due time that could not start for so long."""
+"""The delay after which a waiting run is reported."""
 UNSENT = dt.timedelta(hours=1)
-"""A message that waits for so long."""
+"""The delay after which a waiting message is reported."""
 
 
 def scheduling(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -96,7 +96,7 @@ def going_wrong(_application: Application, tx: Transaction) -> Iterator[Diagnosi
 
 
 def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    """What waits for a person before anything more is cleaned."""
+    """Find cleaning that waits for a person."""
     any_problem = False
     quarantined = sa.select(sa.func.count()).where(bundles.c.state == BundleState.QUARANTINED.value)
     if unknown := tx.connection.execute(quarantined).scalar_one():

@@ -1,8 +1,8 @@
-"""From the outbox to the channels: once where the channel can be asked, else at least once with the same message id.
+"""Delivery from the outbox to channels: once if the channel can be checked, else at least once with the same id.
 
-A message is `sending` before the first byte leaves. Whoever finds it so while its sender is dead does not know whether
-it arrived: the channel is asked, three times over ten seconds, before it is sent again. A channel that cannot be asked
-gets it again, or leaves it to a person, as its `on_unknown` says.
+A message is `sending` before the first byte leaves. If its sender dies, nobody knows whether it arrived: the channel
+is checked, three times over ten seconds, before it is sent again. For a channel that cannot be checked, `on_unknown`
+decides: send it again, or leave it to a person.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from reconcile.store.tables import outbox, told, troubles
 T = TypeVar("T")
 
 PATIENCE = dt.timedelta(seconds=30)
-"""How long one delivery waits for messages that are due soon; what is due later is the next run's."""
+"""The time one delivery waits for messages that are due soon; later ones are left to the next run."""
 
 CLAIM = dt.timedelta(minutes=5)
 LOOKS = (0.0, 4.0, 6.0)
-"""Seconds before each look for a message that may have arrived, where the channel does not say (`looks`)."""
+"""Seconds before each check for a message that may have arrived, unless the channel sets `looks`."""
 _UNDELIVERED = ("queued", "sending")
 _DECIDE = (
     "Check whether the message arrived. Then send it again with `reconcile messages requeue {0}`, "
@@ -39,26 +39,25 @@ _DECIDE = (
 
 
 _active: set[tuple[str, str]] = set()
-"""What deliveries of this process are at: store and message."""
+"""Messages that this process is delivering, by store and message."""
 
 
 class Deliverer(Protocol):
-    """What the outbox needs of a channel; every `notifications.base.Channel` has it."""
+    """The part of a channel that the outbox needs; every `notifications.base.Channel` has it."""
 
     def send(self, notice: Notice) -> Receipt:
         """Deliver once, or raise a ChannelError that says whether it is known not to have happened."""
 
     def find(self, notice: Notice) -> Receipt | None:
-        """The receipt of this notice if it is there; raises CannotBeAsked where that cannot be known."""
+        """Return the receipt of this notice if it arrived; raises CannotBeAsked if the channel cannot check."""
 
 
 @dataclass
 class Report:
-    """What a delivery did: `sent` and `failed` by it, and all that is `waiting` afterwards, whoever queued it.
+    """The result of a delivery: messages it sent, messages that failed, and all messages still waiting.
 
-    What `failed` was given up, or is left to a person.
-
-    `retried` holds each attempt that failed and will be repeated: the name of its error, and the message.
+    `failed` messages were given up, or are left to a person. `retried` holds each attempt that failed and will be
+    repeated: the name of its error, and the message.
     """
 
     sent: list[Message] = field(default_factory=list)
@@ -76,12 +75,11 @@ def deliver(
     patience: dt.timedelta = PATIENCE,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Report:
-    """Deliver what is due, and what becomes due within `patience`; the rest stays queued for the next delivery.
+    """Deliver messages that are due, or become due within `patience`; the rest stays queued.
 
-    `ask_a_person` names the channels with `on_unknown: person`: what may have arrived there and cannot be looked for
-    is left as `unknown`, for a person to requeue or drop. Safe to run in any number of processes: each message is sent
-    by one. A channel's error never ends it; a StoreError does, and leaves every message as the next delivery can go on
-    from.
+    `ask_a_person` names the channels with `on_unknown: person`: a message that may have arrived there and cannot be
+    checked becomes `unknown`, for a person to requeue or drop. Safe to run in any number of processes: each message is
+    sent by one. A channel's error never ends a delivery; a StoreError does, and the next delivery can continue.
     """
     delivery = _Delivery(store, channels, ask_a_person, policy, sleep)
     remaining = patience.total_seconds()
@@ -102,7 +100,7 @@ def deliver(
 
 
 def anything_due(tx: Transaction, channels: Collection[str]) -> bool:
-    """Whether a delivery would find a message to send, to look for, or to give up."""
+    """Return True if a delivery would have a message to send, to check or to give up."""
     ours = outbox.c.channel.in_(list(channels))
     due = sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
     orphaned = sa.and_(outbox.c.status.in_(_UNDELIVERED), sa.not_(ours))
@@ -111,7 +109,7 @@ def anything_due(tx: Transaction, channels: Collection[str]) -> bool:
 
 @dataclass(frozen=True)
 class _Claim:
-    """A message that is ours to send, as long as its fence stands."""
+    """A message that we may send while its fence is unchanged."""
 
     message: str
     channel: str
@@ -122,15 +120,15 @@ class _Claim:
     in_doubt: bool
     notice: Notice
     begun: Receipt | None
-    """Of the first part of the message, where that is known to have arrived."""
+    """The receipt of the message's first part, if that is known to have arrived."""
 
 
 class _Overtaken(Exception):
-    """Another sender took the message over while we looked for it."""
+    """Another sender took over the message while we checked for it."""
 
 
 class _Delivery:
-    """One call of `deliver`: what it may use, what it did, and which messages were refused and are left for later."""
+    """One call of `deliver`: its tools, its report, and the refused messages that are left for later."""
 
     def __init__(
         self,
@@ -152,7 +150,7 @@ class _Delivery:
     # Claiming
 
     def claim(self) -> _Claim | None:
-        """The next message that is due or that a dead sender left, made ours by compare-and-set."""
+        """Claim the next message that is due or was abandoned by a dead sender, by compare-and-set."""
         with self._store.begin() as tx:
             for row in tx.connection.execute(_due(tx, self._channels, self._refused)).all():
                 if row.status == "sending" and not _is_abandoned(tx, row):
@@ -180,9 +178,9 @@ class _Delivery:
         return None
 
     def next_due(self) -> tuple[float | None, list[Message]]:
-        """The seconds until a message of ours is due, and all that wait, as of one moment.
+        """Return the seconds until our next message is due, and all waiting messages, as of one moment.
 
-        What another run queues after that moment is not told as waiting here: that run delivers it.
+        A message that another run queues after that moment is not included: that run delivers it.
         """
         with self._store.read() as tx:
             waiting = list(messages(tx, "queued"))
@@ -198,7 +196,7 @@ class _Delivery:
     # Sending
 
     def handle(self, claim: _Claim) -> None:
-        """Send one claimed message and record what came of it."""
+        """Send one claimed message and record the result."""
         channel = self._channels[claim.channel]
         doubt = claim.in_doubt
         try:
@@ -215,7 +213,7 @@ class _Delivery:
             self._record_sent(claim, receipt, found=found)
 
     def _react(self, claim: _Claim, error: ChannelError, *, in_doubt: bool) -> None:
-        """Known not sent: again. Unknown: again, with a look first. Refused: not again by this delivery."""
+        """Retry what was not sent; check first if that is unknown; leave a refused message to a later delivery."""
         if isinstance(error, CannotBeAsked):
             self._retry_later(claim, error, for_a_person=True, in_doubt=True)
             return
@@ -224,7 +222,7 @@ class _Delivery:
         self._retry_later(claim, error, in_doubt=in_doubt or error.reaction is Reaction.LOOK)
 
     def _find(self, channel: Deliverer, claim: _Claim) -> tuple[Receipt | None, bool]:
-        """The receipt if it arrived before, and whether doubt is left. Raises what `find` raises, or _Overtaken."""
+        """Return the receipt if it arrived, and whether doubt remains. Raises the errors of `find`, or _Overtaken."""
         try:
             for wait in getattr(channel, "looks", LOOKS):
                 if wait:
@@ -240,7 +238,7 @@ class _Delivery:
         return None, False
 
     def _renew(self, claim: _Claim) -> None:
-        """Renew the claim before the send; raises _Overtaken when it is not ours any more."""
+        """Renew the claim before sending; raises _Overtaken if it is no longer ours."""
         with self._store.begin() as tx:
             if not _update(tx, claim, owner=Owner.this_process(CLAIM).to_json(), lease_until=tx.now + CLAIM):
                 raise _Overtaken
@@ -258,10 +256,10 @@ class _Delivery:
         self.report.sent.append(message)
 
     def _retry_later(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, for_a_person: bool = False) -> None:
-        """Queue it again with the delay its key and attempt give, or give it up when its budget is used up.
+        """Queue it again with the delay for its key and attempt, or give it up when its budget is used up.
 
-        What tells of a trouble is never given up while that lasts, for nothing else will tell of it. Where a part of it
-        arrived, or may have and a person is to be asked, its news is not told again: that person decides.
+        A message about a trouble is never given up while the trouble lasts, because no other message reports it. If a
+        part arrived, or may have and a person decides, its news is not reported again.
         """
         begun = error.begun if isinstance(error, PartlySent) else claim.begun
         requested = None if error.retry_after is None else dt.timedelta(seconds=min(error.retry_after, 86_400.0))
@@ -290,7 +288,7 @@ class _Delivery:
             self.report.retried.append((type(error).__name__, message))
 
     def give_up_unknown_channels(self) -> None:
-        """A message to a channel that is configured no more waits until its budget ends, then it fails."""
+        """Fail messages whose channel was removed from the configuration, once their budget has ended."""
         with self._store.begin() as tx:
             overdue = sa.select(outbox).where(
                 outbox.c.status.in_(_UNDELIVERED),
@@ -312,7 +310,7 @@ class _Delivery:
 
 
 def _sending(channel: Deliverer, claim: _Claim) -> Callable[[Notice], Receipt]:
-    """How the rest of the message is sent: all of it, unless its first part arrived."""
+    """Return the call that sends the whole message, or its rest if the first part arrived."""
     begun = claim.begun
     if begun is not None and isinstance(channel, Resumable):
         return lambda notice: channel.finish(notice, begun)
@@ -324,7 +322,7 @@ def _stored(receipt: Receipt | None) -> dict[str, Any] | None:
 
 
 def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
-    """What the channel does; where it fails as no channel may, nobody knows whether it was sent, and others go on."""
+    """Call the channel; an unexpected exception becomes DeliveryUnknown, so that other messages continue."""
     try:
         return act(claim.notice)
     except ChannelError:
@@ -334,7 +332,7 @@ def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
 
 
 def _is_ongoing(tx: Transaction, notice: Notice) -> bool:
-    """Whether the notice says that something is wrong, and it is."""
+    """Return True if the notice reports the start of a trouble that still lasts."""
     trouble = notice.trouble
     if trouble is None or trouble.ended:
         return False
@@ -343,7 +341,7 @@ def _is_ongoing(tx: Transaction, notice: Notice) -> bool:
 
 
 def _report_again(tx: Transaction, message: str) -> None:
-    """What a message that never arrived would have told is news again: the next run's message tells it."""
+    """Make the findings of an undelivered message news again, for the next run's message."""
     tx.connection.execute(sa.delete(told).where(told.c.message == message))
 
 
@@ -358,7 +356,7 @@ def _due(tx: Transaction, channels: Collection[str], refused: Collection[str]) -
 
 
 def _is_abandoned(tx: Transaction, row: sa.Row[Any]) -> bool:
-    """Whether nobody is at it any more: its sender is dead, or is this process and could not write down what came."""
+    """Return True if its sender is dead, or is this process but could not record the result."""
     owner = Owner.from_json(row.owner)
     ours = owner.is_this_process() and (tx.store.id, row.message) not in _active
     return ours or is_dead(tx, owner, row.lease_until)

@@ -1,4 +1,4 @@
-"""What a job could not check: told once when it begins and once when it can be checked again."""
+"""Failed checks of a job: reported once when they begin and once when they work again."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reconcile.store import Transaction
 from reconcile.store import runs as stored
 
 Outcomes = Collection[Mapping[str, Any]]
-"""What each rule of a run came to."""
+"""The outcome of each rule of a run."""
 
 
 def news(tx: Transaction, project: Project, job: str, run: str, outcomes: Outcomes) -> tuple[FailureNews, ...]:
-    """What could not be checked since now, and what can be again; it is remembered."""
+    """Return the checks that began to fail and those that work again, and store that."""
     before = stored.failing(tx, job)
     now = {o["subject"]: o["failed"] for o in outcomes if "failed" in o}
     for subject, sentence in now.items():
@@ -29,9 +29,9 @@ def news(tx: Transaction, project: Project, job: str, run: str, outcomes: Outcom
 
 
 def unheard(tx: Transaction, project: Project, job: str, channel: str, told: Collection[str]) -> Iterator[FailureNews]:
-    """What began or ended before, and the channel did not hear of because its message was given up.
+    """Yield earlier beginnings and ends that the channel missed because their message was given up.
 
-    Not what it is `told` now, by subject; nor what is otherwise by now.
+    Leaves out subjects `told` now, and those whose state changed since.
     """
     person = project.channels[channel].settings.on_unknown == "person"
     still = stored.failing(tx, job)
@@ -42,7 +42,7 @@ def unheard(tx: Transaction, project: Project, job: str, channel: str, told: Col
 
 
 def _works(project: Project, subject: str, outcomes: Outcomes) -> bool:
-    """Whether a run shows that a former failure is over: it checked that rule, or read that source."""
+    """Return True if the run ended a former failure: it checked that rule, or read that source."""
     what, _, name = subject.partition(" ")
     return any(
         name in ((outcome["rule"],) if what == "rule" else (project.datasets[outcome["dataset"]].source,))

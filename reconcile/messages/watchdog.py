@@ -1,8 +1,8 @@
-"""Who notices that nothing happens: a watchdog outside that hears of each success, and jobs that do not succeed.
+"""Alarms for missing successes: calls to an external watchdog after each success, and reports of late jobs.
 
-The first is for when this host is gone: a service that alarms when it was not called in time. Its address is a secret
-and stands in no sentence. The second is for a job whose schedule, cron or source is broken while `serve` still runs.
-Anchors of the audit log that fail, and databases that take no changes, are told here too.
+The watchdog is for a dead host: an external service that alarms when it is not called in time. Its address is a secret
+and never appears in a sentence. Late jobs are those whose schedule, cron or source is broken while `serve` still runs.
+This module also reports failing anchors of the audit log, and databases that accept no changes.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _UNITS = ((604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 @dataclass(frozen=True)
 class _Problem:
-    """Why a call was not heard, and whether another one may be."""
+    """The reason why a call failed; `may_pass` means that a retry may work."""
 
     sentence: str
     may_pass: bool
 
 
 def call(job: JobConfig, *, sleep: Callable[[float], None] = time.sleep, deadline: float = DEADLINE) -> str | None:
-    """Tell the job's watchdog of a success, in three tries and `deadline` seconds at most; None if it heard, else why.
+    """Report a success to the job's watchdog, in at most three tries and `deadline` seconds; return why it failed.
 
-    A job without a watchdog has nobody to tell. That nobody heard makes no success a failure, so nothing is raised.
+    Return None on success, or without a watchdog. A failed call does not make the run fail, so nothing is raised.
     """
     if job.heartbeat is None:
         return None
@@ -91,10 +91,10 @@ def _try(job: JobConfig, address: SecretStr, seconds: float) -> _Problem | None:
 
 
 def late(tx: Transaction, project: Project) -> None:
-    """Tell of jobs that have not succeeded within their `success_within`, and of those that have again.
+    """Report jobs that have not succeeded within their `success_within`, and jobs that succeeded again.
 
     It counts from the last success of the whole job, however it was started; without one, from when the job was first
-    seen; anew from when it was resumed, and from when the clock jumped. Only a success, or a longer time, ends it.
+    seen; and again from a resume or a clock jump. Only a success, or a longer `success_within`, ends it.
     """
     wanted = {job.name: job.success_within for job in project.jobs.values() if job.success_within is not None}
     expected = stored.expected(tx)
@@ -117,7 +117,7 @@ def _subject(job: str) -> str:
 
 
 def _counted(tx: Transaction, job: str, known: Expectation | None, held: clocks.Held | None) -> Expectation:
-    """The expectation with the moment it counts from, kept where that is another one now."""
+    """Return the expectation with the moment it counts from, and store that if it changed."""
     if known is None:
         before = stored.last_success(tx, job)
         watch = Expectation(job, before.finished if before else tx.now, before.finished if before else None)
@@ -132,7 +132,7 @@ def _counted(tx: Transaction, job: str, known: Expectation | None, held: clocks.
 
 
 def overdue(tx: Transaction, project: Project) -> dict[str, dt.timedelta]:
-    """How late each job is that has not succeeded within its `success_within`, counted as `late` counts."""
+    """Return the delay of each job beyond its `success_within`, counted as in `late`."""
     expected, paused = stored.expected(tx), pauses.active(tx)
     lateness = {
         job.name: _lateness(tx, expected[job.name], job.success_within)
@@ -144,7 +144,7 @@ def overdue(tx: Transaction, project: Project) -> dict[str, dt.timedelta]:
 
 
 def _lateness(tx: Transaction, watch: Expectation, within: dt.timedelta) -> dt.timedelta:
-    """How much longer than `within` the job has not succeeded; negative while it is in time."""
+    """Return the time since the last success beyond `within`; negative while the job is in time."""
     past = [time for time in (watch.since, watch.succeeded) if time is not None and time <= tx.now]
     return tx.now - max(past, default=tx.now) - within
 
@@ -167,17 +167,17 @@ def _sentence(tx: Transaction, project: Project, watch: Expectation, within: dt.
 
 
 def _span(length: dt.timedelta) -> str:
-    """As one writes it in the configuration: 26h, 90m, 2w."""
+    """Format a length as in the configuration: 26h, 90m, 2w."""
     seconds = round(length.total_seconds())
     size, unit = next((size, unit) for size, unit in _UNITS if seconds % size == 0)
     return f"{seconds // size}{unit}"
 
 
-# Of the audit log, and of what is cleaned
+# Anchors of the audit log, and databases that are cleaned
 
 
 def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> None:
-    """Tell people of the anchors that have failed for long (by name, why), and that others work again."""
+    """Report anchors that have failed for long (by name, with the reason), and those that work again."""
     with store.read() as tx:
         begun = _known(tx, _ANCHOR)
     _tell(
@@ -186,9 +186,9 @@ def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> None:
 
 
 def targets(store: Store, project: Project) -> None:
-    """Tell people of the databases that have taken no changes for long, or wait for a person, and that others do again.
+    """Report databases that have accepted no changes for long, or wait for a person, and those that recovered.
 
-    A source that is not in the configuration any more waits for nobody.
+    A source that is no longer configured is left out.
     """
     with store.read() as tx:
         begun = _known(tx, _TARGET)
