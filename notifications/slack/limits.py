@@ -82,17 +82,17 @@ def _total(node: Any) -> int:
 
 
 def _unique(items: list[Any], name: str) -> Problems:
-    seen: set[str] = set()
+    values: set[str] = set()
     for item in items:
         value = item.get(name) if isinstance(item, Mapping) else None
         if value is None:
             continue
         if not isinstance(value, str) or not 0 < units(value) <= ID:
             yield f"{name}: {value!r} is not 1 to {ID} characters"
-        elif value in seen:
+        elif value in values:
             yield f"{name}: {value!r} twice"
         else:
-            seen.add(value)
+            values.add(value)
 
 
 def _block(at: str, block: Mapping[str, Any]) -> Problems:

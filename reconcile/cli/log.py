@@ -86,15 +86,15 @@ def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
 def _proof_to_json(result: Proof) -> dict[str, Any]:
     from reconcile.audit import facts
 
-    breach = result.problem
-    problem = {"seq": breach and breach.seq, "until": breach and breach.until, "problem": breach and breach.sentence}
+    broken = result.problem
+    problem = {"seq": broken and broken.seq, "until": broken and broken.until, "problem": broken and broken.sentence}
     anchors = [
         {"anchor": anchor.name, "heads": anchor.heads, "until": anchor.last, "problem": anchor.problem}
         for anchor in result.anchors
     ]
-    known = {"intact": result.intact, "entries": result.entries, "head": result.head, "public_key": result.public_key}
+    summary = {"intact": result.intact, "entries": result.entries, "head": result.head, "public_key": result.public_key}
     covered = {"signed": result.signed, "anchored": result.anchored, "anchors": anchors}
-    return known | problem | covered | {"remarks": list(result.remarks), "not_compared": facts.left_out()}
+    return summary | problem | covered | {"remarks": list(result.remarks), "not_compared": facts.left_out()}
 
 
 def _say(out: Output, result: Proof) -> None:
@@ -182,7 +182,7 @@ def erase(
     with load_for_state(config) as application:
         wanted, texts = _wanted(application, dataset, record, column, value)
         if column is not None and not erasure.erase(application.memory, wanted, texts=texts, dry_run=True).anything:
-            _known_there(application, dataset, column)
+            _require_column(application, dataset, column)
         done = erasure.erase(application.memory, wanted, texts=texts, actor=person(), dry_run=dry_run)
         if not dry_run:
             application.anchor()
@@ -209,7 +209,7 @@ def _wanted(
     return erasure.of_record(store, dataset, name, chosen.pii), ()
 
 
-def _known_there(application: Application, dataset: str, column: str) -> None:
+def _require_column(application: Application, dataset: str, column: str) -> None:
     """Refuse a misspelt column if nothing was found; the name of a removed column may still hold data."""
     from connectors.errors import ConnectorError
     from rules.document.mistakes import suggestion

@@ -78,18 +78,18 @@ def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
     with load_for_state(config) as application:
         if application.has_state:
             with application.store.read() as tx:
-                found = [_standing(job, tx) for job in application.project.jobs.values()]
+                listing = [_standing(job, tx) for job in application.project.jobs.values()]
         else:
-            found = [_standing(job, None) for job in application.project.jobs.values()]
+            listing = [_standing(job, None) for job in application.project.jobs.values()]
     if json:
-        out.emit(found)
+        out.emit(listing)
         return
     rows = [
         (job["job"], job["when"] or "by hand", job["next"] or "", job["state"], job["last_success"] or "never")
-        for job in found
+        for job in listing
     ]
     out.table(("job", "when", "next", "state", "last success"), rows)
-    for job in found:
+    for job in listing:
         if job["paused"]:
             out.note(job["paused"])
 

@@ -32,29 +32,34 @@ def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
     from reconcile.journal import ownership
 
     out = Output(json, quiet, no_color)
-    found: list[dict[str, str | None]] = []
+    listing: list[dict[str, str | None]] = []
     with load_for_state(config) as application:
         for name, datasets in ownership.cleaned(application.project).items():
             try:
                 target = application.target(name)
                 claims = ownership.look_at(target, datasets)
             except ConnectorError as error:
-                found.append({"source": name, "target": None, "owner": None, "problem": str(error)})
+                listing.append({"source": name, "target": None, "owner": None, "problem": str(error)})
                 continue
             for claim in claims:
-                said = {"source": name, "target": claim.place, "owner": claim.owner and claim.owner[0], "problem": None}
-                found.append(said)
+                entry = {
+                    "source": name,
+                    "target": claim.place,
+                    "owner": claim.owner and claim.owner[0],
+                    "problem": None,
+                }
+                listing.append(entry)
                 try:
                     ownership.must_be_ours(application.memory, target, claim.table)
                 except (ConnectorError, ownership.OwnershipRefused) as error:
-                    said["problem"] = str(error)
+                    entry["problem"] = str(error)
     if json:
-        out.emit(found)
+        out.emit(listing)
         return
-    if not found:
+    if not listing:
         out.note("No rule has `clean:`, so nothing is cleaned.")
         return
-    rows = [(claim["source"] or "", claim["owner"] or "nobody yet", claim["problem"] or "ok") for claim in found]
+    rows = [(claim["source"] or "", claim["owner"] or "nobody yet", claim["problem"] or "ok") for claim in listing]
     out.table(("source", "cleaned by", "state"), rows)
 
 

@@ -203,14 +203,14 @@ class _Delivery:
             receipt = None
             if claim.in_doubt:
                 receipt, doubt = self._find(channel, claim)
-            found = receipt is not None
+            is_found = receipt is not None
             receipt = receipt or _ask(_sending(channel, claim), claim)
         except _Overtaken:
             return
         except ChannelError as error:
             self._react(claim, error, in_doubt=doubt)
         else:
-            self._record_sent(claim, receipt, found=found)
+            self._record_sent(claim, receipt, is_found=is_found)
 
     def _react(self, claim: _Claim, error: ChannelError, *, in_doubt: bool) -> None:
         """Retry what was not sent; check first if that is unknown; leave a refused message to a later delivery."""
@@ -243,9 +243,15 @@ class _Delivery:
             if not _update(tx, claim, owner=Owner.this_process(CLAIM).to_json(), lease_until=tx.now + CLAIM):
                 raise _Overtaken
 
-    def _record_sent(self, claim: _Claim, receipt: Receipt, *, found: bool) -> None:
+    def _record_sent(self, claim: _Claim, receipt: Receipt, *, is_found: bool) -> None:
         facts = _stored(receipt)
-        body = {"channel": claim.channel, "run": claim.run, "attempt": claim.attempts, "receipt": facts, "found": found}
+        body = {
+            "channel": claim.channel,
+            "run": claim.run,
+            "attempt": claim.attempts,
+            "receipt": facts,
+            "found": is_found,
+        }
         with self._store.begin() as tx:
             done = {"status": "sent", "receipt": facts, "sent_at": tx.now, "in_doubt": False, "problem": None}
             if not _update(tx, claim, owner=None, **done):
