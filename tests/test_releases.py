@@ -317,7 +317,7 @@ def test_a_release_with_a_secret_in_clear_runs_only_where_its_file_is(office: Of
     same = office.run()
     office.write(key="town")
 
-    with pytest.raises(releases.ReleaseNotKept, match="they contain a secret in plain text"):
+    with pytest.raises(releases.ReleaseNotKept, match="a secret stands in them in clear"):
         office.run()
 
     assert same.release == held
