@@ -1,4 +1,4 @@
-"""How people hear of it: channels that tell a notice, and the words it is told in."""
+"""Channels that deliver notices, and the wording of the messages."""
 
 __reconcile__ = True  # `reconcile doctor` checks this mark: another distribution can silently replace our package.
 
@@ -7,4 +7,4 @@ KINDS: dict[str, str] = {
     "webhook": "notifications.webhook:WebhookChannel",
     "file": "notifications.file:FileChannel",
 }
-"""The channels, one file each; this is the only place that lists them. Loaded when a configuration names them."""
+"""The only list of channels, one file each. A channel is imported when a configuration names it."""

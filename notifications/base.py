@@ -1,4 +1,4 @@
-"""The port every channel implements, and the notice it tells."""
+"""The port every channel implements, and the notice it delivers."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict, Field
 
 MASK = "•••"
-"""What stands in a notice for a value of a `pii` column that its channel may not show."""
+"""Replaces a value of a `pii` column that the channel may not show."""
 NOT_UNDONE = "not_undone"
-"""The state of a group in a notice of cleaning that says of an undo that it was not done; `history` is why."""
+"""The state of a group whose undo was not done; `history` is why."""
 
 
 class ChannelSettings(BaseModel):
-    """What `channels: NAME:` may say. A channel adds its own fields; `type` picks the channel.
+    """The settings of `channels: NAME:`. A channel adds its own fields; `type` picks the channel.
 
-    Whoever makes the notice reads `show` and `quiet`, the outbox reads `on_unknown`; the channel reads the rest.
+    The notice is built with `show` and `quiet`, the outbox reads `on_unknown`; the channel reads the rest.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    type: str = Field(description="Which channel this is: slack, webhook or file.")
-    show: tuple[str, ...] = Field(default=(), description="Columns marked `pii` that this channel may show in clear.")
-    quiet: bool = Field(default=True, description="Say nothing when nothing is new; false sends a short all-clear.")
+    type: str = Field(description="The type of channel: slack, webhook or file.")
+    show: tuple[str, ...] = Field(default=(), description="The `pii` columns that this channel may show unmasked.")
+    quiet: bool = Field(default=True, description="Send nothing when nothing is new; false sends a short all-clear.")
     on_unknown: Literal["again", "person"] = Field(
         default="again",
-        description="When it is unknown whether a message arrived and nobody can look: send again, or ask a person.",
+        description="If delivery is unknown and the channel cannot be checked: send again, or ask a person.",
     )
     template: Path | None = Field(
-        default=None, description="A Jinja2 file of your own for the words of the message, beside the configuration."
+        default=None, description="Your own Jinja2 template for the message, relative to the configuration file."
     )
 
 
@@ -63,7 +63,7 @@ class GroupNotice:
 
 @dataclass(frozen=True)
 class RuleNotice:
-    """What one rule has to tell: counts of findings by what happened to them, and the largest groups.
+    """The report of one rule: counts of findings by change, and the largest groups.
 
     `largest` begins with the largest group. A message shows three, its thread further ones, and the rest as a count,
     so forty are enough; all of them do no harm. `money` is that of the surplus records counted in `records`.
@@ -89,25 +89,24 @@ class RuleNotice:
     kind: str = "duplicates"
 
     @property
-    def told(self) -> int:
-        """How many findings this message tells: known ones are not told again."""
+    def news(self) -> int:
+        """The number of findings this message reports; known ones are not reported again."""
         return self.new + self.grown + self.reopened
 
     @property
     def open(self) -> int:
-        """How many findings are open after this run."""
-        return self.told + self.known
+        """The number of open findings after this run."""
+        return self.news + self.known
 
 
 @dataclass(frozen=True)
 class CleaningNotice:
-    """What Reconcile did about a rule's findings, or proposes: counts of findings.
+    """Reconcile's cleanings and proposals for a rule, as counts of findings.
 
-    `awaiting`, `quarantined`, `failed` and `not_undone` (an undo did not end as it should) wait for a
-    person and are told now; `findings` are some of those. `cleaned`,
-    `stale` (the records changed, so nothing was done) and `waiting` (tried again later) are this run's. `stopped` is
-    why nothing more was done by itself. `undo` is the command that takes back what was done. `next_run` is a sentence
-    on what only the next run does by itself.
+    `awaiting`, `quarantined`, `failed` and `not_undone` (an undo did not complete) wait for a person and are reported
+    now; `findings` are some of those. `cleaned`, `stale` (the records changed, so nothing was done) and `waiting`
+    (retried later) are this run's. `stopped` is why automatic cleaning stopped. `undo` is the command that undoes
+    this run's cleanings. `next_run` is a sentence on work that only the next run does by itself.
     """
 
     rule: str
@@ -129,7 +128,7 @@ class CleaningNotice:
 
     @property
     def asks(self) -> int:
-        """How many findings wait for a person."""
+        """The number of findings that wait for a person."""
         return self.awaiting + self.quarantined + self.failed + self.not_undone
 
     @property
@@ -139,7 +138,7 @@ class CleaningNotice:
 
 @dataclass(frozen=True)
 class FailureNotice:
-    """Something that could not be checked: it must never look like "clean"."""
+    """A failed check: it must never look like "clean"."""
 
     subject: str
     sentence: str
@@ -149,9 +148,9 @@ class FailureNotice:
 
 @dataclass(frozen=True)
 class TroubleNotice:
-    """Something wrong with Reconcile itself, or that it is over; it is about no run.
+    """A problem with Reconcile itself, or its end; it belongs to no run.
 
-    `sentence` says what, its first sentence alone is the headline; `end` says how it ended, once it has.
+    The first sentence of `sentence` is the headline; `end` says how the problem ended.
     """
 
     subject: str
@@ -189,7 +188,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What the channel says of a delivered message (Slack: channel and ts). Plain text, for the audit log."""
+    """The channel's proof of delivery (Slack: channel and ts). Plain text, for the audit log."""
 
     where: str
     details: Mapping[str, str] = field(default_factory=dict)
@@ -209,10 +208,10 @@ class Channel(Protocol):
         """Deliver once. Raises a ChannelError whose reaction says whether it is known not to have happened."""
 
     def find(self, notice: Notice) -> Receipt | None:
-        """The receipt of this notice if it is there already; raises CannotBeAsked where the channel cannot look.
+        """Return the receipt of this notice if it already arrived; raises CannotBeAsked if the channel cannot check.
 
-        A message whose last part was cut off is completed by this, never sent twice. Raises DeliveryUnknown where it
-        could not look just now: nothing may be sent again before a later `find` said None.
+        Completes a message whose last part was cut off, and never sends twice. Raises DeliveryUnknown if it could not
+        check just now: nothing may be sent again before a later `find` returns None.
         """
 
     def preview(self, notice: Notice) -> str:
@@ -229,10 +228,10 @@ class Resumable(Protocol):
 
 @runtime_checkable
 class Checkable(Protocol):
-    """A channel that can say, without a message, whether one would be taken."""
+    """A channel that can test delivery without sending a message."""
 
     def check(self) -> None:
-        """Raises the ChannelError that a message would meet now. Sends and writes nothing."""
+        """Raise the ChannelError that sending a message would raise now. Sends and writes nothing."""
 
 
 Opener = Callable[[str, Any, Path], Channel]

@@ -1,4 +1,4 @@
-"""What every channel must do, as a suite its author runs: `run(Suite(...))` raises ConformanceFailure.
+"""A suite of every channel's duties, for its author to run: `run(Suite(...))` raises ConformanceFailure.
 
 Needs a place to send to: a test account, or a server such as `reconcile.testing.slack_server`.
 """
@@ -50,7 +50,7 @@ class Suite:
 
 
 def run(suite: Suite) -> None:
-    """Every check, one after another. Raises ConformanceFailure at the first broken promise."""
+    """Run every check in order. Raises ConformanceFailure at the first broken promise."""
     for check in (_sends_once, _finds_or_says_it_cannot, _previews, _takes_anything, _keeps_secrets, _knows_settings):
         check(suite)
 
@@ -93,17 +93,17 @@ def example(hostile: str | None = None) -> Notice:
     return Notice(f"conformance-{uuid.uuid4().hex}", "nightly", text or "run", now, (rule,), created=created)
 
 
-def _promise(kept: object, broken: str) -> None:
-    if not kept:
-        raise ConformanceFailure(broken)
+def _require(condition: object, promise: str) -> None:
+    if not condition:
+        raise ConformanceFailure(promise)
 
 
 def _sends_once(suite: Suite) -> None:
     before = suite.arrived() if suite.arrived else 0
     receipt = suite.opened().send(example())
-    _promise(receipt.where, "send returns a Receipt that says where the message went")
+    _require(receipt.where, "send returns a Receipt that says where the message went")
     if suite.arrived:
-        _promise(suite.arrived() == before + 1, f"one send is one message; {suite.arrived() - before} arrived")
+        _require(suite.arrived() == before + 1, f"one send is one message; {suite.arrived() - before} arrived")
 
 
 def _finds_or_says_it_cannot(suite: Suite) -> None:
@@ -113,12 +113,12 @@ def _finds_or_says_it_cannot(suite: Suite) -> None:
         before = channel.find(notice)
     except CannotBeAsked:
         return
-    _promise(before is None, "find returns None for a notice that was never sent")
+    _require(before is None, "find returns None for a notice that was never sent")
     sent = channel.send(notice)
-    found = channel.find(notice)
-    _promise(found is not None, "find returns the receipt of a notice that was sent")
-    _promise(found == sent, f"find and send return the same receipt, not {found} and {sent}")
-    _promise(channel.find(replace(notice, id=notice.id + "x")) is None, "find tells notices apart by their whole id")
+    receipt = channel.find(notice)
+    _require(receipt is not None, "find returns the receipt of a notice that was sent")
+    _require(receipt == sent, f"find and send return the same receipt, not {receipt} and {sent}")
+    _require(channel.find(replace(notice, id=notice.id + "x")) is None, "find compares the whole id of a notice")
 
 
 def _previews(suite: Suite) -> None:
@@ -126,9 +126,9 @@ def _previews(suite: Suite) -> None:
     before = suite.arrived() if suite.arrived else 0
     shown = suite.opened().preview(notice)
     for rule in notice.rules:
-        _promise(rule.rule in shown, f"the preview names the rule {rule.rule}")
-    _promise("40.00" in shown, "the preview says how much money is at risk")
-    _promise(not suite.arrived or suite.arrived() == before, "a preview sends nothing")
+        _require(rule.rule in shown, f"the preview names the rule {rule.rule}")
+    _require("40.00" in shown, "the preview says how much money is at risk")
+    _require(not suite.arrived or suite.arrived() == before, "a preview sends nothing")
 
 
 def _takes_anything(suite: Suite) -> None:
@@ -141,7 +141,7 @@ def _takes_anything(suite: Suite) -> None:
             raise ConformanceFailure(f"a message about {hostile[:20]!a} is delivered, not refused: {error}") from error
         shown = channel.preview(notice)
         hidden = [f"U+{ord(mark):04X}" for mark in _HIDDEN if mark in shown]
-        _promise(not hidden, f"marks that hide or turn text are shown as signs, not passed on: {hidden}")
+        _require(not hidden, f"characters that hide or reverse text are shown as codes, not passed on: {hidden}")
 
 
 def _keeps_secrets(suite: Suite) -> None:
@@ -156,14 +156,14 @@ def _keeps_secrets(suite: Suite) -> None:
         else:
             raise ConformanceFailure("sending to a place that does not answer raises a ChannelError")
     for secret in suite.secrets:
-        _promise(all(secret not in text for text in texts), "no repr, preview or error shows a secret of the settings")
+        _require(all(secret not in text for text in texts), "no repr, preview or error shows a secret of the settings")
 
 
 def _knows_settings(suite: Suite) -> None:
-    made = type(suite.opened()).Settings
-    made.model_validate(suite.settings)
+    settings_class = type(suite.opened()).Settings
+    settings_class.model_validate(suite.settings)
     try:
-        made.model_validate({**suite.settings, "tresholds": 1})
+        settings_class.model_validate({**suite.settings, "tresholds": 1})
     except ValidationError:
         return
-    raise ConformanceFailure("a setting nobody knows is refused, so that a typing error is told")
+    raise ConformanceFailure("an unknown setting is refused, so that a typo is reported")

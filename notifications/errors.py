@@ -1,4 +1,4 @@
-"""What can go wrong with a channel, each error with its own sentence and the way to react."""
+"""The errors of channels, each with its own sentence and reaction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Reaction(enum.Enum):
-    """What the outbox does about an error."""
+    """The outbox's reaction to an error."""
 
     RETRY = "transient"
     LOOK = "ambiguous"  # it may have arrived: ask `find` before sending again
@@ -21,7 +21,7 @@ class Reaction(enum.Enum):
 class ChannelError(Exception):
     """A message could not be delivered. The message is one sentence for people; it never holds a secret or a value.
 
-    `retry_after` is how many seconds the channel asks us to wait, where it said so.
+    `retry_after` is the pause in seconds that the channel asked for, if any.
     """
 
     reaction = Reaction.STOP
@@ -35,8 +35,8 @@ class ChannelUnreachable(ChannelError):
 
     def __init__(self, channel: str, where: str, reason: str) -> None:
         super().__init__(
-            f"Channel {channel!r} cannot be reached at {where}: {reason}. The message was not sent and waits for the "
-            f"next try. To try by hand: reconcile notify test {channel}"
+            f"Channel {channel!r} is unreachable at {where}: {reason}. The message was not sent and will be retried. "
+            f"To test the channel: reconcile notify test {channel}"
         )
 
 
@@ -48,7 +48,7 @@ class RateLimited(ChannelError):
     def __init__(self, channel: str, retry_after: float) -> None:
         self.retry_after = retry_after
         super().__init__(
-            f"Channel {channel!r} asks for a pause of {retry_after:g} s. The message was not sent and waits that long."
+            f"Channel {channel!r} is rate limited for {retry_after:g} s. The message was not sent and will be retried."
         )
 
 
@@ -60,13 +60,13 @@ class DeliveryUnknown(ChannelError):
     def __init__(self, channel: str, reason: str, retry_after: float | None = None) -> None:
         self.retry_after = retry_after
         super().__init__(
-            f"Channel {channel!r} may or may not have taken the message: {reason}. It is looked for before it is sent "
-            "again; where nobody can look, `on_unknown` decides."
+            f"Channel {channel!r} may have received the message: {reason}. Reconcile checks before it sends again; "
+            "if the channel can't be checked, `on_unknown` decides."
         )
 
 
 class PartlySent(ChannelError):
-    """The message arrived, and its last part did not, or perhaps did not; `begun` is the receipt of what arrived.
+    """The message arrived, but its last part did not, or may not have; `begun` is the receipt of the first part.
 
     The channel's `finish` sends the rest. It reacts as the error that stopped the last part.
     """
@@ -75,11 +75,11 @@ class PartlySent(ChannelError):
         self.begun = begun
         self.reaction = error.reaction
         self.retry_after = error.retry_after
-        super().__init__(f"Channel {channel!r} took the message, but not yet its thread. {error}")
+        super().__init__(f"Channel {channel!r} received the message, but not yet its thread. {error}")
 
 
 class ChannelRefused(ChannelError):
-    """The channel said no, and will say no again until a person changes something."""
+    """The channel rejects the message until a person changes something."""
 
     def __init__(self, channel: str, code: str, advice: str) -> None:
         self.code = code
@@ -100,13 +100,13 @@ class TokenMissingScope(ChannelRefused):
 
 
 class AddressRefused(ChannelError):
-    """The address is not one we send to; nothing was sent."""
+    """The address is not allowed; nothing was sent."""
 
     def __init__(self, channel: str, host: str, address: str) -> None:
         named = address if host == address else f"{host} is {address}, which"
         super().__init__(
-            f"Channel {channel!r}: {named} is not a public address, so nothing was sent. If that is "
-            f'meant, write `allow: ["{address}/{128 if ":" in address else 32}"]` in the channel.'
+            f"Channel {channel!r}: {named} is not a public address, so nothing was sent. If this is "
+            f'intended, set `allow: ["{address}/{128 if ":" in address else 32}"]` in the channel.'
         )
 
 
@@ -116,7 +116,7 @@ class CannotBeAsked(ChannelError):
     reaction = Reaction.ASK
 
     def __init__(self, channel: str, reason: str) -> None:
-        super().__init__(f"Channel {channel!r} cannot be asked whether a message arrived: {reason}.")
+        super().__init__(f"Channel {channel!r} cannot check whether a message arrived: {reason}.")
 
 
 class FileRefused(ChannelError):
@@ -125,7 +125,7 @@ class FileRefused(ChannelError):
     def __init__(self, channel: str, path: str, reason: str) -> None:
         super().__init__(
             f"Channel {channel!r} cannot write to {path}: {reason}. Nothing was written; correct `path` or the "
-            f"rights of the file, then: reconcile notify test {channel}"
+            f"permissions of the file, then: reconcile notify test {channel}"
         )
 
 
@@ -134,4 +134,4 @@ class TemplateRefused(ChannelError):
 
     def __init__(self, template: str, line: int | None, reason: str) -> None:
         where = f"{template}:{line}" if line else template
-        super().__init__(f"Template {where}: {reason}. See it without a run: reconcile notify preview")
+        super().__init__(f"Template {where}: {reason}. To preview it without a run: reconcile notify preview")

@@ -1,4 +1,4 @@
-"""A file, or the terminal: each notice appended once, whole, on disk before it counts as told."""
+"""A file, or the terminal: each notice appended once, whole, and on disk before it counts as delivered."""
 
 from __future__ import annotations
 
@@ -25,20 +25,18 @@ from notifications.wording.template import Template
 
 
 class FileSettings(ChannelSettings):
-    """What a file channel may say."""
+    """The settings of a file channel."""
 
-    type: Literal["file"] = Field(description="A file, or the terminal.")
-    path: str = Field(min_length=1, description="The file messages are appended to; `-` is standard output.")
-    format: Literal["text", "jsonl"] = Field(
-        default="text", description="Words for people, or one JSON line a message."
-    )
+    type: Literal["file"] = Field(description="A file or the terminal.")
+    path: str = Field(min_length=1, description="The file to append messages to; `-` is standard output.")
+    format: Literal["text", "jsonl"] = Field(default="text", description="Plain text, or one JSON line per message.")
 
 
 class FileChannel:
     """Appends messages to a file that several processes may share; a message cut off by a crash is completed."""
 
     Settings: ClassVar[type[ChannelSettings]] = FileSettings
-    looks: ClassVar[tuple[float, ...]] = (0.0,)  # what is not in the file now was not written
+    looks: ClassVar[tuple[float, ...]] = (0.0,)  # a message missing from the file now was not written
 
     def __init__(self, name: str, settings: FileSettings, root: Path) -> None:
         """Opening writes nothing; raises TemplateRefused."""
@@ -51,7 +49,7 @@ class FileChannel:
         return f"FileChannel({self.name!r})"
 
     def send(self, notice: Notice) -> Receipt:
-        """Append the message and wait until it is on disk; one that is there already is not written again."""
+        """Append the message and wait until it is on disk; an existing one is not written again."""
         message = self._message(notice)
         if self._path is None:
             sys.stdout.write(self.preview(notice))
@@ -64,9 +62,9 @@ class FileChannel:
             return receipt
 
     def find(self, notice: Notice) -> Receipt | None:
-        """The receipt of a whole message in the file; one that was cut off is completed first."""
+        """Return the receipt of a message in the file, after completing one that was cut off."""
         if self._path is None:
-            raise CannotBeAsked(self.name, "what a terminal showed is gone")
+            raise CannotBeAsked(self.name, "terminal output is not kept")
         if not self._path.exists():
             return None
         message = self._message(notice)
@@ -78,7 +76,7 @@ class FileChannel:
             return receipt
 
     def check(self) -> None:
-        """Raises FileRefused where a message could not be appended; the file is not made for it."""
+        """Raise FileRefused if a message could not be appended; does not create the file."""
         if self._path is None:
             return
         if os.path.lexists(self._path):
@@ -88,7 +86,7 @@ class FileChannel:
             raise self._refused(os.strerror(errno.EACCES))
 
     def preview(self, notice: Notice) -> str:
-        """What is appended, without the marks around it."""
+        """Return the appended text, without the marks around it."""
         if self.settings.format == "jsonl":
             return self._message(notice).decode("utf-8")
         return self._text(notice)
@@ -107,7 +105,7 @@ class FileChannel:
         return begin + b"\n" + body + b"\n" + end
 
     def _marks(self, notice: Notice) -> tuple[bytes, bytes]:
-        """What a message begins and ends with, so that it is known again and known to be whole."""
+        """Return the first and last bytes of a message, which identify it and prove it whole."""
         if self.settings.format == "jsonl":
             name = json.dumps(notice.id)
             return f'{{"id": {name},'.encode("ascii"), f'"end": {name}}}\n'.encode("ascii")
@@ -115,7 +113,7 @@ class FileChannel:
         return f"── notice {name} ──".encode(), f"── end of {name} ──\n\n".encode()
 
     def _look(self, file: int, notice: Notice, message: bytes) -> tuple[Receipt, bytes]:
-        """The receipt, and the bytes that are still to be written for it to be true.
+        """Return the receipt, and the bytes that must still be written for it to be true.
 
         A last message that a crash cut off gets its missing end when it is ours, and a line break when it is not.
         """
@@ -134,17 +132,17 @@ class FileChannel:
         return receipt, (b"" if not cut or cut.endswith(b"\n") else b"\n") + message
 
     def _write(self, file: int, missing: bytes) -> None:
-        left = memoryview(missing)
+        rest = memoryview(missing)
         try:
-            while left:
-                left = left[os.write(file, left) :]
+            while rest:
+                rest = rest[os.write(file, rest) :]
             os.fsync(file)
         except OSError as error:
             raise self._refused(error.strerror) from error
 
     @contextmanager
     def _opened(self, flags: int) -> Iterator[int]:
-        """The file, locked against other writers of ours. Raises FileRefused for what is no plain file."""
+        """Open the file, locked against our other writers. Raises FileRefused if it is not a regular file."""
         path = self._path or Path()
         try:
             file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
@@ -152,7 +150,7 @@ class FileChannel:
             raise self._refused(error.strerror) from error
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise self._refused("it is not a plain file")
+                raise self._refused("it is not a regular file")
             fcntl.flock(file, fcntl.LOCK_EX)
             yield file
         finally:
@@ -165,8 +163,8 @@ class FileChannel:
 
 
 def _at_line(content: mmap.mmap, mark: bytes) -> int:
-    """Where the last line that begins with this mark begins; -1 when there is none."""
-    found = content.rfind(mark)
-    while found > 0 and content[found - 1 : found] != b"\n":
-        found = content.rfind(mark, 0, found)
-    return found
+    """Return the position of the last line that begins with this mark; -1 without one."""
+    position = content.rfind(mark)
+    while position > 0 and content[position - 1 : position] != b"\n":
+        position = content.rfind(mark, 0, position)
+    return position

@@ -1,4 +1,4 @@
-"""One HTTP call to an address of the user's: resolved once, to a public address only, in bounded time, no redirects."""
+"""One HTTP call to a user's address: resolved once, to a public address only, in bounded time, without redirects."""
 
 from __future__ import annotations
 
@@ -65,46 +65,46 @@ class Answer:
     body: bytes
 
 
-def networks(said: Any) -> tuple[Network, ...]:
-    """What `allow` names, one network or a list of them; raises ValueError."""
-    found = []
-    for one in [said] if isinstance(said, str) else said:
+def networks(texts: Any) -> tuple[Network, ...]:
+    """Parse `allow`, one network or a list of them; raises ValueError."""
+    blocks = []
+    for text in [texts] if isinstance(texts, str) else texts:
         try:
-            found.append(ipaddress.ip_network(one))
+            blocks.append(ipaddress.ip_network(text))
         except ValueError:
-            raise ValueError(f"`{one}` is not a network; write it like 10.0.0.0/8 or 192.168.1.7/32") from None
-    return tuple(found)
+            raise ValueError(f"`{text}` is not a network; write for example 10.0.0.0/8 or 192.168.1.7/32") from None
+    return tuple(blocks)
 
 
-def web_address(setting: str, said: str, instead: str) -> str:
-    """An address that can be called as it is; raises ValueError, which never repeats it: it may be a secret.
+def web_address(setting: str, address: str, instead: str) -> str:
+    """Return the address if it is valid; raises ValueError, which never repeats it: it may be a secret.
 
     `instead` says what to do with a user name or a password in it.
     """
-    parts = urlsplit(said)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r"[!-~]+", said):
-        raise ValueError(f"`{setting}` must be an http:// or https:// address without blanks")
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r"[!-~]+", address):
+        raise ValueError(f"`{setting}` must be an http:// or https:// address without spaces")
     if parts.username or parts.password:
-        raise ValueError(f"`{setting}` holds a user name or password; {instead}")
+        raise ValueError(f"`{setting}` contains a user name or password; {instead}")
     try:
         parts.port  # noqa: B018 - reading it checks it
     except ValueError:
-        raise ValueError(f"the port in `{setting}` is not a port") from None
-    return said
+        raise ValueError(f"the port in `{setting}` is invalid") from None
+    return address
 
 
 def post(channel: str, url: str, body: bytes, headers: Mapping[str, str], limits: Limits) -> Answer:
-    """The answer to one POST; see `call`."""
+    """POST once; see `call`."""
     return call("POST", channel, url, body, headers, limits)
 
 
 def get(channel: str, url: str, headers: Mapping[str, str], limits: Limits) -> Answer:
-    """The answer to one GET; see `call`."""
+    """GET once; see `call`."""
     return call("GET", channel, url, None, headers, limits)
 
 
 def call(method: str, channel: str, url: str, body: bytes | None, headers: Mapping[str, str], limits: Limits) -> Answer:
-    """The answer to one request; the environment's proxies are not used and a redirect is an answer like any other.
+    """Send one request and return the answer. Ignores the environment's proxies and follows no redirect.
 
     Raises AddressRefused and ChannelUnreachable when nothing was sent, DeliveryUnknown when it may have been.
     """
@@ -122,8 +122,8 @@ def call(method: str, channel: str, url: str, body: bytes | None, headers: Mappi
     try:
         connection.request(method, path, body=body, headers={"Host": parts.netloc.rpartition("@")[2], **headers})
         answer = connection.getresponse()
-        given = {name.lower(): value for name, value in answer.getheaders()}
-        return Answer(answer.status, given, answer.read(_MAX_ANSWER))
+        response_headers = {name.lower(): value for name, value in answer.getheaders()}
+        return Answer(answer.status, response_headers, answer.read(_MAX_ANSWER))
     except (OSError, http.client.HTTPException) as error:
         in_time = not late.is_set() and not isinstance(error, TimeoutError)
         reason = f"the connection broke ({type(error).__name__})" if in_time else f"no answer in {limits.total:g} s"
@@ -133,23 +133,23 @@ def call(method: str, channel: str, url: str, body: bytes | None, headers: Mappi
         connection.close()
 
 
-def _hang_up(connected: socket.socket, late: threading.Event) -> None:
-    """End a call that drips on and on: a socket's time-out only bounds the time between two bytes."""
+def _hang_up(connection: socket.socket, late: threading.Event) -> None:
+    """End a call that drips for too long: a socket's time-out only bounds the time between two bytes."""
     late.set()
     try:
-        connected.shutdown(socket.SHUT_RDWR)
+        connection.shutdown(socket.SHUT_RDWR)
     except OSError:  # it ended in this very moment
         return
 
 
 def _connect(channel: str, host: str, port: int, limits: Limits, *, secure: bool) -> socket.socket:
-    """A connection to the first address of the host that answers; every address must be one we may send to."""
+    """Connect to the first address of the host that answers; every address must be allowed."""
     until = time.monotonic() + limits.connect
     reason = "it has no address"
     for address in _resolved(channel, host, port, limits.allow):
         try:
-            left = max(until - time.monotonic(), 0.05)
-            connected = socket.create_connection((address, port), timeout=left)
+            remaining = max(until - time.monotonic(), 0.05)
+            connected = socket.create_connection((address, port), timeout=remaining)
             if secure:
                 connected = ssl.create_default_context().wrap_socket(connected, server_hostname=host)
             connected.settimeout(limits.total)
@@ -162,36 +162,36 @@ def _connect(channel: str, host: str, port: int, limits: Limits, *, secure: bool
 
 def _resolved(channel: str, host: str, port: int, allow: Sequence[Network]) -> list[str]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        reason = (getattr(error, "strerror", None) or "the name cannot be looked up").lower()
+        reason = (getattr(error, "strerror", None) or "the host name cannot be resolved").lower()
         raise ChannelUnreachable(channel, host, reason) from None
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     for text in addresses:
         address = ipaddress.ip_address(text.partition("%")[0])
-        if not _may(address, allow):
+        if not _is_allowed(address, allow):
             raise AddressRefused(channel, host, str(address))
     return addresses
 
 
-def _may(address: Address, allow: Sequence[Network]) -> bool:
-    """Return True for an address that is public or allowed; one that leads to an IPv4 address is judged by that one."""
+def _is_allowed(address: Address, allow: Sequence[Network]) -> bool:
+    """Return True for a public or allowed address; an address that leads to an IPv4 address counts as that."""
     if any(address in network for network in allow if network.version == address.version):
         return True
     if isinstance(address, ipaddress.IPv4Address):
         return not any(address in network for network in _SPECIAL)
     if any(address in network for network in _CARRIES_IPV4):
-        return _may(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF), allow)
+        return _is_allowed(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF), allow)
     return address in _GLOBAL_UNICAST and not any(address in network for network in _SPECIAL6)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds to wait by the Retry-After header, as a number or a date; 30 without one, a day at most."""
-    said = next((value for name, value in headers.items() if name.lower() == "retry-after"), "").strip()
-    if said.replace(".", "", 1).isdecimal():
-        return min(float(said), _MAX_PAUSE)
+    """Return the seconds to wait by the Retry-After header, a number or a date; 30 by default, a day at most."""
+    header = next((value for name, value in headers.items() if name.lower() == "retry-after"), "").strip()
+    if header.replace(".", "", 1).isdecimal():
+        return min(float(header), _MAX_PAUSE)
     try:
-        until = email.utils.parsedate_to_datetime(said)
+        until = email.utils.parsedate_to_datetime(header)
     except (ValueError, TypeError):
         return DEFAULT_PAUSE
     if until.tzinfo is None:

@@ -1,4 +1,4 @@
-"""A webhook: each notice as one JSON document, POSTed to an address of the user's, signed where there is a secret."""
+"""A webhook: each notice as one JSON document, POSTed to a user's address, signed if there is a secret."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class WebhookSettings(ChannelSettings):
-    """What a webhook may say. Its address may hold a secret and is never shown."""
+    """The settings of a webhook. Its address may hold a secret and is never shown."""
 
     type: Literal["webhook"] = Field(description="A webhook of your own.")
-    url: SecretStr = Field(description="The address each notice is POSTed to, as JSON.")
-    headers: dict[str, SecretStr] = Field(default_factory=dict, description="Further headers, e.g. Authorization.")
+    url: SecretStr = Field(description="The address to POST each notice to, as JSON.")
+    headers: dict[str, SecretStr] = Field(default_factory=dict, description="Additional headers, e.g. Authorization.")
     secret: SecretStr | None = Field(
         default=None, description="Signs each call: Reconcile-Signature: t=…,v1=HMAC-SHA256 of `t.body`."
     )
     allow: tuple[Network, ...] = Field(
-        default=(), description="Networks besides public ones that the address may be in, e.g. 10.0.0.0/8."
+        default=(), description="Private networks that the address may be in, e.g. 10.0.0.0/8."
     )
     connect_timeout: float = Field(default=5, gt=0, le=300, description="Seconds to connect.")
     timeout: float = Field(default=30, gt=0, le=300, description="Seconds for the whole call.")
 
     @field_validator("allow", mode="before")
     @classmethod
-    def _networks(cls, said: Any) -> Any:
-        return networks(said)
+    def _networks(cls, texts: Any) -> Any:
+        return networks(texts)
 
     @field_validator("url")
     @classmethod
@@ -58,11 +58,11 @@ class WebhookSettings(ChannelSettings):
     def _not_ours(cls, headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
         for name, content in headers.items():
             if name.lower() in _OURS:
-                raise ValueError(f"the header `{name}` is set by Reconcile itself; leave it out")
+                raise ValueError(f"the header `{name}` is set by Reconcile itself; remove it")
             if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-                raise ValueError(f"`{name}` is not the name of a header")
+                raise ValueError(f"`{name}` is not a valid header name")
             if not re.fullmatch(r"[\t -~]*", content.get_secret_value()):
-                raise ValueError(f"the header `{name}` holds a line break or a character that headers cannot hold")
+                raise ValueError(f"the header `{name}` contains a line break or a character that headers do not allow")
         return headers
 
 
@@ -94,20 +94,20 @@ class WebhookChannel:
         raise self._refusal(answer)
 
     def find(self, notice: Notice) -> Receipt | None:
-        """Raises CannotBeAsked: a webhook has no way back. Repeats carry the same Idempotency-Key."""
-        raise CannotBeAsked(self.name, f"a webhook has no way back; a repeat carries Idempotency-Key {notice.id}")
+        """Raises CannotBeAsked: a webhook cannot be queried. Repeats carry the same Idempotency-Key."""
+        raise CannotBeAsked(self.name, f"a webhook cannot be queried; a repeat carries Idempotency-Key {notice.id}")
 
     def preview(self, notice: Notice) -> str:
-        """The JSON that would be sent."""
-        shown = json.dumps(self.payload(notice), ensure_ascii=False, indent=2)
-        return "".join(json.dumps(c)[1:-1] if c != "\n" and category(c) in _UNSEEN else c for c in shown) + "\n"
+        """Return the JSON that would be sent."""
+        payload = json.dumps(self.payload(notice), ensure_ascii=False, indent=2)
+        return "".join(json.dumps(c)[1:-1] if c != "\n" and category(c) in _UNSEEN else c for c in payload) + "\n"
 
     def payload(self, notice: Notice) -> dict[str, Any]:
         """The document: `version`, `headline` and `text` for people, and every field of the notice, `id` among them."""
-        shown = render.document(notice, render.PAPER)
+        message = render.document(notice, render.PAPER)
         facts = shape.to_json(notice)
-        told = self._template.render(shown, facts) if self._template else text(shown)
-        return {"version": facts["version"], "headline": shown.headline, "text": told, **facts}
+        body = self._template.render(message, facts) if self._template else text(message)
+        return {"version": facts["version"], "headline": message.headline, "text": body, **facts}
 
     def _headers(self, notice: Notice, body: bytes) -> dict[str, str]:
         headers = {name: content.get_secret_value() for name, content in self.settings.headers.items()}
@@ -124,9 +124,9 @@ class WebhookChannel:
             return DeliveryUnknown(self.name, f"the receiver answered HTTP {answer.status}", wait)
         if 300 <= answer.status < 400:
             return ChannelRefused(
-                self.name, f"HTTP {answer.status}", "redirects are not followed; write the final `url`."
+                self.name, f"HTTP {answer.status}", "redirects are not followed; set the final `url`."
             )
-        advice = "the receiver does not take it; look at its log, and at `url`, `headers` and `secret`."
+        advice = "the receiver rejected it; check its log, and `url`, `headers` and `secret`."
         return ChannelRefused(self.name, f"HTTP {answer.status}", advice)
 
 

@@ -79,7 +79,7 @@ def first_run(rule: RuleNotice) -> RuleNotice:
 
 LATE = TroubleNotice(
     "late:nightly",
-    "Job nightly has not succeeded since 20 Nov 06:15 (expected every 26h). What its runs say: reconcile runs nightly",
+    "Job nightly has not succeeded since 20 Nov 06:15 (expected every 26h). See its runs: reconcile runs nightly",
     SLOT + dt.timedelta(hours=2),
 )
 

@@ -656,9 +656,9 @@ def test_a_restore_says_in_words_what_is_gone(tmp_path: Path) -> None:
 
     done = shop.cli("restore", "b.db", "--yes")
 
-    [gone] = [line for line in done.out.splitlines() if line.startswith("gone: ")]
-    assert gone.startswith("gone: 1 run, 1 finding, 1 pair judged not to be the same, ")
-    assert re.search(r", \d+ log entries, \d+ rows that belonged to them$", gone)
+    [gone] = [line for line in done.out.splitlines() if line.startswith("lost: ")]
+    assert gone.startswith("lost: 1 run, 1 finding, 1 pair judged not to be the same, ")
+    assert re.search(r", \d+ log entries, \d+ related rows$", gone)
     assert "_" not in gone, "no name of a table"
 
 

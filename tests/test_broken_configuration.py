@@ -220,7 +220,7 @@ def test_an_undo_works_from_the_kept_release(cleaned: Shop, broken: str) -> None
     answer = shop("undo", "ID", broken=broken)
 
     assert answer.code == 0, answer.said
-    assert answer.out == f"Taken back: 1 cleaning ({shop.finding}).\n"
+    assert answer.out == f"Undone: 1 cleaning ({shop.finding}).\n"
     with sqlite(shop.folder / "shop.db") as database:
         assert database.execute("select count(*) from orders").fetchone() == (2,)
 

@@ -95,7 +95,7 @@ def examined(shop: Project) -> dict[str, tuple[str, str]]:
 def test_doctor_says_that_nothing_of_cleaning_waits_for_a_person(shop: Project) -> None:
     shop.write(CONFIG.replace("{CLEAN}", "{action: delete}"))("run")
 
-    assert examined(shop)["cleaning"] == ("ok", "nothing is in quarantine, nothing is stopped")
+    assert examined(shop)["cleaning"] == ("ok", "nothing is quarantined or stopped")
 
 
 def test_doctor_tells_what_of_cleaning_waits_for_a_person(shop: Project) -> None:
@@ -115,7 +115,7 @@ def test_doctor_tells_what_of_cleaning_waits_for_a_person(shop: Project) -> None
 
     told = examined(shop)
 
-    assert told["quarantine"] == ("look", "nobody knows the end of 1 cleaning; look at `reconcile quarantine`")
+    assert told["quarantine"] == ("look", "1 cleaning has an unknown outcome; see `reconcile quarantine`")
     assert told["source shop"][0] == "look"
     assert "The user may not do that; fix the problem" in told["source shop"][1]
     assert told["cleaning of rule:twins"] == (

@@ -156,7 +156,7 @@ def test_over_a_limit_everything_goes_to_people_and_nothing_is_truncated(tmp_pat
     assert world.cleaning(report) == {"proposed": 5}
     assert len(world.rows()) == 10
     assert set(world.findings().values()) == {"awaiting_approval"}
-    assert "5 cleanings wait for you" in world.messages()
+    assert "5 cleanings need your decision" in world.messages()
 
 
 def test_what_went_to_people_stays_with_them_when_the_limits_would_allow_it_again(tmp_path: Path) -> None:
@@ -422,7 +422,7 @@ def test_without_receipts_the_rows_say_whether_it_happened_and_else_a_person(
     states = {one.state for one in alone.plans()}
     if then == "something else":
         assert (states, alone.ids()) == ({BundleState.QUARANTINED}, ends)
-        assert "nobody knows whether it was done" in alone.messages()
+        assert "1 cleaning has an unknown outcome" in alone.messages()
     else:
         assert (states, alone.ids()) == ({BundleState.SUCCEEDED}, [1, 3])
 
@@ -500,7 +500,7 @@ def test_what_failed_is_tried_again_by_its_template_and_then_given_up_and_told(
 
     assert (waiting.state, waiting.attempts) in ((BundleState.RETRY_WAIT, 1), (BundleState.FAILED, 2))
     assert world.findings() == {world.only(): "failed"}
-    assert "could not be done" in world.messages()
+    assert "failed and will not be retried" in world.messages()
     monkeypatch.undo()
     with world.desk() as desk:
         assert desk.retry(world.only()).ok
@@ -539,7 +539,7 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     assert (denied.failed, waits.failed) == (True, True)
     [plan] = alone.plans()
     assert (plan.state, plan.attempts, alone.ids()) == (BundleState.RETRY_WAIT, 0, [1, 2, 3])
-    headline = "Reconcile: Nothing is cleaned in source 'shop' for now"
+    headline = "Reconcile: Cleaning in source 'shop' is stopped for now"
     assert (alone.messages().count(headline), alone.messages().count("the user may not write; a person")) == (1, 1)
 
     with alone.desk() as desk:
@@ -550,7 +550,7 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
         assert desk.retry(alone.only()).ok
     assert alone.ids() == [1, 3]
     assert not alone.run().failed
-    assert alone.messages().count("Over: Nothing is cleaned in source 'shop' for now") == 1
+    assert alone.messages().count("Resolved: Cleaning in source 'shop' is stopped for now") == 1
 
 
 def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits_for_it(
@@ -581,10 +581,10 @@ def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits
     alone.run()
 
     assert (first, after) == ([], [])
-    assert later[-2:] == [["Nothing is cleaned in source 'shop' for now"]] * 2
+    assert later[-2:] == [["Cleaning in source 'shop' is stopped for now"]] * 2
     assert alone.findings() == {alone.only(): "cleaned"}
-    assert alone.messages().count("Reconcile: Nothing is cleaned in source 'shop' for now") == 1
-    assert alone.messages().count("Over: Nothing is cleaned in source 'shop' for now") == 1
+    assert alone.messages().count("Reconcile: Cleaning in source 'shop' is stopped for now") == 1
+    assert alone.messages().count("Resolved: Cleaning in source 'shop' is stopped for now") == 1
     assert alone.ids() == [1, 3]
     assert alone.events("operation.succeeded") == ["operation.succeeded"]
 

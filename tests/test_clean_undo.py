@@ -204,7 +204,7 @@ def _changes(world: World) -> None:
     world.do("UPDATE customers SET name = 'theirs' WHERE id = 2")
 
 
-UNTOLD = "1 undo did not end as it should."
+UNTOLD = "1 undo did not complete."
 
 
 @pytest.mark.parametrize("how", ["serve", "run"])
@@ -251,7 +251,7 @@ def test_a_finding_that_waits_for_somebody_is_not_told_again_because_an_undo_of_
 
     news = world.messages().removeprefix(told)
     assert news.count(UNTOLD) == 1
-    assert "waits for approval" not in news
+    assert "awaits approval" not in news
 
 
 def test_a_rule_that_cannot_be_checked_tells_of_its_undo_all_the_same(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_the_project_that_init_writes_runs_and_is_never_overwritten(tmp_path: Pa
 
     assert done.returncode == 0, done.stderr
     assert "wrong" not in done.stdout
-    assert "unbroken" in done.stdout
+    assert "intact" in done.stdout
     assert "double-payment" in done.stdout
     assert (again.returncode, again.stdout) == (2, "")
     assert "already exists, so nothing was written" in again.stderr
@@ -163,7 +163,7 @@ def test_a_run_tells_a_line_a_rule_and_what_to_do_next(shop: Project) -> None:
     assert done.code == 0
     assert re.search(r"^nightly  \d{4}-\S+Z  succeeded  run1_\w+$", done.out, re.MULTILINE)
     assert re.search(r"^twice +high +1 +1 +0 +0 +0 +0 +2 +embedded$", done.out, re.MULTILINE)
-    assert "told team" in done.out
+    assert "notified team" in done.out
     assert done.err == "checking twice\nNext: reconcile findings, reconcile show ID, reconcile dismiss ID\n"
 
 
@@ -200,7 +200,7 @@ def test_a_dry_run_remembers_and_tells_nothing(shop: Project) -> None:
     done = shop("run", "--dry-run")
 
     assert done.code == 0
-    assert "dry run: nothing was remembered, nobody was told" in done.out
+    assert "dry run: nothing was stored, nobody was notified" in done.out
     assert sorted(path.name for path in shop.folder.iterdir()) == ["orders.csv", "reconcile.yaml"]
     assert shop("run", "--dry-run", "--fail-on", "high", "--json").code == 1
 
@@ -275,7 +275,7 @@ def test_a_channel_that_fails_is_3_and_what_was_found_is_kept(shop: Project) -> 
     done = shop("run")
 
     assert done.code == 3, done.said
-    assert "not told yet: team: " in done.out
+    assert "not delivered yet: team: " in done.out
     assert len(shop("findings", "--json").json) == 1
 
 

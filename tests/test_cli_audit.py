@@ -58,8 +58,8 @@ def test_verify_says_how_far_the_anchors_reach(project: Project) -> None:
 
     answer = project("audit", "verify")
 
-    assert (answer.code, "the state is what the log says" in answer.out) == (0, True)
-    assert "it could be cut unseen" in answer.err
+    assert (answer.code, "the state matches the log" in answer.out) == (0, True)
+    assert "they could be removed unnoticed" in answer.err
 
 
 def test_verify_without_an_anchor_says_what_that_means(project: Project) -> None:
@@ -177,17 +177,17 @@ def test_a_column_that_is_misspelt_is_not_taken_for_nothing_to_erase(project: Pr
 
     assert wrong.code == 2
     assert "dataset orders has no column `emial`, and nothing of it is kept; did you mean `email`?" in wrong.err
-    assert (right.code, right.out) == (0, "nothing of it is in the state\n")
+    assert (right.code, right.out) == (0, "the state holds nothing of it\n")
     assert project("audit", "--json").out == before
 
 
 def test_a_filter_that_no_entry_passes_is_said(project: Project) -> None:
     answer = project("audit", "--event", "nope")
 
-    assert (answer.code, answer.out, answer.err) == (0, "", "No entry of the log is about that.\n")
+    assert (answer.code, answer.out, answer.err) == (0, "", "No matching log entries.\n")
 
 
 def test_nothing_to_erase_is_said(project: Project) -> None:
     answer = project("erase", "orders", "--id", "P-9")
 
-    assert (answer.code, answer.out) == (0, "nothing of it is in the state\n")
+    assert (answer.code, answer.out) == (0, "the state holds nothing of it\n")

@@ -723,7 +723,7 @@ def test_a_run_that_is_stopped_while_it_reads_leaves_everything_in_order(
     answer = _stopped_while_checking(project, number)
 
     assert answer.code == code, answer.said
-    assert answer.err.endswith("Stopped. What was finished is kept; run it again to go on\n")
+    assert answer.err.endswith("Stopped. Finished work is kept; run the command again to continue\n")
     assert "Traceback" not in answer.said
     healthy(project)
     assert [one["status"] for one in project("runs", "--json").json] == ["succeeded", "interrupted"]

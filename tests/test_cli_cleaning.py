@@ -48,7 +48,7 @@ def test_approve_says_what_was_done_and_undo_takes_it_back(world: World) -> None
     assert (code, again, back) == (0, exits.REFUSED, 0)
     assert approved.stdout.startswith(f"{finding} is cleaned: ")
     assert f"`reconcile undo {finding}`" in approved.stdout
-    assert undone.stdout == f"Taken back: 1 cleaning ({finding}).\n"
+    assert undone.stdout == f"Undone: 1 cleaning ({finding}).\n"
     assert world.rows() == list(TWO)
 
 
@@ -108,7 +108,7 @@ def test_a_run_says_what_it_carried_out_of_the_plans_of_earlier_ones(world: Worl
     _, ended = _say("run", "-q")
     _, again = _say("run", "--json")
 
-    assert "twins: 1 cleaned as planned by earlier runs; take it back: reconcile undo --run run1_" in ended.stdout
+    assert "twins: 1 cleaned as planned by earlier runs; undo: reconcile undo --run run1_" in ended.stdout
     assert "of_before" not in json.loads(again.stdout)["rules"][0]["cleaning"]
     assert len(world.rows()) == 2
 
@@ -120,7 +120,7 @@ def test_a_preview_shows_what_waits_for_a_decision_and_what_could_not_be_checked
     _say("run", "-q")
     _, failed = _say("notify", "preview", "team")
 
-    assert "1 cleaning waits for you" in asked.stdout
+    assert "1 cleaning needs your decision" in asked.stdout
     assert f"reconcile approve {world.only()}" in asked.stdout
     assert failed.stdout.startswith("⚠️ Could not check ")
 
@@ -155,11 +155,11 @@ def test_show_says_of_an_undo_that_it_waits_and_why_it_was_not_done_in_the_end(w
 
     assert code == exits.REFUSED
     assert f"`reconcile reject {finding}` withdraws it" in refused.stdout
-    assert "An undo of it is approved" in waits.stdout
+    assert "Undo is approved" in waits.stdout
     assert f"reconcile reject {finding} withdraws it" in waits.stderr
     assert json.loads(waits_json.stdout)["undo"]["state"] == "approved"
     assert "Not taken back: a row of customers that was to be inserted is there already" in ended.stdout
-    assert "An undo of it was not done: a row of customers that was to be" in failed.stdout
+    assert "Undo failed: a row of customers that was to be" in failed.stdout
     assert failed.stderr == f"Next: reconcile undo {finding}\n"
     assert "was to be inserted" in json.loads(failed_json.stdout)["not_undone"]
 

@@ -136,7 +136,7 @@ def test_a_message_that_was_sent_cannot_be_dropped_and_an_unknown_name_is_told_w
     assert dropped.code == 4
     assert "was sent" in dropped.err
     assert nothing.code == 2
-    assert "There is no message 'msg1_typo'" in nothing.err
+    assert "Message 'msg1_typo' not found" in nothing.err
 
 
 @pytest.mark.slow

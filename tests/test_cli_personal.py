@@ -64,7 +64,7 @@ def test_no_command_prints_personal_data_unless_asked(shop: Project) -> None:
         assert answer.code == 0, answer.said
         assert not personal(answer.said), answer.said
     assert "Bonn" in told[4].out, "what is not personal is shown"
-    assert sum("--show shows it" in answer.err for answer in told) == 3
+    assert sum("use --show to see it" in answer.err for answer in told) == 3
 
 
 def test_what_is_hidden_in_json_keeps_its_shape(shop: Project) -> None:

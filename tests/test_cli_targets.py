@@ -87,7 +87,9 @@ def test_a_state_from_a_backup_is_noticed_and_repeats_nothing_once_it_goes_on(tm
     state.unlink()
     for beside in state.parent.glob("reconcile.db-*"):
         beside.unlink()
-    in_words(ours("restore", str(tmp_path / "old.backup")), 0, "`reconcile target list` says what waits", lines=2)
+    in_words(
+        ours("restore", str(tmp_path / "old.backup")), 0, "`reconcile target list` shows the affected sources", lines=2
+    )
 
     behind = ours("approve", other)
 

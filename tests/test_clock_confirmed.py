@@ -187,7 +187,7 @@ def test_resume_clock_says_how_many_due_times_become_missed_and_changes_nothing_
     assert before == {}
     assert done.json == {"subject": "clock", "resumed": True, "missed": {"daily": 9, "hourly": 240}}
     assert office.statuses() == {"missed": 249, "due": 1}
-    assert "was not held up" in again.err
+    assert "was not paused" in again.err
 
 
 def test_resume_clock_does_not_ask_where_nothing_becomes_missed(office: Office) -> None:
@@ -196,7 +196,7 @@ def test_resume_clock_does_not_ask_where_nothing_becomes_missed(office: Office) 
 
     done = office.command("resume", "--clock")
 
-    assert (done.code, done.out) == (0, "clock goes on\n")
+    assert (done.code, done.out) == (0, "clock resumed\n")
     assert office.statuses() == {"due": 1}
 
 
@@ -217,4 +217,4 @@ def test_a_waiting_time_that_a_newer_one_replaces_is_counted_and_one_that_was_de
 
     assert "3 due times would be missed (hourly 3)" in asked.err
     assert (done.code, office.statuses()) == (0, {"missed": 3, "due": 1})
-    assert (back.code, back.out) == (0, "clock goes on\n")
+    assert (back.code, back.out) == (0, "clock resumed\n")

@@ -88,7 +88,7 @@ def test_where_all_is_well_it_says_so_and_leaves_everything_as_it_was(place: Pla
 
 
 def test_without_a_state_it_makes_none(place: Place) -> None:
-    assert place.said("state").sentence.startswith("there is none yet; the first run makes it in /")
+    assert place.said("state").sentence.startswith("none yet; the first run creates it in /")
     assert not (place.folder / "reconcile.db").exists()
 
 
@@ -286,7 +286,7 @@ def test_a_due_time_that_waits_is_told(place: Place) -> None:
     place.change(lambda tx: stored.write_down(tx, [NewSlot("nightly", tx.now, "request:1", tx.now - 11 * MINUTE)]))
 
     assert place.worse() == [("queue", "look")]
-    assert "11 minutes ago" in place.said("queue").sentence
+    assert "waited 11 minutes" in place.said("queue").sentence
 
 
 def test_a_run_whose_process_is_gone_is_told(place: Place) -> None:
@@ -325,7 +325,7 @@ def test_messages_that_failed_are_in_doubt_or_wait_are_told_by_channel(place: Pl
     assert told == [
         "1 message failed",
         "1 message with an unknown outcome",
-        "1 message not sent so far, tried again (Channel 'team' was refused: the token is not valid)",
+        "1 message not sent yet, will be retried (Channel 'team' was refused: the token is not valid)",
         "1 message waiting for over an hour",
     ]
 

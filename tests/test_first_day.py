@@ -32,8 +32,8 @@ def test_undo_accepts_the_run_that_carried_out_what_an_earlier_one_planned(tmp_p
 
     undone = reconcile("undo", "--run", run)
 
-    assert f"1 cleaned as planned by earlier runs; take it back: reconcile undo --run {run}" in carried.out
-    assert (undone.code, undone.out) == (0, f"Taken back: 1 cleaning ({world.only()}).\n")
+    assert f"1 cleaned as planned by earlier runs; undo: reconcile undo --run {run}" in carried.out
+    assert (undone.code, undone.out) == (0, f"Undone: 1 cleaning ({world.only()}).\n")
     assert world.rows() == list(TWO)
 
 
@@ -44,7 +44,7 @@ def test_undo_still_accepts_the_run_that_planned(tmp_path: Path) -> None:
     reconcile("approve", world.only(), "--later")
     reconcile("run", "-q")
 
-    assert reconcile("undo", "--run", planned).out == f"Taken back: 1 cleaning ({world.only()}).\n"
+    assert reconcile("undo", "--run", planned).out == f"Undone: 1 cleaning ({world.only()}).\n"
 
 
 def test_undo_of_a_run_that_only_planned_says_that_nothing_was_done(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_fifty_findings_are_listed_unless_more_are_asked_for(tmp_path: Path) -> 
     usual, every, some = (reconcile("findings", *more) for more in ((), ("--all",), ("--limit", "55")))
 
     assert [listed(usual), listed(every), listed(some)] == [50, 60, 55]
-    assert "50 of 60 findings; --all lists every one, --limit N so many" in usual.err
+    assert "50 of 60 findings; use --all to list all, or --limit N" in usual.err
     assert "55 of 60 findings" in some.err
     assert "60 findings" not in every.err
     assert len(reconcile("findings", "--json").json) == 50

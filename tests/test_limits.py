@@ -374,7 +374,7 @@ def test_a_signal_ends_a_run_whose_source_is_silent(
         os.kill(command.process.pid or 0, number)
         ended = command.end()
 
-        assert (ended.code, ended.err) == (code, "Stopped. What was finished is kept; run it again to go on\n")
+        assert (ended.code, ended.err) == (code, "Stopped. Finished work is kept; run the command again to continue\n")
         assert time.monotonic() - began < 6  # about 1.5 on an idle machine
     postgres.rid()
     assert is_free(shop)

@@ -46,7 +46,7 @@ def test_of_many_groups_three_are_shown_and_the_rest_is_in_the_thread_and_counte
     assert "The largest 3:" in text
     assert "And 4,997 more (the next 30 in the thread): reconcile findings --rule double-charge" in text
     assert len(shown.details[0].groups) == 30
-    assert "And 4,967 groups more: reconcile findings --rule double-charge" in text
+    assert "And 4,967 more groups: reconcile findings --rule double-charge" in text
 
 
 def test_what_could_not_be_checked_comes_first_and_is_no_finding() -> None:
@@ -70,16 +70,16 @@ def test_a_failure_that_ended_is_told_as_working_again() -> None:
     shown = told(failures=(replace(FAILED, ended=True, since=SLOT),))
 
     assert shown.startswith("✅ Checked again: bank-vs-ledger; nothing new\n")
-    assert "Works again: bank-vs-ledger, after it could not be checked since " in shown
+    assert "Works again: bank-vs-ledger, not checked since " in shown
     assert FAILED.sentence not in shown, "what was to be done about it is not to be done any more"
 
 
 def test_a_first_run_says_that_it_sums_up_what_already_exists() -> None:
     shown = told(first_run(double_charges(12)))
 
-    assert "First run: 12 double charges (12 surplus records) exist already, 240.00 EUR at risk." in shown
+    assert "First run: 12 double charges (12 surplus records) already exist, 240.00 EUR at risk." in shown
     assert shown.startswith("🔴 12 double charges found in the first run, 240.00 EUR at risk\n")
-    assert "This summary is told once" in shown
+    assert "You'll see this summary once" in shown
     assert "new double" not in shown
 
 
@@ -89,7 +89,7 @@ def test_new_grown_and_reopened_are_told_apart_and_open_ones_counted() -> None:
     shown = told(rule)
 
     assert shown.startswith("🔴 4 double charges since yesterday 06:15, 80.00 EUR at risk\n")
-    assert "4 surplus records: 2 new, 1 grown and 1 reopened. 13 open in all." in shown
+    assert "4 surplus records: 2 new, 1 grown and 1 reopened. 13 open in total." in shown
     assert "✅ Resolved since yesterday 06:15: 2 of double-charge" in shown
 
 
@@ -125,7 +125,7 @@ def test_what_was_left_out_is_told_with_its_reason() -> None:
     shown = told(rule)
 
     assert "\n3 records left out, order_id is null\n" in shown
-    assert "Left out or not read for 2 more reasons" in shown
+    assert "Records were skipped for 2 more reasons" in shown
 
 
 def test_a_reopened_finding_brings_its_history() -> None:
@@ -161,8 +161,8 @@ def test_a_trouble_with_reconcile_itself_names_no_run_and_no_slot() -> None:
         "⚠️ Reconcile: job nightly has not succeeded since 20 Nov 06:15 (expected every 26h)\n"
         "Reconcile itself · job nightly · noticed Sat 21 Nov 2026, 08:15 CET\n"
         "\n"
-        "What its runs say: reconcile runs nightly\n"
-        "You hear of it again when it is over.\n"
+        "See its runs: reconcile runs nightly\n"
+        "You'll get another message when it is resolved.\n"
     )
 
 
@@ -170,10 +170,10 @@ def test_a_trouble_that_is_over_says_what_it_was_and_how_it_ended() -> None:
     over = replace(LATE, ended=True, end="It succeeded on 21 Nov 11:10.")
 
     assert document.text(render.document(trouble(over), render.SLACK)) == (
-        "✅ Over: job nightly has not succeeded since 20 Nov 06:15 (expected every 26h)\n"
+        "✅ Resolved: job nightly has not succeeded since 20 Nov 06:15 (expected every 26h)\n"
         "Reconcile itself · job nightly · noticed Sat 21 Nov 2026, 08:15 CET\n"
         "\n"
-        "It succeeded on 21 Nov 11:10. That was 3 h after it was noticed.\n"
+        "It succeeded on 21 Nov 11:10. It was resolved 3 h after it was noticed.\n"
     )
 
 
@@ -197,7 +197,10 @@ def test_the_first_sentence_of_a_trouble_is_its_headline(sentence: str, headline
 
     assert shown.headline == f"⚠️ Reconcile: {headline}"
     assert shown.about == "Reconcile itself · noticed Sat 21 Nov 2026, 08:15 CET"
-    assert tuple(map(document.line_text, shown.sections[0].lines)) == (*below, "You hear of it again when it is over.")
+    assert tuple(map(document.line_text, shown.sections[0].lines)) == (
+        *below,
+        "You'll get another message when it is resolved.",
+    )
 
 
 def test_only_a_plain_web_address_becomes_a_link() -> None:
@@ -312,10 +315,10 @@ def test_what_waits_for_a_person_comes_before_what_is_new_and_what_was_done_at_t
 
     asked, new, done = (shown.index(text) for text in ("needs a decision", "surplus record", "12 cleaned"))
     assert asked < new < done
-    assert "2 cleanings are proposed and wait for approval" in shown
+    assert "2 cleanings await approval" in shown
     assert "reconcile quarantine" in shown
     assert "reconcile undo --run run1_x" in shown
-    assert render.headline(notice).startswith("🔴 3 cleanings wait for you; 12 findings cleaned; ")
+    assert render.headline(notice).startswith("🔴 3 cleanings need your decision; 12 findings cleaned; ")
 
 
 def test_a_run_that_only_cleaned_says_so_and_is_no_alarm() -> None:

@@ -33,7 +33,7 @@ from notifications.errors import (
 )
 from notifications.slack import blockkit
 from notifications.slack.channel import SlackChannel, SlackSettings
-from notifications.slack.limits import mended
+from notifications.slack.limits import escape_stray
 from notifications.wording import render
 from reconcile.testing.slack_server import (
     WEBHOOK,
@@ -245,7 +245,7 @@ def test_a_connection_that_was_never_made_is_known_not_to_have_sent() -> None:
 
 @pytest.mark.parametrize(
     ("code", "advice"),
-    [("invalid_auth", "xoxb-"), ("not_in_channel", "/invite"), ("is_archived", "name another"), ("strange", "strange")],
+    [("invalid_auth", "xoxb-"), ("not_in_channel", "/invite"), ("is_archived", "use another"), ("strange", "strange")],
 )
 def test_a_refusal_says_what_to_do(slack: SlackServer, code: str, advice: str) -> None:
     slack.fail(POST, error(code))
@@ -329,12 +329,12 @@ def test_garbage_instead_of_an_answer_is_unknown(slack: SlackServer) -> None:
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({}, "exactly one way"),
+        ({}, "but not both"),
         ({"token": "x"}, "a bot needs both"),
-        ({"token": "x", "channel": "c", "webhook_url": "https://hooks.slack.com/x"}, "exactly one way"),
+        ({"token": "x", "channel": "c", "webhook_url": "https://hooks.slack.com/x"}, "but not both"),
         ({"webhook_url": "http://hooks.slack.com/x"}, "https://"),
         ({"token": "x", "channel": "c", "base_url": "http://slack.example.com/api/"}, "https://"),
-        ({"token": "x", "channel": "c", "mentions": {"@f": "finance"}}, "no Slack id"),
+        ({"token": "x", "channel": "c", "mentions": {"@f": "finance"}}, "is not a Slack id"),
         ({"token": "x", "channel": "c", "tokn": "y"}, "Extra inputs"),
     ],
 )
@@ -456,9 +456,9 @@ def test_whatever_is_in_a_notice_its_message_is_valid(notice: Notice, mentions: 
 
 @given(st.text())
 def test_mended_text_is_valid_and_mending_twice_changes_nothing(text: str) -> None:
-    once = mended(text)
+    once = escape_stray(text)
 
-    assert mended(once) == once
+    assert escape_stray(once) == once
     assert not text.strip() or len(once) > 4_000 or blockkit.check({"text": once, "blocks": []}) == []
 
 

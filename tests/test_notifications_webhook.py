@@ -238,12 +238,12 @@ PUBLIC = """
 
 @pytest.mark.parametrize("address", SPECIAL.split())
 def test_addresses_that_are_not_public_are_known(address: str) -> None:
-    assert not http._may(ip_address(address), ())
+    assert not http._is_allowed(ip_address(address), ())
 
 
 @pytest.mark.parametrize("address", PUBLIC.split())
 def test_addresses_beside_the_special_ones_are_public(address: str) -> None:
-    assert http._may(ip_address(address), ())
+    assert http._is_allowed(ip_address(address), ())
 
 
 @pytest.mark.parametrize(
@@ -257,8 +257,8 @@ def test_addresses_beside_the_special_ones_are_public(address: str) -> None:
     ],
 )
 def test_an_address_that_is_not_public_is_allowed_by_its_network(address: str, network: str) -> None:
-    assert http._may(ip_address(address), (ip_network(network),))
-    assert not http._may(ip_address(address), (ip_network("192.168.0.0/16"),))
+    assert http._is_allowed(ip_address(address), (ip_network(network),))
+    assert not http._is_allowed(ip_address(address), (ip_network("192.168.0.0/16"),))
 
 
 def test_which_addresses_are_public_does_not_depend_on_the_version_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,8 +266,8 @@ def test_which_addresses_are_public_does_not_depend_on_the_version_of_python(mon
         for name in ("is_global", "is_private", "is_reserved"):
             monkeypatch.delattr(kind, name)
 
-    assert http._may(ip_address("8.8.8.8"), ())
-    assert not http._may(ip_address("fec0::1"), ())
+    assert http._is_allowed(ip_address("8.8.8.8"), ())
+    assert not http._is_allowed(ip_address("fec0::1"), ())
 
 
 def test_a_name_is_resolved_once(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ def test_queueing_the_same_message_again_changes_nothing_and_another_one_under_i
 
     with office.store.begin() as tx:
         assert outbox.enqueue(tx, "slack", notice("m1")) is False
-        with pytest.raises(outbox.MessageConflict, match="m1 is in the outbox already"):
+        with pytest.raises(outbox.MessageConflict, match="m1 is already in the outbox"):
             outbox.enqueue(tx, "hook", notice("m1"))
 
     assert len(office.all()) == 1
@@ -239,7 +239,7 @@ def test_where_a_person_is_to_be_asked_a_doubtful_message_waits_for_that_person(
 
     assert box.arrived == ["m1"]
     assert [(one.status, one.in_doubt) for one in report.failed] == [("unknown", True)]
-    assert "cannot be asked" in str(report.failed[0].problem)
+    assert "cannot check" in str(report.failed[0].problem)
     assert later == delivery.Report()
 
 
@@ -358,7 +358,7 @@ def test_a_message_to_a_channel_nobody_configures_any_more_waits_and_then_fails(
     late = office.deliver(Mailbox())
 
     assert [one.message for one in early.waiting] == ["m1"]
-    assert [one.problem for one in late.failed] == ["the channel 'pigeon' is not configured any more"]
+    assert [one.problem for one in late.failed] == ["channel 'pigeon' is no longer configured"]
 
 
 def test_one_bad_channel_does_not_hold_up_another(office: Office) -> None:

@@ -172,4 +172,4 @@ def test_a_proxy_that_is_none_is_refused_and_not_shown(proxy: str) -> None:
         settings("https://slack.com", proxy=proxy)
 
     (error,) = refused.value.errors(include_input=False)
-    assert error["msg"].endswith("must be like http://host:3128, with user:password@ before the host if it asks")
+    assert error["msg"].endswith("must be like http://host:3128 or http://user:password@host:3128")

@@ -500,7 +500,7 @@ def test_releases_are_shown_and_compared(shop: Shop) -> None:
     ]
     assert (with_file["from"], with_file["to"]) == (first, second)
     assert "+    severity: low" in with_file["diff"]
-    assert (same.out, same.err) == ("", "They say the same.\n")
+    assert (same.out, same.err) == ("", "No differences.\n")
 
 
 def test_a_shown_release_can_be_put_back(shop: Shop) -> None:
@@ -519,7 +519,7 @@ def test_a_shown_release_can_be_put_back(shop: Shop) -> None:
         (["hold", "zzzz"], 2, "There is no release 'zzzz'; `reconcile releases` lists them"),
         (["releases", "show", "zzzz"], 2, "There is no release 'zzzz'; `reconcile releases` lists them"),
         (["releases", "diff", "zzzz"], 2, "There is no release 'zzzz'; `reconcile releases` lists them"),
-        (["hold", "abc", "--off"], 2, "it stands without a release"),
+        (["hold", "abc", "--off"], 2, "cannot be combined with a release"),
         (["hold", "--off"], 0, "No release was held; nothing was changed"),
     ],
 )
@@ -541,7 +541,7 @@ def test_a_held_release_that_cannot_run_here_ends_with_4_and_says_what_to_do(sho
 
     ended = shop.cli("run", "nightly")
 
-    assert "Its texts are not kept, because a secret stands in them in clear" in warned.err
+    assert "Its files are not stored, because they contain a secret in plain text" in warned.err
     assert ended.code == 4
     assert "Restore its configuration file, or make another release current: reconcile promote" in ended.err
     assert shop.cli("runs", "--json").json == []

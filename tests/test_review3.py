@@ -305,7 +305,7 @@ def test_what_was_being_sent_to_a_channel_that_is_gone_is_given_up_and_said(offi
     clock.sleep(4 * 86_400)
     report = delivery.deliver(store, {}, sleep=clock.sleep)
 
-    assert [one.problem for one in report.failed] == ["the channel 'pigeon' is not configured any more"]
+    assert [one.problem for one in report.failed] == ["channel 'pigeon' is no longer configured"]
 
 
 # A database that is away

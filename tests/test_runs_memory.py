@@ -93,7 +93,7 @@ def test_ten_times_the_plans_take_little_more_memory(tmp_path: Path) -> None:
     assert large - small < 45
     assert "twin: 15,000 would be proposed" in would
     assert "twin: 15,000 proposed" in shown
-    assert "told ops" in shown
+    assert "notified ops" in shown
 
 
 def test_what_is_packed_is_a_sequence_like_any_other() -> None:

@@ -71,7 +71,7 @@ def silent(answer: Answer) -> Answer:
 
 
 def test_what_every_command_prints_and_keeps_holds_no_secret(shop: Project) -> None:
-    assert "`heartbeat_allow` names its network" in silent(shop("run", "good")).err
+    assert "set `heartbeat_allow` to its network" in silent(shop("run", "good")).err
     assert silent(shop("run", "good", "--json")).code == 0
     assert silent(shop("trigger", "good")).code == 0
     name = shop("findings", "--json").json[0]["id"]
@@ -103,7 +103,7 @@ def test_a_source_and_channels_that_fail_tell_no_secret(shop: Project) -> None:
 
     assert answer.code == 3
     assert "did not answer at 127.0.0.1:1" in answer.out
-    assert "not told yet: hook: " in answer.out
+    assert "not delivered yet: hook: " in answer.out
     assert silent(shop("notify", "test", "hook")).code == 3
     silent(shop("run", "charged", "--json"))
     silent(shop("audit", "--json"))

@@ -434,7 +434,7 @@ def test_a_dataset_that_cannot_be_looked_at_is_told_once_and_stays_as_it_was(pla
     assert len(plant.settled()) == 1
 
     headline = "the files of dataset payments cannot be watched, so changes start no job"
-    assert plant.headlines() == [f"⚠️ Reconcile: {headline}", f"✅ Over: {headline}"]
+    assert plant.headlines() == [f"⚠️ Reconcile: {headline}", f"✅ Resolved: {headline}"]
 
 
 def test_trouble_with_a_dataset_ends_when_nobody_watches_it_any_more(plant: Plant) -> None:
@@ -565,10 +565,10 @@ def test_the_command_says_the_run_and_whether_it_was_there_already(shop: Shop) -
         "paused": None,
     }
     assert (first.code, again.code, other.code) == (0, 0, 0)
-    assert f"was asked for already and is due  {said['run']}" in again.out
-    assert "is in the queue" in other.out
+    assert f"was already requested and is due  {said['run']}" in again.out
+    assert "is queued" in other.out
     assert said["run"] not in other.out
-    assert "No `reconcile serve` runs on this state now" in other.err
+    assert "No `reconcile serve` is running on this state" in other.err
     assert shop("audit", "--json", "--event", "slot.requested").out.count('"ada"') == 1
 
 
@@ -579,7 +579,7 @@ def test_the_command_says_that_a_paused_job_waits(shop: Shop) -> None:
     asked = shop("trigger", "b")
 
     assert asked.code == 0
-    assert "It waits: Job 'b' is paused by ada" in asked.err
+    assert "It is waiting: Job 'b' is paused by ada" in asked.err
     assert shop("trigger", "b", "--json").json["paused"] == "the bank is being moved"
 
 

@@ -94,7 +94,7 @@ def test_a_trouble_is_told_once_when_it_begins_and_once_when_it_ends(office: Off
 
     assert office.told() == [
         ("ops", "⚠️ Reconcile: the clock jumped from about noon to midnight"),
-        ("ops", "✅ Over: the clock jumped from about noon to midnight"),
+        ("ops", "✅ Resolved: the clock jumped from about noon to midnight"),
     ]
     assert office.events() == [
         ("trouble.begun", {"subject": "clock", "job": None, "channels": ["ops"]}),
@@ -110,7 +110,7 @@ def test_the_messages_say_when_and_how_it_ended(office: Office) -> None:
     begun, ended = (document.text(render.document(notice, render.PAPER)) for _, notice in office.notices())
     assert "noticed Sat 21 Nov 2026, 13:00 CET" in begun
     assert "Set it right, then: reconcile resume --clock" in begun
-    assert "A person said that the time is right. That was 2 h after it was noticed." in ended
+    assert "A person said that the time is right. It was resolved 2 h after it was noticed." in ended
 
 
 def test_a_sentence_that_changes_is_kept_and_not_told_again(office: Office) -> None:
@@ -126,7 +126,7 @@ def test_a_sentence_that_changes_is_kept_and_not_told_again(office: Office) -> N
     assert len(office.told()) == 1
 
     office.end("configuration")
-    assert office.told()[-1] == ("ops", "✅ Over: the configuration cannot be used: two mistakes")
+    assert office.told()[-1] == ("ops", "✅ Resolved: the configuration cannot be used: two mistakes")
 
 
 def test_the_trouble_of_a_job_is_told_to_its_channels_and_to_those_of_alerts(office: Office) -> None:

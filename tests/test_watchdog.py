@@ -160,7 +160,7 @@ def test_a_watchdog_that_does_not_hear_makes_no_success_a_failure(folder: Folder
 
     assert (report.status, report.failed) == ("succeeded", False)
     assert report.watchdog == (
-        "The watchdog of job 'nightly' did not hear of this success (3 tries): it answered HTTP 502"
+        "The watchdog of job 'nightly' did not receive this success (3 tries): it answered HTTP 502"
     )
     assert report.to_json()["watchdog"] == report.watchdog
     assert folder.pauses == [1.0, 1.0]
@@ -172,7 +172,7 @@ def test_a_watchdog_that_does_not_hear_makes_no_success_a_failure(folder: Folder
         ([500, 200], 2, None),
         ([429, 204], 2, None),
         ([404], 1, "(1 try): it answered HTTP 404"),
-        ([302], 1, "(1 try): it answered HTTP 302; write the final address, none is followed"),
+        ([302], 1, "(1 try): it answered HTTP 302, a redirect; set the final address"),
     ],
 )
 def test_what_may_pass_is_tried_again_and_nothing_is_followed(
@@ -193,7 +193,7 @@ def test_an_address_that_is_not_public_is_called_only_where_its_network_is_named
 
     assert folder.listener.calls == []
     assert said is not None
-    assert "`heartbeat_allow` names its network" in said
+    assert "set `heartbeat_allow` to its network" in said
 
 
 def test_the_address_is_in_no_sentence(folder: Folder) -> None:
@@ -308,14 +308,14 @@ def test_a_job_that_has_not_succeeded_in_its_time_is_told_once_and_once_when_it_
         "⚠️ Reconcile: job nightly has not succeeded since 21 Nov 13:00 (expected every 26h)\n"
         "Reconcile itself · job nightly · noticed Sun 22 Nov 2026, 16:00 CET\n"
         "\n"
-        "What its runs say: reconcile runs nightly\n"
-        "You hear of it again when it is over.\n"
+        "See its runs: reconcile runs nightly\n"
+        "You'll get another message when it is resolved.\n"
     )
     assert over == (
-        "✅ Over: job nightly has not succeeded since 21 Nov 13:00 (expected every 26h)\n"
+        "✅ Resolved: job nightly has not succeeded since 21 Nov 13:00 (expected every 26h)\n"
         "Reconcile itself · job nightly · noticed Sun 22 Nov 2026, 16:00 CET\n"
         "\n"
-        "Its last success was on 24 Nov 16:00. That was 2 days after it was noticed.\n"
+        "Its last success was on 24 Nov 16:00. It was resolved 2 days after it was noticed.\n"
     )
     assert len(office.told("ops")) == 2
 
@@ -388,7 +388,7 @@ def test_a_longer_time_and_none_at_all_end_it(office: Office) -> None:
     office.after(60)
     office.expect()
     [over] = office.after(0)
-    assert "It is not expected to succeed within a time any more." in over
+    assert "It is no longer expected to succeed within a set time." in over
 
 
 def test_after_a_clock_jump_it_counts_from_the_jump(office: Office) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from notifications.slack.limits import FIELD, HEADER, SECTION, TOTAL, check, mended
+from notifications.slack.limits import FIELD, HEADER, SECTION, TOTAL, check, escape_stray
 from notifications.wording import words
 from notifications.wording.document import Document, Line, Section, Span
 
@@ -37,10 +37,10 @@ def templated(shown: Document, mrkdwn: str) -> Message:
 
 
 def thread(shown: Document, mentions: Mapping[str, str]) -> Message | None:
-    """The further groups of a document, for one reply in the message's thread; None when there are none."""
+    """Return the reply in the message's thread with more groups; None without any."""
     if not shown.details:
         return None
-    return {"text": "Further groups", "blocks": _numbered(_body(shown.details, mentions), "details")}
+    return {"text": "More groups", "blocks": _numbered(_body(shown.details, mentions), "details")}
 
 
 def escape(text: str) -> str:
@@ -101,16 +101,16 @@ def _element(span: Span, mentions: Mapping[str, str]) -> Block:
 
 
 def _mention(owner: str, mentions: Mapping[str, str]) -> Block | None:
-    """The element that rings: a user group, a user, or a whole channel where `mentions` says so."""
-    whom = mentions.get(owner, owner)
-    if whom in ("!here", "!channel") and owner in mentions:
-        return {"type": "broadcast", "range": whom[1:]}
-    found = _OWNER_ID.fullmatch(f"<@{whom}>" if owner in mentions else whom)
-    if not found:
+    """Return the mention of a user group, a user, or, if `mentions` says so, a whole channel."""
+    target = mentions.get(owner, owner)
+    if target in ("!here", "!channel") and owner in mentions:
+        return {"type": "broadcast", "range": target[1:]}
+    match = _OWNER_ID.fullmatch(f"<@{target}>" if owner in mentions else target)
+    if not match:
         return None
-    if found["id"].startswith("S"):
-        return {"type": "usergroup", "usergroup_id": found["id"]}
-    return {"type": "user", "user_id": found["id"]}
+    if match["id"].startswith("S"):
+        return {"type": "usergroup", "usergroup_id": match["id"]}
+    return {"type": "user", "user_id": match["id"]}
 
 
 def _section(mrkdwn: str) -> Block:
@@ -118,14 +118,14 @@ def _section(mrkdwn: str) -> Block:
 
 
 def _pieces(mrkdwn: str) -> Iterator[str]:
-    """The text in sections of whole lines; a line that is too long is cut before an escape, never inside one."""
-    left, piece = TOTAL - 1_500, ""
-    for line in mended(mrkdwn).strip().splitlines():
+    """Split the text into sections of whole lines; a long line is cut before an escape, never inside it."""
+    room, piece = TOTAL - 1_500, ""
+    for line in escape_stray(mrkdwn).strip().splitlines():
         shown = cut(line, SECTION - 2)
-        if words.units(shown) + 1 > left:
+        if words.units(shown) + 1 > room:
             piece += "\n…"
             break
-        left -= words.units(shown) + 1
+        room -= words.units(shown) + 1
         if piece and words.units(piece) + words.units(shown) + 3 > SECTION:
             yield piece
             piece = shown
@@ -153,7 +153,7 @@ def _numbered(blocks: list[Block], prefix: str) -> list[Block]:
 
 
 def as_text(sent: Message) -> str:
-    """What the blocks show, as text for a terminal."""
+    """Render the blocks as text for a terminal."""
     return "\n".join(filter(None, (_shown(block) for block in sent.get("blocks", ())))) + "\n"
 
 

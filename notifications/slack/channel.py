@@ -1,4 +1,4 @@
-"""Slack: a bot that posts to a channel and can look whether it did, or an incoming webhook that cannot."""
+"""Slack: a bot that posts to a channel and can check delivery, or an incoming webhook that cannot."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 class SlackSettings(ChannelSettings):
-    """What a Slack channel may say: `token` with `channel`, or `webhook_url`."""
+    """The settings of a Slack channel: `token` with `channel`, or `webhook_url`."""
 
     type: Literal["slack"] = Field(description="A Slack channel.")
     token: SecretStr | None = Field(default=None, description="The bot's token (xoxb-…), with the scope chat:write.")
@@ -46,14 +46,14 @@ class SlackSettings(ChannelSettings):
     webhook_url: SecretStr | None = Field(
         default=None, description="An incoming webhook, instead of token and channel."
     )
-    base_url: str = Field(default="https://slack.com/api/", description="Slack's API; another one for tests.")
+    base_url: str = Field(default="https://slack.com/api/", description="Slack's API address; only tests change it.")
     mentions: dict[str, str] = Field(
         default_factory=dict,
-        description="Whom an owner of a rule rings: a user's or user group's Slack id (U…, S…), !here or !channel.",
+        description="The Slack id to mention for each rule owner: a user (U…), a user group (S…), !here or !channel.",
     )
     timeout: float = Field(default=15, gt=0, le=300, description="Seconds to wait for Slack.")
     proxy: SecretStr | None = Field(
-        default=None, description="An HTTP proxy to reach Slack through: http://host:port. Without it none is used."
+        default=None, description="An HTTP proxy for Slack: http://host:port. By default no proxy is used."
     )
 
     @field_validator("base_url")
@@ -75,16 +75,16 @@ class SlackSettings(ChannelSettings):
         if proxy is not None and not re.fullmatch(
             r"http://([!-.0-~]+@)?[A-Za-z0-9._\[\]:-]+/?", proxy.get_secret_value()
         ):
-            raise ValueError("`proxy` must be like http://host:3128, with user:password@ before the host if it asks")
+            raise ValueError("`proxy` must be like http://host:3128 or http://user:password@host:3128")
         return proxy
 
     @field_validator("mentions")
     @classmethod
     def _known_to_slack(cls, mentions: dict[str, str]) -> dict[str, str]:
-        for owner, whom in mentions.items():
-            if not re.fullmatch(r"[SUW][A-Z0-9]{6,20}|!here|!channel", whom):
+        for owner, slack_id in mentions.items():
+            if not re.fullmatch(r"[SUW][A-Z0-9]{6,20}|!here|!channel", slack_id):
                 raise ValueError(
-                    f"`{owner}` is given `{whom}`, which is no Slack id; copy the id from the profile (U…) or the user "
+                    f"`{owner}`: `{slack_id}` is not a Slack id; copy the id from the profile (U…) or the user "
                     "group (S…), or write !here or !channel"
                 )
         return mentions
@@ -93,20 +93,18 @@ class SlackSettings(ChannelSettings):
     def _one_way(self) -> SlackSettings:
         bot = self.token is not None or self.channel is not None
         if bot == (self.webhook_url is not None):
-            raise ValueError(
-                "a slack channel has either `token` and `channel`, or `webhook_url`; write exactly one way"
-            )
+            raise ValueError("a slack channel needs either `token` and `channel`, or `webhook_url`, but not both")
         if bot and not (self.token and self.token.get_secret_value() and self.channel):
             raise ValueError("a bot needs both `token` (xoxb-…) and `channel` (#name or C…)")
         return self
 
 
 def _encrypted(setting: str, address: str) -> str:
-    """The address, if nobody on the way can read the secret in it."""
+    """Return the address if the secret in it is encrypted in transit, or never leaves this host."""
     parts = urlsplit(address)
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         return address
-    raise ValueError(f"`{setting}` must be an https:// address; a secret would travel in clear")
+    raise ValueError(f"`{setting}` must be an https:// address; otherwise a secret is sent unencrypted")
 
 
 class SlackChannel:
@@ -140,19 +138,19 @@ class SlackChannel:
         )
 
     def finish(self, notice: Notice, begun: Receipt) -> Receipt:
-        """Post the thread of a message that was posted, without a look."""
+        """Post the thread of a posted message, without checking for it first."""
         try:
             return self._with_thread(notice, self._document(notice), begun)
         except ChannelError as error:
             raise PartlySent(self.name, begun, error) from error
 
     def find(self, notice: Notice) -> Receipt | None:
-        """The receipt of this notice's message, looked for since the notice was written; completes its thread.
+        """Search for this notice's message since the notice was written, and complete its thread.
 
         Raises CannotBeAsked for a webhook, a token that may not read, and a channel with too many messages since.
         """
         if self._hook is not None:
-            raise CannotBeAsked(self.name, "an incoming webhook can only post; a bot token can look")
+            raise CannotBeAsked(self.name, "an incoming webhook can only post; use a bot token to check")
         try:
             return self._found(notice)
         except TokenMissingScope as error:
@@ -162,15 +160,15 @@ class SlackChannel:
                 raise
             raise CannotBeAsked(self.name, "the bot is not a member; type /invite @the-bot in the channel") from error
         except (RateLimited, ChannelUnreachable) as error:
-            reason = f"it could not be looked for just now: {error}"
+            reason = f"it could not be checked just now: {error}"
             raise DeliveryUnknown(self.name, reason, error.retry_after) from error
 
     def _found(self, notice: Notice) -> Receipt | None:
         channel = self._channel_id()
-        found = self._search(notice, channel)
-        if found is None:
+        message = self._search(notice, channel)
+        if message is None:
             return None
-        posted = Receipt(f"slack {channel}", {"channel": channel, "ts": found["ts"]})
+        posted = Receipt(f"slack {channel}", {"channel": channel, "ts": message["ts"]})
         return self._with_thread(notice, self._document(notice), posted, look=True)
 
     def preview(self, notice: Notice) -> str:
@@ -198,49 +196,49 @@ class SlackChannel:
         }
 
     def _with_thread(self, notice: Notice, shown: Document, posted: Receipt, *, look: bool = False) -> Receipt:
-        """The receipt with the thread's time stamp, after the reply is there; `look` before posting it."""
+        """Return the receipt with the thread's time stamp; `look` for the reply before posting it."""
         reply = blockkit.thread(shown, self.settings.mentions)
         if reply is None:
             return posted
         ts = posted.details["ts"]
-        there = self._reply(notice, posted.details["channel"], ts) if look else None
-        if there is None:
+        reply_ts = self._reply(notice, posted.details["channel"], ts) if look else None
+        if reply_ts is None:
             answer = self._api.call("chat.postMessage", **self._post(notice, reply, "details"), thread_ts=ts)
-            there = str(answer["ts"])
-        return Receipt(posted.where, {**posted.details, "thread": there})
+            reply_ts = str(answer["ts"])
+        return Receipt(posted.where, {**posted.details, "thread": reply_ts})
 
     def _search(self, notice: Notice, channel: str) -> dict[str, Any] | None:
         oldest = (notice.created or notice.slot).timestamp() - _EARLIER
-        asked = {"channel": channel, "oldest": f"{oldest:.6f}", "include_all_metadata": True}
-        for message in self._messages("conversations.history", "messages", **asked):
+        arguments = {"channel": channel, "oldest": f"{oldest:.6f}", "include_all_metadata": True}
+        for message in self._messages("conversations.history", "messages", **arguments):
             if _is_part(message, notice, "message"):
                 return message
         return None
 
     def _reply(self, notice: Notice, channel: str, ts: str) -> str | None:
-        asked = {"channel": channel, "ts": ts, "include_all_metadata": True}
-        for message in self._messages("conversations.replies", "messages", **asked):
+        arguments = {"channel": channel, "ts": ts, "include_all_metadata": True}
+        for message in self._messages("conversations.replies", "messages", **arguments):
             if _is_part(message, notice, "details"):
                 return str(message["ts"])
         return None
 
     def _channel_id(self) -> str:
-        """The id of the channel; a name is looked up, for Slack reads histories by id only."""
+        """Return the channel's id; a name is looked up, because Slack reads histories only by id."""
         wanted = self.settings.channel or ""
         if re.fullmatch(r"[CGD][A-Z0-9]{6,}", wanted):
             return wanted
-        asked = {"types": "public_channel,private_channel", "exclude_archived": True}
-        for channel in self._messages("conversations.list", "channels", **asked):
+        arguments = {"types": "public_channel,private_channel", "exclude_archived": True}
+        for channel in self._messages("conversations.list", "channels", **arguments):
             if channel.get("name") == wanted.removeprefix("#"):
                 return str(channel["id"])
-        raise CannotBeAsked(self.name, f"no channel {wanted} is visible to the bot; write the channel's id (C…)")
+        raise CannotBeAsked(self.name, f"no channel {wanted} is visible to the bot; use the channel's id (C…)")
 
-    def _messages(self, method: str, what: str, **asked: Any) -> Iterator[dict[str, Any]]:
-        """Everything a paginated method lists; raises CannotBeAsked when that is more than we read."""
+    def _messages(self, method: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+        """Yield everything a paginated method lists; raises CannotBeAsked for more pages than we read."""
         cursor: str | None = None
         for _ in range(_PAGES):
-            page = self._api.call(method, **asked, limit=_PAGE, **({"cursor": cursor} if cursor else {}))
-            yield from page.get(what, ())
+            page = self._api.call(method, **arguments, limit=_PAGE, **({"cursor": cursor} if cursor else {}))
+            yield from page.get(key, ())
             cursor = (page.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
                 return

@@ -1,4 +1,4 @@
-"""slack-sdk's clients with a transport that follows no redirect and uses no proxy but the one that is configured.
+"""slack-sdk's clients with a transport that follows no redirect and uses only the configured proxy.
 
 slack-sdk itself follows redirects, with the token, and reads HTTPS_PROXY; it has no option for either.
 """
@@ -14,7 +14,7 @@ from slack_sdk.webhook import WebhookClient, WebhookResponse
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A redirect is an HTTPError like any other answer that is no success."""
+    """Makes a redirect an HTTPError, like any unsuccessful answer."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None

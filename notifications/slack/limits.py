@@ -1,4 +1,4 @@
-"""What Slack takes as a message: its documented limits, and a checker that names everything it would refuse."""
+"""Slack's documented limits, and a checker that names everything Slack would refuse."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _LEAVES = {
 Problems = Iterator[str]
 
 
-def mended(mrkdwn: str) -> str:
+def escape_stray(mrkdwn: str) -> str:
     """The text with every `<`, `>` and `&` escaped that is neither an escape nor part of a token of Slack's."""
     plain = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
-    return re.sub(rf"{_TOKEN.pattern}|{_ENTITY.pattern}|[<>&]", lambda found: plain.get(found[0], found[0]), mrkdwn)
+    return re.sub(rf"{_TOKEN.pattern}|{_ENTITY.pattern}|[<>&]", lambda match: plain.get(match[0], match[0]), mrkdwn)
 
 
 def check(message: Mapping[str, Any]) -> list[str]:
-    """Everything about this message that Slack would refuse, or show otherwise than meant; empty when it is good."""
+    """List everything in this message that Slack would refuse or show wrongly."""
     problems: list[str] = []
     fallback, blocks = message.get("text"), message.get("blocks") or []
     if not isinstance(fallback, str) or not fallback.strip():
@@ -81,18 +81,18 @@ def _total(node: Any) -> int:
     return sum(map(_total, node)) if isinstance(node, list) else 0
 
 
-def _unique(things: list[Any], name: str) -> Problems:
-    seen: set[str] = set()
-    for thing in things:
-        one = thing.get(name) if isinstance(thing, Mapping) else None
-        if one is None:
+def _unique(items: list[Any], name: str) -> Problems:
+    values: set[str] = set()
+    for item in items:
+        value = item.get(name) if isinstance(item, Mapping) else None
+        if value is None:
             continue
-        if not isinstance(one, str) or not 0 < units(one) <= ID:
-            yield f"{name}: {one!r} is not 1 to {ID} characters"
-        elif one in seen:
-            yield f"{name}: {one!r} twice"
+        if not isinstance(value, str) or not 0 < units(value) <= ID:
+            yield f"{name}: {value!r} is not 1 to {ID} characters"
+        elif value in values:
+            yield f"{name}: {value!r} twice"
         else:
-            seen.add(one)
+            values.add(value)
 
 
 def _block(at: str, block: Mapping[str, Any]) -> Problems:
@@ -121,28 +121,28 @@ def _section(at: str, block: Mapping[str, Any]) -> Problems:
     if not isinstance(fields, list) or len(fields) > FIELDS:
         yield f"{at}: fields are not a list of at most {FIELDS}"
         return
-    for number, one in enumerate(fields):
-        yield from _text(f"{at}.fields[{number}]", one, FIELD)
+    for number, field in enumerate(fields):
+        yield from _text(f"{at}.fields[{number}]", field, FIELD)
 
 
 def _context(at: str, block: Mapping[str, Any]) -> Problems:
     elements = _list(block)
     if not 1 <= len(elements) <= CONTEXT_ELEMENTS:
         yield f"{at}: {len(elements)} elements, Slack takes 1 to {CONTEXT_ELEMENTS}"
-    for number, one in enumerate(elements):
-        yield from _text(f"{at}[{number}]", one, FIELD)
+    for number, element in enumerate(elements):
+        yield from _text(f"{at}[{number}]", element, FIELD)
 
 
 def _actions(at: str, block: Mapping[str, Any]) -> Problems:
     elements = _list(block)
     if not 1 <= len(elements) <= ACTIONS:
         yield f"{at}: {len(elements)} elements, Slack takes 1 to {ACTIONS}"
-    for number, one in enumerate(elements):
-        if not isinstance(one, Mapping) or not isinstance(one.get("type"), str):
+    for number, element in enumerate(elements):
+        if not isinstance(element, Mapping) or not isinstance(element.get("type"), str):
             yield f"{at}[{number}]: not an element"
-        elif one["type"] == "button":
-            yield from _text(f"{at}[{number}]", one.get("text"), 75, plain=True)
-            if units(str(one.get("value", ""))) > 2_000:
+        elif element["type"] == "button":
+            yield from _text(f"{at}[{number}]", element.get("text"), 75, plain=True)
+            if units(str(element.get("value", ""))) > 2_000:
                 yield f"{at}[{number}]: a value longer than 2000"
 
 
@@ -150,8 +150,8 @@ def _rich_text(at: str, block: Mapping[str, Any]) -> Problems:
     elements = _list(block)
     if not elements:
         yield f"{at}: no elements"
-    for number, one in enumerate(elements):
-        yield from _rich(f"{at}[{number}]", one)
+    for number, element in enumerate(elements):
+        yield from _rich(f"{at}[{number}]", element)
 
 
 def _rich(at: str, element: Any) -> Problems:
@@ -164,8 +164,8 @@ def _rich(at: str, element: Any) -> Problems:
         yield f"{at}: no elements"
     if kind == "rich_text_list" and element.get("style") not in ("bullet", "ordered"):
         yield f"{at}: a list is bullet or ordered"
-    for number, one in enumerate(inside):
-        yield from (_rich if kind == "rich_text_list" else _leaf)(f"{at}[{number}]", one)
+    for number, part in enumerate(inside):
+        yield from (_rich if kind == "rich_text_list" else _leaf)(f"{at}[{number}]", part)
 
 
 def _leaf(at: str, element: Any) -> Problems:

@@ -1,4 +1,4 @@
-"""Calls to Slack through slack-sdk, each made once: what went wrong becomes one of our errors, the outbox retries."""
+"""Calls to Slack through slack-sdk, each made once: failures become our errors, and the outbox retries."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ _LOG.propagate = False
 
 _INVITE = "invite the bot: type /invite @the-bot in the channel."
 _NEW_TOKEN = "the token is not valid; copy the Bot User OAuth Token (xoxb-…) of the Slack app again."  # noqa: S105 - a sentence
-_NEW_HOOK = "the webhook is gone; make a new one in the Slack app and use its address."
+_NEW_HOOK = "the webhook no longer exists; create a new one in the Slack app and use its address."
 _ADVICE = {
     "invalid_auth": _NEW_TOKEN,
     "not_authed": _NEW_TOKEN,
     "token_revoked": _NEW_TOKEN,
     "token_expired": _NEW_TOKEN,
     "account_inactive": _NEW_TOKEN,
-    "channel_not_found": "there is no such channel for this bot; check `channel`, write its id (C…), or " + _INVITE,
+    "channel_not_found": "the bot cannot see this channel; check `channel`, use its id (C…), or " + _INVITE,
     "not_in_channel": _INVITE,
-    "is_archived": "the channel is archived; name another one.",
-    "channel_is_archived": "the channel is archived; name another one.",
+    "is_archived": "the channel is archived; use another one.",
+    "channel_is_archived": "the channel is archived; use another one.",
     "restricted_action": "the workspace does not let this app post there; ask its administrator.",
     "no_service": _NEW_HOOK,
     "no_active_hooks": _NEW_HOOK,
     "no_team": _NEW_HOOK,
     "invalid_token": _NEW_HOOK,
     "action_prohibited": "the workspace does not let this app post there; ask its administrator.",
-    "invalid_blocks": "Slack did not take the form of the message; if there is a `template`, look at its markup.",
+    "invalid_blocks": "Slack rejected the message format; if you use a `template`, check its markup.",
     "msg_too_long": "the message is too long; shorten the channel's `template`.",
     "msg_blocks_too_long": "the message is too long; shorten the channel's `template`.",
 }
-_MOVED = "redirects are not followed; check `webhook_url` or `base_url`, and what answers in Slack's place."
+_MOVED = "redirects are not followed; check `webhook_url` or `base_url`, and which server answers instead of Slack."
 _CODE = re.compile(r"[a-z_]{1,60}")
-# What slack-sdk lets through when an answer is no answer of Slack's: half a body, another encoding, another shape.
+# Errors slack-sdk raises when an answer is not from Slack: half a body, another encoding, another shape.
 _UNREADABLE = (
     http.client.IncompleteRead,
     http.client.BadStatusLine,
@@ -81,7 +81,7 @@ class Api:
         self._made: ApiClient | None = None
 
     def call(self, method: str, **arguments: Any) -> dict[str, Any]:
-        """The answer of one call. Raises a ChannelError; a call that only reads is never ambiguous to repeat."""
+        """Call a method once. Raises a ChannelError; a call that only reads is always safe to repeat."""
         from slack_sdk.errors import SlackApiError, SlackClientError  # noqa: PLC0415 - 0.1 s, only to talk to Slack
 
         try:
@@ -109,8 +109,8 @@ class Api:
 
     def _refusal(self, method: str, response: Any) -> ChannelError:
         data = response.data if isinstance(response.data, dict) else {}
-        said = str(data.get("error", ""))
-        code = said if _CODE.fullmatch(said) else ""
+        error = str(data.get("error", ""))
+        code = error if _CODE.fullmatch(error) else ""
         if code == "missing_scope":
             return TokenMissingScope(self._channel, method, str(data.get("needed", "it needs")))
         return refusal(self._channel, int(response.status_code), code, dict(response.headers))
@@ -138,8 +138,8 @@ class Hook:
         except OSError as error:
             raise lost(self._channel, self._address.get_secret_value(), error) from None
         if answer.status_code != 200:
-            said = answer.body.strip()
-            code = said if _CODE.fullmatch(said) else ""
+            body = answer.body.strip()
+            code = body if _CODE.fullmatch(body) else ""
             raise refusal(self._channel, answer.status_code, code, dict(answer.headers))
 
 
@@ -148,32 +148,32 @@ def _revealed(secret: SecretStr | None) -> str | None:
 
 
 def refusal(channel: str, status: int, code: str, headers: dict[str, str]) -> ChannelError:
-    """The error for an answer that is not a success."""
+    """Return the error for an unsuccessful answer."""
     if status == 429 or code in _LIMITED:
         return RateLimited(channel, retry_after(headers))
     if status >= 500 or status == 408 or code in _UNKNOWN:
         return DeliveryUnknown(channel, f"Slack answered {code or 'HTTP ' + str(status)}")
     if status == 200 and not code:
-        return DeliveryUnknown(channel, "the answer is not one of Slack's")
+        return DeliveryUnknown(channel, "the answer is not from Slack")
     if 300 <= status < 400:
         return ChannelRefused(channel, f"HTTP {status}", _MOVED)
-    advice = _ADVICE.get(code, "look the word up in Slack's documentation of chat.postMessage.")
+    advice = _ADVICE.get(code, "see this code in Slack's documentation of chat.postMessage.")
     return ChannelRefused(channel, code or f"HTTP {status}", advice)
 
 
 def lost(channel: str, address: str, error: Exception) -> ChannelError:
-    """The error for a call without an answer: known not sent when the connection was never made, otherwise unknown."""
+    """Return the error for a call without an answer: not sent if the connection failed, otherwise unknown."""
     reason = error.reason if isinstance(error, URLError) else error
     cause = reason if isinstance(reason, Exception) else error
-    said = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+    text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
     if _before_sending(error) or _before_sending(cause):
-        return ChannelUnreachable(channel, urlsplit(address).hostname or "its address", said.lower())
+        return ChannelUnreachable(channel, urlsplit(address).hostname or "its address", text.lower())
     if isinstance(cause, TimeoutError):
         return DeliveryUnknown(channel, "no answer came in time")
     return DeliveryUnknown(channel, f"the connection broke ({type(cause).__name__})")
 
 
 def _before_sending(error: BaseException) -> bool:
-    """Whether it happened while connecting (look-up, TCP, TLS, tunnel): http.client's `connect` is on the way."""
+    """Return True if it failed while connecting (look-up, TCP, TLS, tunnel), inside http.client's `connect`."""
     frames = traceback.extract_tb(error.__traceback__)
     return any(frame.name == "connect" and frame.filename.endswith("client.py") for frame in frames)

@@ -1,1 +1,1 @@
-"""The words of messages: a notice becomes a document of lines, which each channel draws."""
+"""The wording of messages: a notice becomes a document of lines, which each channel renders."""

@@ -1,4 +1,4 @@
-"""What a message says of cleaning: first what waits for a person, at the end what was done."""
+"""The cleaning part of a message: first the open decisions, at the end the results."""
 
 from __future__ import annotations
 
@@ -11,121 +11,122 @@ from notifications.wording.document import Line, Section, Span
 
 _RULES = 10
 _RUNS = 5
-"""Runs that are named with what takes them back; there is one, but for those that were killed before they told."""
+"""Runs that are listed with their undo; more than one only if runs were killed before they reported."""
 _GROUPS = 3
 _BEGINNING = 12
-"""So much of a plan's hash tells it from any other."""
+"""Characters of a plan's hash that identify it."""
 
 _Drawn = Callable[[GroupNotice], tuple[Line, ...]]
 
 
 def in_short(notice: Notice) -> list[str]:
-    """The headline's parts: how much waits for a person, and how much was cleaned."""
-    asked = sum(one.asks for one in notice.cleaning)
-    cleaned = sum(one.cleaned for one in notice.cleaning)
-    stopped = [words.visible(one.rule, 40) for one in notice.cleaning if one.stopped]
-    parts = [words.plural(asked, "cleaning waits for you", "cleanings wait for you")] if asked else []
-    if stopped and not asked:
+    """Return the headline's parts: the open decisions, and the number of cleanings."""
+    asks = sum(rule.asks for rule in notice.cleaning)
+    cleaned = sum(rule.cleaned for rule in notice.cleaning)
+    stopped = [words.visible(rule.rule, 40) for rule in notice.cleaning if rule.stopped]
+    parts = [words.plural(asks, "cleaning needs your decision", "cleanings need your decision")] if asks else []
+    if stopped and not asks:
         parts.append(
             f"cleaning of {stopped[0] if len(stopped) == 1 else words.plural(len(stopped), 'rule', 'rules')} stopped"
         )
     parts += [words.plural(cleaned, "finding cleaned", "findings cleaned")] if cleaned else []
-    left = not_done(notice)
-    return parts + ([words.plural(left, "cleaning could not be done", "cleanings could not be done")] if left else [])
+    missed = not_done(notice)
+    return parts + (
+        [words.plural(missed, "cleaning could not be done", "cleanings could not be done")] if missed else []
+    )
 
 
 def not_done(notice: Notice) -> int:
-    """How many cleanings were tried in vain and wait for nobody; what drifted while others were cleaned is usual."""
-    cleaned = any(one.cleaned for one in notice.cleaning)
-    return sum(one.waiting + (0 if cleaned else one.stale) for one in notice.cleaning)
+    """Count attempts that failed without needing a person; stale ones count only if nothing was cleaned."""
+    cleaned = any(rule.cleaned for rule in notice.cleaning)
+    return sum(rule.waiting + (0 if cleaned else rule.stale) for rule in notice.cleaning)
 
 
-def asked(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
-    """What waits for a person, a section a rule, with the command that answers."""
-    told = [one for one in notice.cleaning if one.asks or one.stopped]
-    for one in told[:_RULES]:
-        shown = one.findings[:_GROUPS]
+def decisions(notice: Notice, drawn: _Drawn) -> Iterator[Section]:
+    """Yield a section for each rule with open decisions, and the commands to decide."""
+    rules = [rule for rule in notice.cleaning if rule.asks or rule.stopped]
+    for rule in rules[:_RULES]:
+        shown = rule.findings[:_GROUPS]
         yield Section(
             "rule",
-            (_heading(one), *_what(one)),
+            (_heading(rule), *_pending(rule)),
             tuple(drawn(group) for group in shown),
-            tuple(_next(one, shown)),
+            tuple(_commands(rule, shown)),
         )
-    if len(told) > _RULES:
-        more = words.plural(len(told) - _RULES, "more rule asks", "more rules ask")
+    if len(rules) > _RULES:
+        more = words.plural(len(rules) - _RULES, "more rule needs a decision", "more rules need a decision")
         yield Section("rule", ((Span(f"And {more}: "), Span("reconcile findings", "code")),))
 
 
-def _heading(one: CleaningNotice) -> Line:
-    owner = (Span(" · "), Span(words.visible(one.owner, 60), mention=one.owner)) if one.owner else ()
-    return (Span("✋ "), Span(words.visible(one.rule, 80), "bold"), Span(" · needs a decision"), *owner)
+def _heading(rule: CleaningNotice) -> Line:
+    owner = (Span(" · "), Span(words.visible(rule.owner, 60), mention=rule.owner)) if rule.owner else ()
+    return (Span("✋ "), Span(words.visible(rule.rule, 80), "bold"), Span(" · needs a decision"), *owner)
 
 
-def _what(one: CleaningNotice) -> Iterator[Line]:
-    risk = words.money(one.money)
-    if one.awaiting:
-        waits = words.plural(one.awaiting, "cleaning is proposed and waits", "cleanings are proposed and wait")
-        yield (Span(f"{waits} for approval{f', {risk} at risk' if risk else ''}."),)
-    if one.quarantined:
-        doubt = words.plural(one.quarantined, "cleaning", "cleanings")
-        yield (Span(f"Of {doubt} nobody knows whether it was done: "), Span("reconcile quarantine", "code"))
-    if one.failed:
-        yield (Span(f"{words.plural(one.failed, 'cleaning', 'cleanings')} could not be done and will not be retried."),)
-    if one.not_undone:
-        undos = words.plural(one.not_undone, "undo did not end as it should.", "undos did not end as they should.")
-        yield (Span(undos),)
-    if one.stopped:
-        yield (Span(words.visible(one.stopped, 500)),)
+def _pending(rule: CleaningNotice) -> Iterator[Line]:
+    risk = words.money(rule.money)
+    if rule.awaiting:
+        awaiting = words.plural(rule.awaiting, "cleaning awaits approval", "cleanings await approval")
+        yield (Span(f"{awaiting}{f', {risk} at risk' if risk else ''}."),)
+    if rule.quarantined:
+        unknown = words.plural(rule.quarantined, "cleaning has", "cleanings have")
+        yield (Span(f"{unknown} an unknown outcome: "), Span("reconcile quarantine", "code"))
+    if rule.failed:
+        yield (Span(f"{words.plural(rule.failed, 'cleaning', 'cleanings')} failed and will not be retried."),)
+    if rule.not_undone:
+        yield (Span(f"{words.plural(rule.not_undone, 'undo', 'undos')} did not complete."),)
+    if rule.stopped:
+        yield (Span(words.visible(rule.stopped, 500)),)
 
 
-def _next(one: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
-    rest = one.asks - len(shown)
+def _commands(rule: CleaningNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
+    rest = rule.asks - len(shown)
     if rest > 0:
-        every = f"reconcile findings --rule {words.visible(shlex.quote(one.rule), 80)}"
+        every = f"reconcile findings --rule {words.visible(shlex.quote(rule.rule), 80)}"
         yield (Span(f"And {rest:,} more: " if shown else "All of them: "), Span(every, "code"))
-    if waits := next((group for group in shown if group.state == "awaiting_approval"), None):
-        finding = words.visible(shlex.quote(waits.finding), 40)
-        plan = f" --plan {words.visible(shlex.quote(waits.plan[:_BEGINNING]), 40)}" if waits.plan else ""
+    if waiting := next((group for group in shown if group.state == "awaiting_approval"), None):
+        finding = words.visible(shlex.quote(waiting.finding), 40)
+        plan = f" --plan {words.visible(shlex.quote(waiting.plan[:_BEGINNING]), 40)}" if waiting.plan else ""
         yield (
-            Span("Look: "),
+            Span("Review: "),
             Span(f"reconcile plan --finding {finding}", "code"),
-            Span(" · do it: "),
+            Span(" · approve: "),
             Span(f"reconcile approve {finding}{plan}", "code"),
-            Span(" · do not: "),
+            Span(" · reject: "),
             Span(f"reconcile reject {finding}{plan}", "code"),
         )
     if failed := next((group.finding for group in shown if group.state == "failed"), None):
         finding = words.visible(shlex.quote(failed), 40)
         yield (
-            Span("Look: "),
+            Span("Review: "),
             Span(f"reconcile plan --finding {finding}", "code"),
-            Span(" · try again: "),
+            Span(" · retry: "),
             Span(f"reconcile retry {finding}", "code"),
         )
-    if left := next((group.finding for group in shown if group.state == NOT_UNDONE), None):
+    if unfinished := next((group.finding for group in shown if group.state == NOT_UNDONE), None):
         yield (
-            Span("What became of an undo, and what to do: "),
-            Span(f"reconcile show {words.visible(shlex.quote(left), 40)}", "code"),
+            Span("Details of the undo: "),
+            Span(f"reconcile show {words.visible(shlex.quote(unfinished), 40)}", "code"),
         )
 
 
-def done(notice: Notice) -> Iterator[Section]:
-    """What was done, and what takes it back."""
-    lines = [_done(one) for one in notice.cleaning if one.cleaned or one.stale or one.waiting or one.next_run]
+def completed(notice: Notice) -> Iterator[Section]:
+    """Yield the results, and the commands to undo them."""
+    lines = [_result(rule) for rule in notice.cleaning if rule.cleaned or rule.stale or rule.waiting or rule.next_run]
     more = len(lines) - _RULES
-    undos = ((one.undo or "").split("; ") for one in notice.cleaning if one.cleaned)
-    undo = dict.fromkeys(said for some in undos for said in some if said)
+    undos = ((rule.undo or "").split("; ") for rule in notice.cleaning if rule.cleaned)
+    undo = dict.fromkeys(command for commands in undos for command in commands if command)
     last: list[Line] = (
         [(Span(f"And cleanings of {words.plural(more, 'more rule', 'more rules')}"),)] if more > 0 else []
     )
-    last += [(Span("Take it back: "), Span(words.visible(one, 120), "code")) for one in list(undo)[:_RUNS]]
+    last += [(Span("Undo: "), Span(words.visible(rule, 120), "code")) for rule in list(undo)[:_RUNS]]
     if lines:
         yield Section("note", (*lines[:_RULES], *last))
 
 
-def _done(one: CleaningNotice) -> Line:
-    facts = [f"{one.cleaned:,} cleaned"] if one.cleaned else []
-    facts += [f"{one.stale:,} left alone because records changed"] if one.stale else []
-    facts += [f"{one.waiting:,} tried again later"] if one.waiting else []
-    facts += [words.visible(one.next_run, 500)] if one.next_run else []
-    return (Span("🧹 "), Span(words.visible(one.rule, 80), "bold"), Span(f": {words.listed(facts)}"))
+def _result(rule: CleaningNotice) -> Line:
+    facts = [f"{rule.cleaned:,} cleaned"] if rule.cleaned else []
+    facts += [f"{rule.stale:,} skipped because records changed"] if rule.stale else []
+    facts += [f"{rule.waiting:,} will be retried"] if rule.waiting else []
+    facts += [words.visible(rule.next_run, 500)] if rule.next_run else []
+    return (Span("🧹 "), Span(words.visible(rule.rule, 80), "bold"), Span(f": {words.listed(facts)}"))

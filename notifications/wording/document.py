@@ -1,4 +1,4 @@
-"""A message before a channel draws it: sections of lines of text, and the same as plain text."""
+"""A message before a channel renders it: sections of lines of text, and the same as plain text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A message before a channel draws it. `details` are further groups: a thread where there is one."""
+    """A message before a channel renders it. `details` are more groups, for the thread if there is one."""
 
     headline: str
     about: str
@@ -62,5 +62,5 @@ def _plain(section: Section) -> str:
 
 
 def line_text(line: Line) -> str:
-    """A line as plain text, with the address of a link behind its words."""
+    """Render a line as plain text, with the address of a link after its text."""
     return "".join(span.text if span.link in (None, span.text) else f"{span.text} {span.link}" for span in line)

@@ -1,6 +1,6 @@
-"""The words of a message: a notice becomes a document of lines, which each channel draws in its own way.
+"""The wording of a message: a notice becomes a document of lines, which each channel renders in its own way.
 
-Everything that comes from data passes `words.visible`, so a line is one line and looks like what it is.
+Everything that comes from data passes `words.visible`, so a line stays one line and shows its real characters.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.base import CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.wording import cleaning, trouble, words
 from notifications.wording.document import Document, Line, Section, Span
 
@@ -26,7 +26,7 @@ _MARGIN = 200  # units kept free for the line that counts what did not fit
 
 @dataclass(frozen=True)
 class Room:
-    """How much a channel can show: groups for each rule, further groups in details, units of text in each part."""
+    """The room in a channel: groups for each rule, more groups in details, units of text in each part."""
 
     groups: int = 3
     details: int = 30
@@ -39,44 +39,44 @@ PAPER = Room(groups=20, details=0, units=60_000)
 
 
 def document(notice: Notice, room: Room) -> Document:
-    """The message about this notice, within the room there is; what is left out is counted and says where to look."""
+    """Build the message within the available room; omitted parts are counted, with a command to see them."""
     if notice.trouble is not None:
         about = trouble.about(notice, notice.trouble)
         return Document(headline(notice), about, (trouble.section(notice, notice.trouble), *_rest(notice, ())))
-    rules = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
+    rules = sorted((rule for rule in notice.rules if rule.news), key=lambda rule: (-_rank(rule), -rule.news, rule.rule))
     failures = tuple(_failures(notice))
-    asked = tuple(cleaning.asked(notice, lambda group: _group(group, notice)))
-    rest = (*cleaning.done(notice), *_rest(notice, rules))
+    decisions = tuple(cleaning.decisions(notice, lambda group: _group(group, notice)))
+    rest = (*cleaning.completed(notice), *_rest(notice, rules))
     details = _details(notice, rules, room)
-    left = room.units - sum(section.size() for section in (*failures, *asked, *rest))
+    room_left = room.units - sum(section.size() for section in (*failures, *decisions, *rest))
     return Document(
         headline=headline(notice),
         about=_about(notice),
-        sections=(*failures, *asked, *_fitting(notice, rules, room, left, details), *rest),
+        sections=(*failures, *decisions, *_fitting(notice, rules, room, room_left, details), *rest),
         details=tuple(details.values()),
     )
 
 
 def headline(notice: Notice) -> str:
-    """The whole message in one line: what could not be checked, then what was found, with its money."""
+    """Return the whole message in one line: failed checks first, then findings with their money."""
     if notice.test:
         return "Test message from Reconcile: this channel works"
     if notice.trouble is not None:
         return trouble.headline(notice.trouble)
     failed = [failure for failure in notice.failures if not failure.ended]
-    told = sorted((rule for rule in notice.rules if rule.told), key=lambda rule: (-_rank(rule), -rule.told, rule.rule))
+    rules = sorted((rule for rule in notice.rules if rule.news), key=lambda rule: (-_rank(rule), -rule.news, rule.rule))
     parts = [_could_not(failed)] if failed else []
     parts += cleaning.in_short(notice)
-    all_first = len(told) > 1 and all(rule.first_run for rule in told)
-    found = [_short(rule, notice, alone=len(told) == 1, said=all_first) for rule in told[:_HEADLINE_RULES]]
-    if len(told) > _HEADLINE_RULES:
-        found.append(f"findings of {words.plural(len(told) - _HEADLINE_RULES, 'more rule', 'more rules')}")
-    parts += [f"{'First run: ' if all_first else ''}{words.listed(found)}"] if found else []
+    all_first = len(rules) > 1 and all(rule.first_run for rule in rules)
+    findings = [_short(rule, notice, alone=len(rules) == 1, labelled=all_first) for rule in rules[:_HEADLINE_RULES]]
+    if len(rules) > _HEADLINE_RULES:
+        findings.append(f"findings of {words.plural(len(rules) - _HEADLINE_RULES, 'more rule', 'more rules')}")
+    parts += [f"{'First run: ' if all_first else ''}{words.listed(findings)}"] if findings else []
     if parts:
-        worst = [rule.severity for rule in told] + [one.severity for one in notice.cleaning if one.asks or one.stopped]
-        worst.sort(key=lambda severity: SEVERITIES.index(severity) if severity in SEVERITIES else -1)
+        urgent: list[RuleNotice | CleaningNotice] = [*rules]
+        urgent += [cleaned for cleaned in notice.cleaning if cleaned.asks or cleaned.stopped]
         best = "⚠️" if cleaning.not_done(notice) else "✅"
-        sign = "⚠️" if failed else _SIGNS.get(worst[-1], "•") if worst else best
+        sign = "⚠️" if failed else _SIGNS.get(max(urgent, key=_rank).severity, "•") if urgent else best
         return f"{sign} {'; '.join(parts)}"
     return f"✅ {_nothing_new(notice)}"
 
@@ -87,23 +87,23 @@ def _could_not(failed: Sequence[FailureNotice]) -> str:
     return f"Could not check {words.listed([*names, *([f'{more:,} more'] if more else [])])}"
 
 
-def _short(rule: RuleNotice, notice: Notice, *, alone: bool, said: bool) -> str:
-    """Like "7 new double charges since yesterday 06:15, 312.40 EUR at risk"; `said`: that it is the first run."""
+def _short(rule: RuleNotice, notice: Notice, *, alone: bool, labelled: bool) -> str:
+    """Like "7 new double charges since yesterday 06:15, 312.40 EUR at risk"; `labelled`: already under "First run"."""
     when = words.since(notice.since, notice.slot, notice.timezone) if alone else ""
     if rule.first_run:
-        when = "" if said else " found in the first run"
+        when = "" if labelled else " found in the first run"
     risk = words.money(rule.money)
     tail = f", {risk} at risk" if alone else f" ({risk})"
     return f"{_counted(rule)}{when}{tail if risk else ''}"
 
 
 def _counted(rule: RuleNotice) -> str:
-    """Like "3 new double charges"; where the rule lends no name, "3 new groups of duplicates in tracks"."""
-    one, many = words.nouns(rule.rule, rule.kind)
+    """Like "3 new double charges", or "3 new groups of duplicates in tracks" if the rule's name is no noun."""
+    singular, plural = words.nouns(rule.rule, rule.kind)
     changes = [name for name, number in _changes(rule).items() if number]
     adjective = f"{changes[0]} " if len(changes) == 1 and not rule.first_run else ""
-    place = "" if one.split()[0] in rule.rule.lower() else f" in {words.visible(rule.dataset, 40)}"
-    return words.plural(rule.told, f"{adjective}{one}", f"{adjective}{many}") + place
+    place = "" if singular.split()[0] in rule.rule.lower() else f" in {words.visible(rule.dataset, 40)}"
+    return words.plural(rule.news, f"{adjective}{singular}", f"{adjective}{plural}") + place
 
 
 def _changes(rule: RuleNotice) -> Mapping[str, int]:
@@ -114,10 +114,10 @@ def _nothing_new(notice: Notice) -> str:
     recovered = [words.visible(failure.subject, 40) for failure in notice.failures if failure.ended]
     if recovered:
         return f"Checked again: {words.listed(recovered[:3])}; nothing new"
-    gone, still = sum(rule.resolved for rule in notice.rules), sum(rule.open for rule in notice.rules)
+    resolved, still_open = sum(rule.resolved for rule in notice.rules), sum(rule.open for rule in notice.rules)
     facts = [f"Nothing new in {words.plural(len(notice.rules), 'rule', 'rules')}"]
-    facts += [words.plural(gone, "finding resolved", "findings resolved")] if gone else []
-    facts += [words.plural(still, "finding still open", "findings still open")] if still else []
+    facts += [words.plural(resolved, "finding resolved", "findings resolved")] if resolved else []
+    facts += [words.plural(still_open, "finding still open", "findings still open")] if still_open else []
     return "; ".join(facts)
 
 
@@ -126,12 +126,12 @@ def _about(notice: Notice) -> str:
     return f"job {job} · slot {words.moment(notice.slot, notice.timezone)} · run {run}"
 
 
-def _rank(rule: RuleNotice) -> int:
+def _rank(rule: RuleNotice | CleaningNotice) -> int:
     return SEVERITIES.index(rule.severity) if rule.severity in SEVERITIES else -1
 
 
 def _failures(notice: Notice) -> Iterator[Section]:
-    """What could not be checked comes first and never looks like a finding, nor like a clean result."""
+    """Yield the failed checks: they come first and never look like a finding or a clean result."""
     going = [failure for failure in notice.failures if not failure.ended]
     for failure in going[:_FAILURES]:
         since = f" Since {words.moment(failure.since, notice.timezone)}." if failure.since else ""
@@ -140,7 +140,7 @@ def _failures(notice: Notice) -> Iterator[Section]:
             (
                 (Span("⚠️ Could not check "), Span(words.visible(failure.subject, 80), "bold")),
                 (Span(words.visible(failure.sentence, 500)),),
-                (Span(f"Nothing is known about it in this run: this is not a clean result.{since}"),),
+                (Span(f"This run did not check it, so this is not a clean result.{since}"),),
             ),
         )
     if len(going) > _FAILURES:
@@ -148,51 +148,47 @@ def _failures(notice: Notice) -> Iterator[Section]:
         yield Section("failure", ((Span(f"⚠️ Could not check {more}: "), Span("reconcile runs", "code")),))
 
 
-def _rest(notice: Notice, told: Sequence[RuleNotice]) -> Iterator[Section]:
-    """What got better, at the end: checks that work again and findings that are gone."""
-    back = [failure for failure in notice.failures if failure.ended]
+def _rest(notice: Notice, rules: Sequence[RuleNotice]) -> Iterator[Section]:
+    """Yield the improvements, last: checks that work again and resolved findings."""
+    recovered = [failure for failure in notice.failures if failure.ended]
     lines: list[Line] = []
-    for failure in back[:_FAILURES]:
-        since = (
-            f", after it could not be checked since {words.moment(failure.since, notice.timezone)}"
-            if failure.since
-            else ""
-        )
+    for failure in recovered[:_FAILURES]:
+        since = f", not checked since {words.moment(failure.since, notice.timezone)}" if failure.since else ""
         lines.append((Span("✅ Works again: "), Span(words.visible(failure.subject, 80), "bold"), Span(since)))
-    if len(back) > _FAILURES:
-        more = words.plural(len(back) - _FAILURES, "more subject works", "more subjects work")
+    if len(recovered) > _FAILURES:
+        more = words.plural(len(recovered) - _FAILURES, "more subject works", "more subjects work")
         lines.append((Span(f"✅ {more} again"),))
-    if gone := [rule for rule in notice.rules if rule.resolved and (rule not in told or rule.told)]:
-        lines.append((Span(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_gone(gone)}"),))
+    if ended := [rule for rule in notice.rules if rule.resolved and (rule not in rules or rule.news)]:
+        lines.append((Span(f"✅ Resolved{words.since(notice.since, notice.slot, notice.timezone)}: {_counts(ended)}"),))
     if notice.test:
-        example = " What stands above is an example." if notice.rules or notice.failures else ""
-        lines.append((Span(f"Somebody tried this channel; nothing was checked.{example}"),))
+        example = " The content above is an example." if notice.rules or notice.failures else ""
+        lines.append((Span(f"This is a test of the channel; nothing was checked.{example}"),))
     if notice.link and _is_address(notice.link):
         lines.append((Span("Open in the console", link=notice.link),))
     if lines:
         yield Section("note", tuple(lines))
 
 
-def _gone(rules: Sequence[RuleNotice]) -> str:
+def _counts(rules: Sequence[RuleNotice]) -> str:
     shown = [f"{rule.resolved:,} of {words.visible(rule.rule, 60)}" for rule in rules[:5]]
     more = sum(rule.resolved for rule in rules[5:])
     return words.listed([*shown, *([f"{more:,} of other rules"] if more else [])])
 
 
 def _fitting(
-    notice: Notice, rules: Sequence[RuleNotice], room: Room, left: int, details: Mapping[str, Section]
+    notice: Notice, rules: Sequence[RuleNotice], room: Room, room_left: int, details: Mapping[str, Section]
 ) -> Iterator[Section]:
-    """Each rule as fully as there is room, the worst first; a rule without room is at least counted."""
+    """Yield each rule as fully as the room allows, the worst first; a rule without room is still counted."""
 
     def drawn(rule: RuleNotice, groups: int) -> Section:
         threaded = details.get(rule.rule)
         return _rule(rule, notice, groups, len(threaded.groups) if threaded else 0)
 
-    left -= _MARGIN
+    room_left -= _MARGIN
     bare = [drawn(rule, 0) for rule in rules[:_RULES]]
-    while bare and sum(section.size() for section in bare) > left:
+    while bare and sum(section.size() for section in bare) > room_left:
         bare.pop()
-    spare = left - sum(section.size() for section in bare)
+    spare = room_left - sum(section.size() for section in bare)
     for rule, least in zip(rules, bare, strict=False):
         full = least
         for groups in range(1, room.groups + 1):
@@ -200,14 +196,14 @@ def _fitting(
                 full = more
         spare -= full.size() - least.size()
         yield full
-    if others := rules[len(bare) :]:
-        count = words.plural(sum(rule.told for rule in others), "finding", "findings")
-        of = words.plural(len(others), "more rule", "more rules")
+    if uncounted := rules[len(bare) :]:
+        count = words.plural(sum(rule.news for rule in uncounted), "finding", "findings")
+        of = words.plural(len(uncounted), "more rule", "more rules")
         yield Section("rule", ((Span(f"And {count} of {of}: "), Span("reconcile findings", "code")),))
 
 
 def _rule(rule: RuleNotice, notice: Notice, groups: int, in_thread: int) -> Section:
-    shown = rule.largest[: min(groups, rule.told)]
+    shown = rule.largest[: min(groups, rule.news)]
     return Section(
         "rule",
         (*_heading(rule, notice), *_largest(rule, shown)),
@@ -229,7 +225,7 @@ def _heading(rule: RuleNotice, notice: Notice) -> Iterator[Line]:
 
 
 def _largest(rule: RuleNotice, shown: Sequence[GroupNotice]) -> Iterator[Line]:
-    if 0 < len(shown) < rule.told:
+    if 0 < len(shown) < rule.news:
         yield (Span(f"The largest {'one' if len(shown) == 1 else len(shown)}:"),)
 
 
@@ -238,35 +234,35 @@ def _sentence(rule: RuleNotice, notice: Notice) -> str:
     at_risk = f", {risk} at risk" if risk else ""
     surplus = f" ({words.plural(rule.records, 'surplus record', 'surplus records')})" if rule.records else ""
     if rule.first_run:
-        exist = "exists" if rule.told == 1 else "exist"
+        exist = "exists" if rule.news == 1 else "exist"
         return (
-            f"First run: {_counted(rule)}{surplus} {exist} already{at_risk}. "
-            "This summary is told once; from the next run on you hear only of what is new."
+            f"First run: {_counted(rule)}{surplus} already {exist}{at_risk}. "
+            "You'll see this summary once; later runs report only new findings."
         )
-    known = f" {rule.open:,} open in all." if rule.known else ""
+    in_total = f" {rule.open:,} open in total." if rule.known else ""
     changes = [f"{number:,} {name}" for name, number in _changes(rule).items() if number]
     split = f": {words.listed(changes)}" if len(changes) > 1 else ""
     if rule.records and _says_it_all(notice):
-        return f"{words.plural(rule.records, 'surplus record', 'surplus records')}{split}.{known}"
+        return f"{words.plural(rule.records, 'surplus record', 'surplus records')}{split}.{in_total}"
     when = words.since(notice.since, notice.slot, notice.timezone)
-    return f"{_counted(rule)}{surplus}{when}{split}{at_risk}.{known}"
+    return f"{_counted(rule)}{surplus}{when}{split}{at_risk}.{in_total}"
 
 
 def _says_it_all(notice: Notice) -> bool:
-    """Whether the headline counts the only rule there is to tell, so that nobody must read it twice."""
-    alone = sum(1 for rule in notice.rules if rule.told) == 1
+    """Return True if the headline already counts the only rule with news."""
+    alone = sum(1 for rule in notice.rules if rule.news) == 1
     return alone and not notice.test and all(failure.ended for failure in notice.failures)
 
 
 def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
-    """Two lines: what is the same, and what to keep, what is surplus, how far apart, how much."""
+    """Return two lines: the key, and the keeper, the surplus, the distance in time and the money."""
     columns = list(group.key.items())
     key: list[Span] = []
     for name, cell in columns[:_KEY_COLUMNS]:
         key += [Span(f"{' · ' if key else ''}{words.visible(name, 40)} "), Span(words.value(cell), "bold")]
     if len(columns) > _KEY_COLUMNS:
         key.append(Span(f" · {words.plural(len(columns) - _KEY_COLUMNS, 'more column', 'more columns')}"))
-    ids = [words.visible(one, 40) for one in group.surplus[:_SURPLUS_IDS]]
+    ids = [words.visible(record, 40) for record in group.surplus[:_SURPLUS_IDS]]
     more = len(group.surplus) - len(ids)
     surplus = ", ".join([*ids, *([f"{more:,} more"] if more else [])])
     facts = [f"keep {words.visible(group.keeper, 40)}, surplus {surplus}" if ids else words.visible(group.keeper, 40)]
@@ -277,7 +273,7 @@ def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
     lines: list[Line] = [tuple(key)] if key else []
     lines.append((Span(" · ".join(facts) + " · "), Span(words.visible(group.finding, 40), "code"), Span(state)))
     if group.nearby:
-        near = [words.visible(one, 40) for one in group.nearby[:_SURPLUS_IDS]]
+        near = [words.visible(record, 40) for record in group.nearby[:_SURPLUS_IDS]]
         rest = group.nearby_records - len(near)
         listed = ", ".join([*near, *([f"{rest:,} more"] if rest else [])])
         lines.append((Span(f"Nearby, not in the group: {listed}"),))
@@ -287,9 +283,9 @@ def _group(group: GroupNotice, notice: Notice) -> tuple[Line, ...]:
 
 
 def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> Iterator[Line]:
-    """What is not shown, what was left out, and what to type next."""
+    """Yield the omitted groups, the skipped records and the next commands."""
     every = Span(f"reconcile findings --rule {_argument(rule.rule)}", "code")
-    rest = rule.told - len(shown)
+    rest = rule.news - len(shown)
     if rest and shown:
         place = (
             ""
@@ -304,7 +300,7 @@ def _after(rule: RuleNotice, shown: Sequence[GroupNotice], in_thread: int) -> It
     for reason in rule.skipped[:3]:
         yield (Span(words.visible(reason, 200)),)
     if len(rule.skipped) > 3:
-        yield (Span(f"Left out or not read for {len(rule.skipped) - 3:,} more reasons"),)
+        yield (Span(f"Records were skipped for {len(rule.skipped) - 3:,} more reasons"),)
     if shown:
         finding = _argument(shown[0].finding)
         not_twice = Span(f'reconcile dismiss {finding} --note "…"', "code")
@@ -319,7 +315,7 @@ def _runbook(address: str) -> Span:
 
 
 def _is_address(address: str) -> bool:
-    """Only http(s) becomes a link, and only what a browser reads as it is shown."""
+    """Return True for an http(s) address that a browser reads exactly as it is shown."""
     return len(address) <= 2_000 and re.fullmatch(r"https?://[!-~]+", address) is not None
 
 
@@ -328,17 +324,17 @@ def _argument(text: str) -> str:
 
 
 def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[str, Section]:
-    """For each rule the groups that follow those of the message, the worst rule first, as many as fit."""
+    """Return for each rule the groups that follow those in the message, the worst rule first, as many as fit."""
     sections: dict[str, Section] = {}
-    left, places = room.units - _MARGIN, room.details
+    room_left, places = room.units - _MARGIN, room.details
     for rule in rules[:_RULES]:
-        section = Section("rule", ((Span(words.visible(rule.rule, 80), "bold"), Span(": further groups")),))
-        left -= section.size() + _MARGIN
-        for group in rule.largest[room.groups : min(rule.told, room.groups + places)]:
+        section = Section("rule", ((Span(words.visible(rule.rule, 80), "bold"), Span(": more groups")),))
+        room_left -= section.size() + _MARGIN
+        for group in rule.largest[room.groups : min(rule.news, room.groups + places)]:
             more = replace(section, groups=(*section.groups, _group(group, notice)))
-            if (size := more.size() - section.size()) > left:
+            if (size := more.size() - section.size()) > room_left:
                 break
-            left -= size
+            room_left -= size
             section = more
         places -= len(section.groups)
         if section.groups:
@@ -348,6 +344,6 @@ def _details(notice: Notice, rules: Sequence[RuleNotice], room: Room) -> dict[st
 
 
 def _remaining(rule: RuleNotice, shown: int) -> Iterator[Line]:
-    if (rest := rule.told - shown) > 0:
+    if (rest := rule.news - shown) > 0:
         command = Span(f"reconcile findings --rule {_argument(rule.rule)}", "code")
-        yield (Span(f"And {words.plural(rest, 'group', 'groups')} more: "), command)
+        yield (Span(f"And {words.plural(rest, 'more group', 'more groups')}: "), command)

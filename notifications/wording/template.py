@@ -1,4 +1,4 @@
-"""Templates of the user's own for the words of a message: Jinja2 in a sandbox that sees plain values only.
+"""User templates for messages: Jinja2 in a sandbox that sees only plain values.
 
 A process of its own compiles and renders them, with limits: see notifications.wording.template_child.
 """
@@ -19,7 +19,7 @@ from notifications.wording import words
 from notifications.wording.document import Document, Line, Section, line_text
 
 START = Path(__file__).with_name("templates") / "notice.txt.j2"
-"""A template that writes our own words: the place to start one's own from."""
+"""A template that produces our own wording: a starting point for a user's template."""
 
 _MAX_TEMPLATE_BYTES = 65_536
 _MAX_VALUE = 2_000
@@ -28,15 +28,15 @@ _SECONDS = 2
 _PATIENCE = 60
 _MEMORY = 512_000_000
 _KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""What an installation may need to find its libraries; the child gets no other variable."""
+"""Variables an installation may need to find its libraries; the child gets no others."""
 _CHILD = Path(__file__).with_name("template_child.py")
 
 
 class Template:
-    """A template file, compiled. `shown` makes each value fit to stand in its text."""
+    """A compiled template file. `shown` escapes each value for its text."""
 
     def __init__(self, path: Path, shown: Callable[[str], str]) -> None:
-        """Raises TemplateRefused for a file that cannot be read or is no template."""
+        """Raises TemplateRefused for a file that is unreadable or not a template."""
         self._name = path.name
         self._source = _read(path)
         self._shown = shown
@@ -51,11 +51,11 @@ class Template:
         return self._ask({**self._safe(plain(document)), "notice": self._safe(facts)})
 
     def _ask(self, values: Mapping[str, Any] | None) -> str:
-        """The text a child process makes of the template; without values it only compiles it."""
+        """Render the template in a child process; without values only compile it."""
         order = {"name": self._name, "source": self._source, "values": values}
         limits = {"seconds": _SECONDS, "memory": _MEMORY}
         try:
-            done = subprocess.run(  # noqa: S603 - ourselves
+            child = subprocess.run(  # noqa: S603 - ourselves
                 [sys.executable, "-I", "-X", "utf8", str(_CHILD), *_packages()],
                 input=json.dumps(order | limits),
                 capture_output=True,
@@ -68,12 +68,12 @@ class Template:
             )
         except subprocess.TimeoutExpired:
             raise TemplateRefused(self._name, None, f"takes more than {_PATIENCE} seconds") from None
-        if done.returncode != 0:
+        if child.returncode != 0:
             reason = f"takes more than {_SECONDS} seconds or {_MEMORY:,} bytes of memory"
-            if done.returncode > 0 and "MemoryError" not in done.stderr:
-                reason = f"cannot be rendered: the process for it ended with {done.returncode}"
+            if child.returncode > 0 and "MemoryError" not in child.stderr:
+                reason = f"cannot be rendered: its process exited with code {child.returncode}"
             raise TemplateRefused(self._name, None, reason)
-        answer = json.loads(done.stdout)
+        answer = json.loads(child.stdout)
         if "text" not in answer:
             raise TemplateRefused(self._name, answer["line"], answer["reason"])
         text: str = answer["text"]
@@ -119,6 +119,6 @@ def _read(path: Path) -> str:
 
 
 def _packages() -> list[str]:
-    """The folders in which this process found what the child imports."""
-    found = (importlib.util.find_spec(name) for name in ("jinja2", "markupsafe"))
-    return [str(Path(spec.origin).parents[1]) for spec in found if spec is not None and spec.origin is not None]
+    """Return the folders of the packages that the child imports."""
+    specs = (importlib.util.find_spec(name) for name in ("jinja2", "markupsafe"))
+    return [str(Path(spec.origin).parents[1]) for spec in specs if spec is not None and spec.origin is not None]

@@ -30,7 +30,7 @@ _NOT_THEIR_WORDS = (TypeError, ValueError, ArithmeticError, LookupError, Attribu
 def main() -> None:
     sys.path += [path for path in sys.argv[1:] if path not in sys.path]
     order = json.loads(sys.stdin.read())
-    import jinja2  # noqa: F401, PLC0415 - before the limits: what it takes is not the template's
+    import jinja2  # noqa: F401, PLC0415 - before the limits: its cost is not the template's
 
     used = resource.getrusage(resource.RUSAGE_SELF)
     _limit(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime) + order["seconds"])
@@ -43,15 +43,15 @@ def main() -> None:
     print(json.dumps(answer))  # noqa: T201 - the answer to the parent
 
 
-def _limit(what: int, most: int) -> None:
-    """Take no more than that, nor more than whoever started us may take."""
+def _limit(what: int, limit: int) -> None:
+    """Set a limit, at most the one inherited from our parent."""
     _, hard = resource.getrlimit(what)
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(what, (most, most))
+    limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(what, (limit, limit))
 
 
 def _answer(name: str, source: str, values: dict[str, Any] | None) -> dict[str, Any]:
-    """What became of the template; without values it is only compiled."""
+    """Render the template, or only compile it without values."""
     from jinja2 import FunctionLoader, TemplateError, TemplateSyntaxError  # noqa: PLC0415 - found by the path of main
 
     environment = _environment()
@@ -73,7 +73,7 @@ def _text(template: jinja2.Template, values: dict[str, Any]) -> str:
     for piece in template.generate(**values):
         pieces.append(piece)
         size += len(piece)
-        if size > _MAX_CHARACTERS:  # a message that is cut is better than none on the worst of nights
+        if size > _MAX_CHARACTERS:  # a cut message is better than none
             return "".join(pieces)[: _MAX_CHARACTERS - 2] + "\n…"
     return "".join(pieces)
 
@@ -99,16 +99,16 @@ def _environment() -> jinja2.Environment:
                 return True  # calling it says which name is not known
             if isinstance(obj, Macro):
                 return True
-            raise SecurityError("nothing can be called here but the template's own macros; use filters")
+            raise SecurityError("only the template's own macros can be called; use filters")
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
             if isinstance(left, (int, float)) and isinstance(right, (int, float)) and operator != "**":
                 return super().call_binop(context, operator, left, right)
-            raise SecurityError(f"the operator {operator} is only for numbers here")
+            raise SecurityError(f"the operator {operator} works only on numbers here")
 
     environment = Closed(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     environment.globals.clear()
-    environment.filters = {name: made for name, made in environment.filters.items() if name in _FILTERS}
+    environment.filters = {name: function for name, function in environment.filters.items() if name in _FILTERS}
     return environment
 
 

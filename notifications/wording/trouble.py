@@ -1,4 +1,4 @@
-"""The words of a message about Reconcile itself: what is wrong since when, or that it is over."""
+"""The wording of a message about Reconcile itself: a problem and its start, or its end."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _BEGINNINGS = ("A ", "An ", "Dataset ", "Job ", "No ", "Source ", "The ")
 
 def headline(trouble: TroubleNotice) -> str:
     """Like "⚠️ Reconcile: job nightly has not succeeded since 20 Nov 06:15"."""
-    said = words.visible(_within(_first(trouble)), _HEADLINE)
-    return f"✅ Over: {said}" if trouble.ended else f"⚠️ Reconcile: {said}"
+    sentence = words.visible(_within(_first(trouble)), _HEADLINE)
+    return f"✅ Resolved: {sentence}" if trouble.ended else f"⚠️ Reconcile: {sentence}"
 
 
 def about(notice: Notice, trouble: TroubleNotice) -> str:
@@ -28,7 +28,7 @@ def about(notice: Notice, trouble: TroubleNotice) -> str:
 
 
 def section(notice: Notice, trouble: TroubleNotice) -> Section:
-    """The rest of the sentence, the whole of it where the headline was cut, and what comes next."""
+    """Return the rest of the sentence (all of it if the headline was cut), and the next step."""
     first = _first(trouble)
     whole = words.units(first) > _HEADLINE
     rest = trouble.sentence if whole else trouble.sentence.strip()[len(first) :]
@@ -41,19 +41,19 @@ def section(notice: Notice, trouble: TroubleNotice) -> Section:
 
 def _next(notice: Notice, trouble: TroubleNotice) -> str:
     if not trouble.ended:
-        return "You hear of it again when it is over."
+        return "You'll get another message when it is resolved."
     lasted = words.span(max((notice.slot - trouble.since).total_seconds(), 0))
-    how = f"{words.visible(trouble.end, _LINE)} " if trouble.end else ""
-    return f"{how}That was {lasted} after it was noticed."
+    ending = f"{words.visible(trouble.end, _LINE)} " if trouble.end else ""
+    return f"{ending}It was resolved {lasted} after it was noticed."
 
 
 def _first(trouble: TroubleNotice) -> str:
-    """The first sentence, or the first line: the dot of an abbreviation is followed by a small letter or a digit."""
-    found = _FIRST.match(trouble.sentence.strip())
-    return found[0].split("\n")[0] if found else ""
+    """Return the first sentence or line: the dot of an abbreviation is followed by a small letter or a digit."""
+    match = _FIRST.match(trouble.sentence.strip())
+    return match[0].split("\n")[0] if match else ""
 
 
 def _within(sentence: str) -> str:
-    """As it goes on after a colon: no full stop at the end, and no capital at the beginning unless it may be a name."""
-    small = sentence.startswith(_BEGINNINGS)
-    return (sentence[:1].lower() + sentence[1:] if small else sentence).removesuffix(".")
+    """Fit a sentence after a colon: no full stop, and no capital at the start unless it may be a name."""
+    is_word = sentence.startswith(_BEGINNINGS)
+    return (sentence[:1].lower() + sentence[1:] if is_word else sentence).removesuffix(".")

@@ -1,4 +1,4 @@
-"""How values are written for people: counts, money, spans of time, and text nobody can break a message with."""
+"""Formatting for people: counts, money, spans of time, and text that cannot break a message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EMPTY = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 """Letters and marks that are drawn as nothing."""
 
 
-_STATES = {"awaiting_approval": "waits for approval", "merged_into": "part of another", "retry_wait": "waiting"}
+_STATES = {"awaiting_approval": "awaiting approval", "merged_into": "merged", "retry_wait": "waiting to retry"}
 
 
 def state(name: str) -> str:
@@ -36,7 +36,7 @@ def units(text: str) -> int:
 
 
 def visible(text: str, limit: int = 200) -> str:
-    """The text on one line of at most `limit` units; what cannot be seen is written out, a cut is shown by "…".
+    """Put the text on one line of at most `limit` units; invisible characters are written out, a cut shows as "…".
 
     Line breaks become ⏎ and tabs ⇥; marks that turn or hide text (right-to-left override, zero-width space) become
     ⟨U+202E⟩, so that two values that differ also look different.
@@ -45,7 +45,7 @@ def visible(text: str, limit: int = 200) -> str:
     used = 0
     head = text[: limit + 1].replace("\r\n", "\n")
     for character in head:
-        piece = _seen(character)
+        piece = _written_out(character)
         pieces.append(piece)
         used += units(piece)
         if used > limit:
@@ -57,7 +57,7 @@ def visible(text: str, limit: int = 200) -> str:
     return "".join([*pieces, "…"])
 
 
-def _seen(character: str) -> str:
+def _written_out(character: str) -> str:
     if character in "\n\r\v\f\x85\u2028\u2029":
         return "⏎"
     if character == "\t":
@@ -68,21 +68,21 @@ def _seen(character: str) -> str:
 
 
 def value(text: str, limit: int = 80) -> str:
-    """A cell's value: as it is, in quotes where its blanks would not be seen."""
+    """Format a cell's value, in quotes if its blanks would be invisible."""
     shown = visible(text, limit)
     return shown if shown and shown == shown.strip() else f'"{shown}"'
 
 
-def plural(number: int, one: str, many: str) -> str:
+def plural(number: int, singular: str, plural_form: str) -> str:
     """Like "1 group", "1,204 groups"."""
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{number:,} {singular if number == 1 else plural_form}"
 
 
 def nouns(rule: str, kind: str) -> tuple[str, str]:
-    """What one finding and several findings of a rule are called.
+    """Return the singular and plural noun for findings of a rule.
 
-    A rule whose name says what is twice lends its name (double-charge: "double charge", "double charges"); other names
-    are no words to count with.
+    A rule whose name says that something is duplicated lends its name (double-charge: "double charge", "double
+    charges"); other names cannot be counted.
     """
     words = re.split(r"[-_ ]+", rule.lower())
     if kind != "duplicates":
@@ -126,7 +126,7 @@ def _amount(amount: Decimal, currency: str) -> str:
 
 
 def span(seconds: float) -> str:
-    """A length of time as one would say it: "0.4 s", "30 s", "12 min", "5 h", "3 days"."""
+    """Format a length of time: "0.4 s", "30 s", "12 min", "5 h", "3 days"."""
     for size, name, below in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 172_800)):
         if seconds < below:
             return f"{seconds / size:.2g} {name}" if seconds < 1 else f"{round(seconds / size)} {name}"
@@ -144,7 +144,7 @@ def apart(gaps: Sequence[float]) -> str:
 
 
 def local(moment: dt.datetime, timezone: str) -> dt.datetime:
-    """The moment on the clocks of that zone; in UTC where the zone is not known here."""
+    """Return the moment in that zone, or in UTC if the zone is unknown here."""
     try:
         return moment.astimezone(ZoneInfo(timezone))
     except (ZoneInfoNotFoundError, ValueError, OverflowError, OSError):
@@ -163,14 +163,14 @@ def moment(when: dt.datetime, timezone: str) -> str:
 
 
 def minute(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
-    """Like "20 Nov 06:15", with the year where it is another one than now."""
+    """Like "20 Nov 06:15", with the year if it is not the current one."""
     here = local(when, timezone)
     year = "" if here.year == local(now, timezone).year else f" {here.year}"
     return f"{here.day} {_MONTHS[here.month - 1]}{year} {here:%H:%M}"
 
 
 def lately(when: dt.datetime, now: dt.datetime, timezone: str) -> str:
-    """Like "20 Nov, 23:14:03", with the year where it is another one than now."""
+    """Like "20 Nov, 23:14:03", with the year if it is not the current one."""
     here = local(when, timezone)
     year = "" if here.year == local(now, timezone).year else f" {here.year}"
     return f"{here.day} {_MONTHS[here.month - 1]}{year}, {here:%H:%M:%S}"

@@ -1,4 +1,4 @@
-"""The command line: a door for people and schedulers. It decides nothing."""
+"""The command line, for people and schedulers. It decides nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconcile.telemetry import visible
 
 
 def command() -> NoReturn:
-    """`main` as a process of its own, which it ends at once."""
+    """Run `main` as its own process, and end that at once."""
     gc.disable()  # until the project is loaded (see opening): modules are no garbage
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it looks for them in every installed package
     _keep_libraries_off_the_terminal()
@@ -23,7 +23,7 @@ def command() -> NoReturn:
 
 
 def _keep_libraries_off_the_terminal() -> None:
-    """What libraries warn of and log is for the log of `serve`, and for nobody else: it may quote SQL and values."""
+    """Send warnings and logs of libraries only to the log of `serve`: they may quote SQL and values."""
     import logging
 
     logging.getLogger().addHandler(logging.NullHandler())
@@ -47,12 +47,12 @@ def _answer() -> int:
 
         print(f"reconcile {__version__}")
         return exits.DONE
-    with signals.Signals() as told:
-        code = _done(told)
-    return code if told.code is None else exits.stopped(told.code)
+    with signals.Signals() as received:
+        code = _done(received)
+    return code if received.code is None else exits.stopped(received.code)
 
 
-def _done(told: signals.Signals) -> int:
+def _done(received: signals.Signals) -> int:
     try:
         exits.refuse_an_unsafe_python()
         exits.refuse_foreign_packages()
@@ -69,6 +69,6 @@ def _done(told: signals.Signals) -> int:
         return ended.code if isinstance(ended.code, int) else exits.WRONG if ended.code else exits.DONE
     except (KeyboardInterrupt, signals.Terminated):
         return exits.DONE  # the signal gives the code
-    except Exception as error:  # noqa: BLE001 - the last door: everything becomes one sentence and a code
-        return exits.DONE if told.code else exits.tell(error)
+    except Exception as error:  # noqa: BLE001 - the last resort: everything becomes one sentence and a code
+        return exits.DONE if received.code else exits.tell(error)
     return code if isinstance(code, int) else exits.DONE

@@ -1,4 +1,4 @@
-"""`approve`, `reject`, `undo`, `retry`, `quarantine`, `allow`: what people decide about cleanings."""
+"""`approve`, `reject`, `undo`, `retry`, `quarantine`, `allow`: people's decisions about cleanings."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from reconcile.cleaning.undo import Undone
     from reconcile.journal.effects import Verdict
 
-Finding = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
+Finding = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
 Plan = Annotated[
-    str | None, typer.Option("--plan", help="Only the plan with this hash, or the beginning of it.", metavar="HASH")
+    str | None, typer.Option("--plan", help="Only the plan with this hash, or its first characters.", metavar="HASH")
 ]
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Approve the plan for a finding, and carry it out.")(approve)
-    app.command(help="Turn the plan for a finding down.")(reject)
-    app.command(help="Take back what was cleaned: a finding, a bundle or a whole run.")(undo)
-    app.command(help="Try now what failed or waits for its next attempt.")(retry)
-    app.command(help="List cleanings nobody knows the end of; say what happened to one.")(quarantine)
-    app.command(help="Let a rule clean again that was stopped because something looked wrong.")(allow)
+    app.command(help="Approve the plan for a finding and execute it.")(approve)
+    app.command(help="Reject the plan for a finding.")(reject)
+    app.command(help="Undo the cleaning of a finding, a bundle or a whole run.")(undo)
+    app.command(help="Retry a failed or waiting cleaning now.")(retry)
+    app.command(help="List cleanings with an unknown outcome, or record the outcome of one.")(quarantine)
+    app.command(help="Resume cleaning by a rule that was stopped because something looked wrong.")(allow)
 
 
 def approve(
     finding: Finding,
     config: Config = FILE,
     plan: Plan = None,
-    later: Annotated[bool, typer.Option("--later", help="Leave it to the next run or to serve.")] = False,
-    over_limit: Annotated[bool, typer.Option("--over-limit", help="Even beyond what the limits allow.")] = False,
-    overrule: Annotated[bool, typer.Option("--overrule", help="Even if somebody rejected the same plan.")] = False,
+    later: Annotated[bool, typer.Option("--later", help="Leave execution to the next run or to serve.")] = False,
+    over_limit: Annotated[bool, typer.Option("--over-limit", help="Approve even if it exceeds the limits.")] = False,
+    overrule: Annotated[bool, typer.Option("--overrule", help="Approve even if the same plan was rejected.")] = False,
     note: Note = None,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -100,18 +100,16 @@ def allow(
 
 def undo(
     finding: Annotated[
-        str | None, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")
+        str | None, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")
     ] = None,
     config: Config = FILE,
     run: Annotated[
-        str | None, typer.Option("--run", help="All that this run planned or carried out.", metavar="RUN")
+        str | None, typer.Option("--run", help="Everything this run planned or executed.", metavar="RUN")
     ] = None,
-    bundle: Annotated[
-        str | None, typer.Option("--bundle", help="What was done at once, by its id.", metavar="BUNDLE")
-    ] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Leave out what somebody changed since.")] = False,
+    bundle: Annotated[str | None, typer.Option("--bundle", help="One bundle, by its id.", metavar="BUNDLE")] = None,
+    partial: Annotated[bool, typer.Option("--partial", help="Skip rows that changed since.")] = False,
     with_later: Annotated[
-        bool, typer.Option("--with-later", help="Also take back later cleanings of the same records, first.")
+        bool, typer.Option("--with-later", help="First undo later cleanings of the same records.")
     ] = False,
     note: Note = None,
     json: AsJson = False,
@@ -120,44 +118,44 @@ def undo(
 ) -> None:
     from reconcile.cli.opening import load_for_state
 
-    if sum(one is not None for one in (finding, run, bundle)) != 1:
-        raise typer.BadParameter("say one of: a finding, --run RUN, --bundle BUNDLE", param_hint="ID")
+    if sum(selector is not None for selector in (finding, run, bundle)) != 1:
+        raise typer.BadParameter("give exactly one of ID, --run RUN and --bundle BUNDLE", param_hint="ID")
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        done = _desk(application).undo(
+        undone = _desk(application).undo(
             finding, run=run, bundle=bundle, partial=partial, with_later=with_later, note=note
         )
         application.anchor()
     if json:
-        out.emit(_undone(done))
+        out.emit(_undone(undone))
     else:
-        tell(out, done)
-    raise typer.Exit(exits.REFUSED if done.failed else exits.DONE)
+        tell(out, undone)
+    raise typer.Exit(exits.REFUSED if undone.failed else exits.DONE)
 
 
-def _undone(done: Undone) -> dict[str, Any]:
+def _undone(undone: Undone) -> dict[str, Any]:
     return {
-        "taken_back": list(done.taken_back),
-        "failed": [{"finding": finding, "why": why} for finding, why in done.failed],
+        "taken_back": list(undone.taken_back),
+        "failed": [{"finding": finding, "why": why} for finding, why in undone.failed],
         "conflicts": [
-            {"finding": finding, "table": one.row.table, "columns": list(one.columns), "why": one.why}
-            for finding, one in done.conflicts
+            {"finding": finding, "table": conflict.row.table, "columns": list(conflict.columns), "why": conflict.why}
+            for finding, conflict in undone.conflicts
         ],
     }
 
 
-def tell(out: Output, done: Undone) -> None:
-    """What was taken back, and what was not."""
+def tell(out: Output, undone: Undone) -> None:
+    """Print the undone cleanings, and those that could not be undone."""
     from notifications.wording.words import plural
 
-    if done.taken_back:
-        out.say(f"Taken back: {plural(len(done.taken_back), 'cleaning', 'cleanings')} ({_some(done.taken_back)}).")
-    if done.unchanged:
-        out.say(f"{plural(done.unchanged, 'cleaning was', 'cleanings were')} taken back by somebody else already.")
-    for finding, conflict in done.conflicts:
-        out.say(f"left as it is: {finding}: {conflict}")
-    for finding, why in done.failed:
-        out.say(f"not taken back: {finding}: {why}")
+    if undone.taken_back:
+        out.say(f"Undone: {plural(len(undone.taken_back), 'cleaning', 'cleanings')} ({_some(undone.taken_back)}).")
+    if undone.unchanged:
+        out.say(f"{plural(undone.unchanged, 'cleaning was', 'cleanings were')} already undone.")
+    for finding, conflict in undone.conflicts:
+        out.say(f"unchanged: {finding}: {conflict}")
+    for finding, why in undone.failed:
+        out.say(f"not undone: {finding}: {why}")
 
 
 def _some(names: tuple[str, ...]) -> str:
@@ -166,11 +164,11 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def quarantine(
-    asked: Annotated[str | None, typer.Argument(help="A finding or bundle to decide about.", metavar="ID")] = None,
+    subject: Annotated[str | None, typer.Argument(help="A finding or bundle to decide about.", metavar="ID")] = None,
     config: Config = FILE,
-    done: Annotated[bool, typer.Option("--done", help="It was done: you looked at the records.")] = False,
-    not_done: Annotated[bool, typer.Option("--not-done", help="It was not done: try it again.")] = False,
-    abandon: Annotated[bool, typer.Option("--abandon", help="Give it up; leave everything as it is.")] = False,
+    done: Annotated[bool, typer.Option("--done", help="It was done; you checked the records.")] = False,
+    not_done: Annotated[bool, typer.Option("--not-done", help="It was not done; retry it.")] = False,
+    abandon: Annotated[bool, typer.Option("--abandon", help="Give up; leave the records as they are.")] = False,
     note: Note = None,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -180,30 +178,30 @@ def quarantine(
 
     out = Output(json, quiet, no_color)
     choices: tuple[tuple[Verdict, bool], ...] = (("done", done), ("not_done", not_done), ("abandon", abandon))
-    said = [how for how, is_said in choices if is_said]
-    if asked is None and not said:
+    verdicts = [verdict for verdict, is_given in choices if is_given]
+    if subject is None and not verdicts:
         with load_for_state(config) as application:
             _list(out, _desk(application))
         return
-    if asked is None or len(said) != 1:
-        raise typer.BadParameter("say which, and one of --done, --not-done, --abandon", param_hint="ID")
+    if subject is None or len(verdicts) != 1:
+        raise typer.BadParameter("give an ID and one of --done, --not-done and --abandon", param_hint="ID")
     with (load if not_done else load_for_state)(config) as application:
-        answer = _desk(application).judge(asked, said[0], note=note)
+        answer = _desk(application).judge(subject, verdicts[0], note=note)
         application.anchor()
     _say(out, answer)
 
 
 def _list(out: Output, desk: Desk) -> None:
-    found = desk.quarantined()
+    plans = desk.quarantined()
     if out.json:
         names = ("finding", "rule", "source", "action", "reason")
-        out.emit([{"bundle": one.id} | {name: getattr(one, name) for name in names} for one in found])
-    elif not found:
+        out.emit([{"bundle": plan.id} | {name: getattr(plan, name) for name in names} for plan in plans])
+    elif not plans:
         out.note("Nothing is in quarantine.")
     else:
-        rows = [(one.finding, one.rule, one.action, str(one.records), one.reason or "", one.id) for one in found]
+        rows = [(plan.finding, plan.rule, plan.action, str(plan.records), plan.reason or "", plan.id) for plan in plans]
         out.table(("finding", "rule", "action", "records", "why", "bundle"), rows, right=(3,))
-        out.note("Look at the records, then: reconcile quarantine ID --done | --not-done | --abandon")
+        out.note("Check the records, then: reconcile quarantine ID --done | --not-done | --abandon")
 
 
 def _desk(application: Application) -> Desk:
@@ -211,7 +209,7 @@ def _desk(application: Application) -> Desk:
 
 
 def _say(out: Output, answer: Answer, *, always: bool = False) -> None:
-    """What was done, and exit code 4 where it was not."""
+    """Print the answer, and exit with 4 if the request was refused."""
     if out.json:
         out.emit(answer.to_json())
     else:

@@ -1,4 +1,4 @@
-"""The commands by name; each group of them is one file."""
+"""All commands by name; each group is one file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reconcile.cli import (
 
 app = typer.Typer(
     name="reconcile",
-    help="Find records that exist twice or disagree, tell people, keep proof.",
+    help="Find duplicates and mismatches, report them, and keep an audit log.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -50,4 +50,4 @@ for group in (
     group.register(app)
 
 program = typer.main.get_command(app)
-"""All of them as they are called; built once a process, not once a call, and before whoever forks from it."""
+"""All commands, built once per process and before any fork, not once per call."""

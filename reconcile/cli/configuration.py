@@ -15,16 +15,16 @@ from reconcile.telemetry import visible
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Write a small project with sample data that runs.")(init)
+    app.command(help="Create a small, runnable project with sample data.")(init)
     app.command(help="Validate the configuration, connect to every source, and compare columns and types.")(check)
     app.command(help="Print the JSON Schema of the configuration, for editors.")(schema)
     app.command(help="Show which engine runs a rule, why, and the SQL.")(explain)
-    app.command(help="See the main job at work in a temporary folder: no network, ten seconds.")(demo)
+    app.command(help="Run a demo in a temporary folder: no network, ten seconds.")(demo)
     app.command(help="Print the version.")(version)
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(help="Where; created if missing.", metavar="DIR")] = Path(),
+    directory: Annotated[Path, typer.Argument(help="The folder; created if missing.", metavar="DIR")] = Path(),
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -44,7 +44,7 @@ def init(
 
 def check(
     config: Config = FILE,
-    source: Annotated[str | None, typer.Option("--source", help="Look at this source only.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="Check only this source.")] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -56,16 +56,16 @@ def check(
     with load(config) as application:
         findings = [*([state(application)] if source is None else ()), *look(application, source)]
         warnings = [str(problem) for problem in application.project.warnings]
-        warnings += [warning for one in findings for warning in one.warnings]
+        warnings += [warning for finding in findings for warning in finding.warnings]
     if json:
-        out.emit({"checks": [one.to_json() for one in findings], "warnings": warnings})
+        out.emit({"checks": [finding.to_json() for finding in findings], "warnings": warnings})
     else:
-        for one in findings:
-            if one.wrong or not quiet:
-                out.say(f"{'wrong' if one.wrong else 'ok   '}  {one.subject}: {one.sentence}")
+        for finding in findings:
+            if finding.wrong or not quiet:
+                out.say(f"{'wrong' if finding.wrong else 'ok   '}  {finding.subject}: {finding.sentence}")
         for warning in warnings:
             out.note(f"note   {warning}")
-    raise typer.Exit(exits.first_that_applies(*(one.code for one in findings)))
+    raise typer.Exit(exits.first_that_applies(*(finding.code for finding in findings)))
 
 
 def schema(json: AsJson = True, quiet: Quiet = False, no_color: NoColor = False) -> None:
@@ -102,13 +102,13 @@ def _on_one_line(part: re.Match[str]) -> str:
 
 
 _QUOTED = re.compile(r"""--[^\n]*|'[^']*'|"[^"]*"|`[^`]*`""")
-"""Where SQL holds names and texts: an end of a line in them is data's, any other is ours. Comments hold neither."""
+"""Names and texts in SQL: a line break inside them is data, any other is ours. Comments hold neither."""
 
 _ENGINES: dict[str, str] = {"embedded": "embedded (DuckDB, here)", "pushdown": "pushed down (inside the source)"}
 
 
 def demo(
-    folder: Annotated[Path | None, typer.Option("--in", help="Keep it in this folder.")] = None,
+    folder: Annotated[Path | None, typer.Option("--in", help="Create the demo in this folder.")] = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`findings`, `show`, `dismiss`, `snooze`, `reopen`, `assign`: what people decide, and what they decide about."""
+"""`findings`, `show`, `dismiss`, `snooze`, `reopen`, `assign`: findings, and people's decisions about them."""
 
 from __future__ import annotations
 
@@ -18,46 +18,44 @@ if TYPE_CHECKING:
     from reconcile.store.bundles import Stored
     from reconcile.tracking.decide import Decision
 
-Finding_ = Annotated[str, typer.Argument(help="A finding's id, or the beginning of one.", metavar="ID")]
+Finding_ = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
 _NEXT = {
     "awaiting_approval": "reconcile plan --finding {0}, then reconcile approve {0}{1} or reconcile reject {0}{1}",
-    "quarantined": "look at the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
+    "quarantined": "check the records, then reconcile quarantine {0} with --done, --not-done or --abandon",
     "failed": "reconcile plan --finding {0}, then reconcile retry {0}",
 }
-"""What answers a finding whose cleaning waits for a person."""
+"""The next command for a finding whose cleaning waits for a person."""
 _BEGINNING = 12
-"""So much of a plan's hash tells it from any other."""
+"""Characters of a plan's hash that identify it."""
 _USUAL = 50
-"""Findings that are listed unless somebody says how many."""
+"""The default number of listed findings."""
 _NEXT_OF_UNDO = {
     "approved": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
     "retry_wait": "reconcile retry {0} tries it now, reconcile reject {0} withdraws it",
-    "quarantined": "look at the records, then reconcile quarantine {1} with --done, --not-done or --abandon",
+    "quarantined": "check the records, then reconcile quarantine {1} with --done, --not-done or --abandon",
 }
-"""What answers an undo that waits, or of which nobody knows the end."""
+"""The next command for an undo that waits or has an unknown outcome."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="List findings, the worst, oldest and largest first; those that are not over unless asked.")(
-        findings
-    )
+    app.command(help="List unresolved findings: most severe first, then oldest, then largest.")(findings)
     app.command(help="Show one finding with its records and its history.")(show)
-    app.command(help="Not a duplicate: settle a finding for its records.")(dismiss)
-    app.command(help="Not now: say nothing until a time, or until it grows.")(snooze)
-    app.command(help="Take back a dismissal or a snooze; open what was undone again.")(reopen)
-    app.command(help="Give a finding to somebody.")(assign)
+    app.command(help="Mark a finding as not a duplicate.")(dismiss)
+    app.command(help="Mute a finding until a time, or until it grows.")(snooze)
+    app.command(help="Reopen a dismissed, snoozed or undone finding.")(reopen)
+    app.command(help="Assign a finding to a person.")(assign)
 
 
 def findings(
     config: Config = FILE,
-    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only of this rule; may be repeated.")] = None,
+    rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
     state: Annotated[
         list[str] | None,
         typer.Option("--state", help="open, awaiting_approval, cleaned, quarantined … or all; may be repeated."),
     ] = None,
-    severity: Annotated[str | None, typer.Option("--severity", help="This severe or worse.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="At most so many; 50 unless said.", min=1)] = None,
-    every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    severity: Annotated[str | None, typer.Option("--severity", help="Only this severity or higher.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="At most this many; 50 by default.", min=1)] = None,
+    every: Annotated[bool, typer.Option("--all", help="List all of them.")] = False,
     show: Show = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -70,40 +68,42 @@ def findings(
 
     out = Output(json, quiet, no_color)
     if every and limit is not None:
-        raise typer.BadParameter("it stands without --all", param_hint="--limit")
-    most = None if every else limit or _USUAL
+        raise typer.BadParameter("cannot be combined with --all", param_hint="--limit")
+    maximum = None if every else limit or _USUAL
     try:
-        least = None if severity is None else parse_severity(severity)
+        minimum = None if severity is None else parse_severity(severity)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--severity") from error
     with load_for_state(config) as application:
         for name in rule or ():
             application.require("rule", name, tuple(application.project.rules))
-        wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=least, limit=most)
+        wanted = Filter(rules=tuple(rule or ()), states=_states(state), severity=minimum, limit=maximum)
         with application.memory.read() as tx:
             in_all = count(tx, wanted)
             listed = foremost(tx, wanted, members=json)
-            found = [(one, hidden(application, one, show=show)) for one in listed]
-    if in_all > len(found):
-        out.note(f"{len(found):,} of {in_all:,} findings; --all lists every one, --limit N so many")
+            pairs = [(finding, hidden(application, finding, show=show)) for finding in listed]
+    if in_all > len(pairs):
+        out.note(f"{len(pairs):,} of {in_all:,} findings; use --all to list all, or --limit N")
     if json:
-        out.emit([veil.finding(to_json(one)) for one, veil in found])
+        out.emit([veil.finding(to_json(finding)) for finding, veil in pairs])
         return
-    if not found:
+    if not pairs:
         out.note("No findings.")
         return
-    rows = [
-        (one.id, one.severity.name, one.rule, one.state.value, key, str(one.records), risk, _day(one))
-        for one, key, risk in ((one, _key(one, veil), veil.at_risk(one.money)) for one, veil in found)
-    ]
+    rows = [_row(finding, veil) for finding, veil in pairs]
     headings = ("id", "severity", "rule", "state", "key", "records", "at risk", "since")
     out.table(headings, rows, right=(5, 6))
-    if any(veil.hides(column) for one, veil in found for column in (*one.key, *_of_amount(one, veil))):
+    if any(veil.hides(column) for finding, veil in pairs for column in (*finding.key, *_of_amount(finding, veil))):
         out.note(HIDDEN)
 
 
+def _row(finding: Finding, veil: Hidden) -> tuple[str, ...]:
+    about = (finding.id, finding.severity.name, finding.rule, finding.state.value, _key(finding, veil))
+    return (*about, str(finding.records), veil.at_risk(finding.money), finding.first_seen.strftime("%Y-%m-%d"))
+
+
 def hidden(application: Application, finding: Finding, *, show: bool) -> Hidden:
-    """What of a finding is not shown."""
+    """Return the hidden columns of a finding."""
     from reconcile.messages.personal import Hidden
 
     return Hidden() if show else Hidden.of(application.project, finding.dataset, finding.rule)
@@ -116,10 +116,10 @@ def _states(names: list[str] | None) -> tuple[Any, ...]:
         return (*LIVE, *IN_HAND)
     if "all" in names:
         return ()
-    known = [state.value for state in State]
+    allowed = [state.value for state in State]
     for name in names:
-        if name not in known:
-            raise typer.BadParameter(f"{name!r} is not a state; use {', '.join(known)} or all", param_hint="--state")
+        if name not in allowed:
+            raise typer.BadParameter(f"{name!r} is not a state; use {', '.join(allowed)} or all", param_hint="--state")
     return tuple(State(name) for name in names)
 
 
@@ -131,10 +131,6 @@ def _key(finding: Finding, veil: Hidden) -> str:
 
 def _of_amount(finding: Finding, veil: Hidden) -> tuple[str | None, ...]:
     return (veil.amount,) if finding.money else ()
-
-
-def _day(finding: Finding) -> str:
-    return finding.first_seen.strftime("%Y-%m-%d")
 
 
 def show(
@@ -169,8 +165,8 @@ def show(
             | ({"system": system} if (system := (e.body or {}).get("system")) else {})
             for e in history
         ]
-        asked = {} if undo is None else {"undo": {"bundle": undo.id, "state": undo.state.value, "why": undo.reason}}
-        out.emit(shown | {"history": events} | asked)
+        undo_part = {} if undo is None else {"undo": {"bundle": undo.id, "state": undo.state.value, "why": undo.reason}}
+        out.emit(shown | {"history": events} | undo_part)
         return
     risk = f", {veil.at_risk(one.money)} at risk" if one.money else ""
     out.say(f"{one.id}  {one.severity.name}  {one.rule}  {words.state(one.state.value)}  {one.records} records{risk}")
@@ -184,14 +180,14 @@ def show(
     for text in filter(None, (_near(shown), *of)):
         out.say(text)
     for event in history:
-        said = _note_of(event)
-        out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {in_words(event.event)}{f': {said}' if said else ''}")
+        note = _note_of(event)
+        out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {in_words(event.event)}{f': {note}' if note else ''}")
         if system := (event.body or {}).get("system"):
             out.say(f"                  from {system}")
     if one.not_undone:
-        out.say(f"An undo of it was not done: {one.not_undone}")
+        out.say(f"Undo failed: {one.not_undone}")
     if undo is not None:
-        out.say(f"An undo of it is {words.state(undo.state.value)}{f': {undo.reason}' if undo.reason else ''}")
+        out.say(f"Undo is {words.state(undo.state.value)}{f': {undo.reason}' if undo.reason else ''}")
     if any(map(veil.hides, (*one.key, *columns, *veil.id, *_of_amount(one, veil)))):
         out.note(HIDDEN)
     if then := _next(one, undo, plan):
@@ -199,23 +195,23 @@ def show(
 
 
 def _note_of(entry: Entry) -> str | None:
-    """What a person wrote beside a decision, unless it was erased."""
+    """Return a person's note on a decision, unless it was erased."""
     return (entry.body or {}).get("note")
 
 
-def _next(one: Finding, undo: Stored | None, plan: str | None) -> str | None:
-    """What a person can do about a finding, its undo first; `plan` is the hash of the plan that waits."""
+def _next(finding: Finding, undo: Stored | None, plan: str | None) -> str | None:
+    """Return the next command for a finding, its undo first; `plan` is the hash of the waiting plan."""
     if undo is not None:
-        then = _NEXT_OF_UNDO.get(undo.state.value)
-        return then and then.format(one.id, undo.id)
-    if one.not_undone and one.state.value == "cleaned":
-        return f"reconcile undo {one.id}"
-    then = _NEXT.get(one.state.value)
-    return then and then.format(one.id, f" --plan {plan[:_BEGINNING]}" if plan else "")
+        action = _NEXT_OF_UNDO.get(undo.state.value)
+        return action and action.format(finding.id, undo.id)
+    if finding.not_undone and finding.state.value == "cleaned":
+        return f"reconcile undo {finding.id}"
+    action = _NEXT.get(finding.state.value)
+    return action and action.format(finding.id, f" --plan {plan[:_BEGINNING]}" if plan else "")
 
 
 def _near(shown: Mapping[str, Any]) -> str | None:
-    """The records that a window left out, as one line, where there are any."""
+    """Return the records that a window left out, as one line; None without any."""
     from reconcile.messages.personal import names
 
     if "nearby" not in shown:
@@ -254,7 +250,7 @@ def snooze(
     finding: Finding_,
     config: Config = FILE,
     until: Annotated[
-        str | None, typer.Option("--until", help="A duration like 3d, or a time; without it until the finding grows.")
+        str | None, typer.Option("--until", help="A duration like 3d, or a time; by default until the finding grows.")
     ] = None,
     note: Note = None,
     json: AsJson = False,
@@ -289,7 +285,7 @@ def reopen(
 
 def assign(
     finding: Finding_,
-    to: Annotated[str, typer.Argument(help="Who; an empty name for nobody.", metavar="NAME")],
+    to: Annotated[str, typer.Argument(help="The person's name; empty to unassign.", metavar="NAME")],
     config: Config = FILE,
     note: Note = None,
     json: AsJson = False,
@@ -310,9 +306,9 @@ def _decide(config: str, out: Output, decision: Callable[[Application, str], Dec
     from reconcile.findings.shown import to_json
 
     with load_for_state(config) as application:
-        made = decision(application, people.person())
-        shown = hidden(application, made.finding, show=False).finding(to_json(made.finding))
+        result = decision(application, people.person())
+        shown = hidden(application, result.finding, show=False).finding(to_json(result.finding))
     if out.json:
-        out.emit({"changed": made.changed, "sentence": made.sentence, "finding": shown})
+        out.emit({"changed": result.changed, "sentence": result.sentence, "finding": shown})
     else:
-        out.say(made.sentence)
+        out.say(result.sentence)

@@ -1,4 +1,4 @@
-"""The night the demo plays: build the shop, run its job, look at the message, run again, and clean."""
+"""The demo: build the shop, run its job, show the message, run again, and clean."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGEST = 3
 
 
 def play(folder: Path | None, out: Output) -> None:
-    """Play it in `folder` (created; must be empty), or in a temporary one that is kept for trying things."""
+    """Run the demo in `folder` (created; must be empty), or in a temporary folder that is kept."""
     from reconcile.cli.opening import load
     from reconcile.config.scaffold import empty_folder
     from reconcile.demo import shop
@@ -34,64 +34,64 @@ def play(folder: Path | None, out: Output) -> None:
     with load(place / "reconcile.yaml") as application:
         from reconcile.cli.running import tell
 
-        silent = Output(quiet=True, no_color=out.no_color)  # its hints are for after a run of one's own
-        _heading(out, "The nightly job, first run: everything that is wrong already")
+        silent = Output(quiet=True, no_color=out.no_color)  # its hints are for the user's own runs
+        _heading(out, "The nightly job, first run: everything that is already wrong")
         tell(application.run("nightly", slot=now - dt.timedelta(hours=2)), silent)
         _largest(application, application.job("nightly").rules, out)
-        _heading(out, "What the team would read in Slack")
+        _heading(out, "The message the team would get in Slack")
         out.block(_slack(application))
-        _heading(out, "The same job again, an hour later: nothing is counted twice, nobody is told twice")
+        _heading(out, "The same job an hour later: nothing is counted or reported twice")
         tell(application.run("nightly", slot=now - dt.timedelta(hours=1)), silent)
         order = shop.charge_again(place, now)
-        _heading(out, f"Then a client times out once more and charges order {order} twice: only that is news")
+        _heading(out, f"Then a client times out once more and charges order {order} twice: only that is reported")
         tell(application.run("nightly", slot=now), silent)
         out.block(_last_message(place / "messages.txt"))
         _clean(application, out)
     _heading(out, "Try next")
     out.block(
         f"cd {visible.line(str(place))}\n{_path()}"
-        "reconcile findings --rule double-charge     what is open\n"
+        "reconcile findings --rule double-charge     open findings\n"
         "reconcile show ID                           one finding, its records, its history\n"
-        "reconcile dismiss ID --note 'two parcels'   not a duplicate: remembered\n"
-        "reconcile plan                              what cleaning would do to the other twins\n"
-        "reconcile explain double-charge             which engine, why, and the SQL\n"
-        "reconcile audit verify                      the log, proven\n"
-        "cat reconcile.yaml messages.txt             the rules, and what the channel was told"
+        "reconcile dismiss ID --note 'two parcels'   mark it as not a duplicate\n"
+        "reconcile plan                              the cleaning plan for the other twins\n"
+        "reconcile explain double-charge             the engine, the reason and the SQL\n"
+        "reconcile audit verify                      verify the audit log\n"
+        "cat reconcile.yaml messages.txt             the rules and the messages"
     )
 
 
 def _clean(application: Application, out: Output) -> None:
-    """Two people typed in the same customer: plan, approve, and take back."""
+    """Two people typed in the same customer: plan, approve and undo."""
     from reconcile.cli import cleaning, planning
     from reconcile.cli.people import person
     from reconcile.store.findings import Filter, find
 
-    _heading(out, "Two people typed in the same customer: what cleaning would do, and nothing is done yet")
+    _heading(out, "Two people typed in the same customer: the cleaning plan, before anything changes")
     application.run("customers")
     with application.store.read() as tx:
         twin = find(tx, Filter(rules=("twin-customer",)))[0]
     planning.tell(application, out, "twin-customer", [twin.id])
     desk = application.desk(person())
-    _heading(out, "Somebody approves exactly that plan; it is done once, whoever crashes")
+    _heading(out, "A person approves exactly that plan; it is executed once, even after a crash")
     out.say(f"$ reconcile approve {twin.id}")
     out.say(desk.approve(twin.id).sentence)
-    _heading(out, "And taken back: every field nobody touched since is as it was")
+    _heading(out, "The undo: every field that did not change since is restored")
     out.say(f"$ reconcile undo {twin.id}")
     cleaning.tell(out, desk.undo(twin.id))
 
 
 def _last_message(path: Path) -> str:
-    """What the file channel was told last, without the lines that mark where a message begins and ends."""
+    """Return the last message in the file, without the lines that mark its start and end."""
     lines = path.read_text(encoding="utf-8").rstrip().splitlines()
     begin = max(number for number, line in enumerate(lines) if line.startswith("── notice "))
     return "\n".join(lines[begin + 1 : -1])
 
 
 def _path() -> str:
-    """What to type first where `reconcile` alone would not be found, as after `make demo`."""
+    """Return the command to type first if `reconcile` is not on the PATH, as after `make demo`."""
     program = Path(sys.argv[0]).absolute()
-    known = shutil.which("reconcile") is not None or program.name != "reconcile"
-    return "" if known else f"export PATH={visible.line(str(program.parent))}:$PATH\n"
+    is_on_path = shutil.which("reconcile") is not None or program.name != "reconcile"
+    return "" if is_on_path else f"export PATH={visible.line(str(program.parent))}:$PATH\n"
 
 
 def _heading(out: Output, text: str) -> None:
@@ -104,31 +104,31 @@ def _largest(application: Application, rules: Sequence[str], out: Output) -> Non
 
     with application.store.read() as tx:
         for name in rules:
-            rule, found = application.project.rules[name], find(tx, Filter(rules=(name,)))
+            rule, findings = application.project.rules[name], find(tx, Filter(rules=(name,)))
             out.say("")
-            out.say(f"{name}: {_sum(found)}; the largest:")
-            for one in sorted(found, key=lambda f: (-max(f.money.values(), default=0), f.id))[:LARGEST]:
-                out.say(f"  {_line(one, getattr(rule, 'span', None))}")
+            out.say(f"{name}: {_sum(findings)}; the largest:")
+            for finding in sorted(findings, key=lambda f: (-max(f.money.values(), default=0), f.id))[:LARGEST]:
+                out.say(f"  {_line(finding, getattr(rule, 'span', None))}")
 
 
-def _sum(found: list[Finding]) -> str:
+def _sum(findings: list[Finding]) -> str:
     from notifications.wording.words import money, plural
     from rules.sums import of
 
-    risk = money(of(one.money for one in found))
-    return f"{plural(len(found), 'group', 'groups')}{f', {risk} at risk' if risk else ''}"
+    risk = money(of(finding.money for finding in findings))
+    return f"{plural(len(findings), 'group', 'groups')}{f', {risk} at risk' if risk else ''}"
 
 
-def _line(one: Finding, span: object) -> str:
+def _line(finding: Finding, span: object) -> str:
     from notifications.wording.words import money
     from reconcile.findings.identity import public
 
-    ids = " + ".join(str(public(member.id[0])) for member in one.members)
+    ids = " + ".join(str(public(member.id[0])) for member in finding.members)
     apart = ""
-    first, last = one.span or (None, None)
+    first, last = finding.span or (None, None)
     if span is not None and isinstance(first, dt.datetime) and isinstance(last, dt.datetime):
         apart = f", {(last - first).total_seconds():.1f} s apart"
-    return f"{one.id}  {ids}  {money(one.money)}{apart}".rstrip()
+    return f"{finding.id}  {ids}  {money(finding.money)}{apart}".rstrip()
 
 
 def _slack(application: Application) -> str:

@@ -1,4 +1,4 @@
-"""`doctor`: what is right, what somebody should look at, and what is broken."""
+"""`doctor`: checks that are ok, need a look, or are broken."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _NUMBER = {"ok": 0, "look": 1, "broken": 2}
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Look at everything, change nothing, and say what to do.")(doctor)
+    app.command(help="Check everything without changing anything, and say what to do.")(doctor)
 
 
 def doctor(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
     from reconcile.doctor import examine
 
     out = Output(json, quiet, no_color)
-    found = list(examine(Path(config), os.environ))
-    worst = max((one.state for one in found), key=lambda state: _NUMBER[state])
+    diagnoses = list(examine(Path(config), os.environ))
+    worst = max((diagnosis.state for diagnosis in diagnoses), key=lambda state: _NUMBER[state])
     if json:
-        out.emit({"state": worst, "checks": [one.to_json() for one in found]})
+        out.emit({"state": worst, "checks": [diagnosis.to_json() for diagnosis in diagnoses]})
     else:
-        shown = [one for one in found if one.state != "ok" or not quiet]
-        for one in sorted(shown, key=lambda one: -_NUMBER[one.state]):
-            out.say(f"{one.state:<6}  {one.subject}: {one.sentence}")
+        shown = [diagnosis for diagnosis in diagnoses if diagnosis.state != "ok" or not quiet]
+        for diagnosis in sorted(shown, key=lambda diagnosis: -_NUMBER[diagnosis.state]):
+            out.say(f"{diagnosis.state:<6}  {diagnosis.subject}: {diagnosis.sentence}")
     raise typer.Exit(_CODES[worst])

@@ -1,4 +1,4 @@
-"""Exit codes, and the one sentence for everything that can go wrong. The codes are listed in docs/cli.md."""
+"""Exit codes, and one sentence for each error. The codes are listed in docs/cli.md."""
 
 from __future__ import annotations
 
@@ -28,58 +28,58 @@ _PACKAGES = ("reconcile", "rules", "connectors", "notifications")
 
 
 def first_that_applies(*codes: int) -> int:
-    """Of several exit codes the one that counts."""
+    """Return the exit code that takes precedence."""
     return next(code for code in _ORDER if code in (*codes, DONE))
 
 
 class AnswerNotWritten(Exception):
-    """Standard output takes nothing more."""
+    """Standard output accepts nothing more."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(f"The answer could not be written to standard output: {error.strerror}")
 
 
 def stopped(code: int) -> int:
-    remark("Stopped. What was finished is kept; run it again to go on")
+    remark("Stopped. Finished work is kept; run the command again to continue")
     return code
 
 
 def remark(sentence: str) -> None:
-    """A line on standard error; where that takes nothing, the exit code has to say it."""
+    """Print a line to standard error; if that fails, only the exit code remains."""
     with contextlib.suppress(OSError):
         print(visible.line(sentence), file=sys.stderr)
 
 
 def refuse_foreign_packages() -> None:
-    """Our packages have common names, and another distribution can silently replace one; then nothing may run."""
+    """Refuse to run if another distribution silently replaced one of our packages, whose names are common."""
     for name in _PACKAGES:
         try:
             package = importlib.import_module(name)
             ours = getattr(package, "__reconcile__", False)
             place = os.path.dirname(package.__file__ or "") or "another place"  # noqa: PTH120 - text for a sentence
-        except Exception:  # noqa: BLE001 - whatever a stranger does when it is imported
+        except Exception:  # noqa: BLE001 - a foreign package may do anything on import
             ours, place = False, "another place"
         if not ours:
             remark(
-                f"The package {name!r} at {place} is not Reconcile's: another package of that name stands before it. "
+                f"The package {name!r} at {place} is not Reconcile's: another package with that name takes precedence. "
                 "Install reconcile-runner in a virtual environment of its own, and run it without PYTHONPATH"
             )
             raise SystemExit(WRONG)
 
 
 def refuse_an_unsafe_python() -> None:
-    """With -E Python ignores the variable by which the processes we start keep clear of the working directory."""
+    """Refuse -E: it ignores the variable that keeps our child processes from importing the working directory."""
     if sys.flags.ignore_environment and not sys.flags.safe_path:
-        remark("Python runs with -E, and its children would load modules from the working directory; add -P, or use -I")
+        remark("Python runs with -E, so child processes load modules from the working directory; add -P, or use -I")
         raise SystemExit(WRONG)
 
 
-def refuse_what_is_no_text(said: Iterable[str]) -> None:
-    """What a person says is kept, hashed and shown: bytes of another encoding have no characters for that."""
-    for one in said:
-        if any("\udc80" <= character <= "\udcff" for character in one):
-            shown = os.fsencode(one).decode("utf-8", "backslashreplace")
-            remark(f"`{shown}` is not UTF-8 text; write it anew, in a terminal whose locale is UTF-8")
+def refuse_what_is_no_text(texts: Iterable[str]) -> None:
+    """Refuse input that is not UTF-8: it is stored, hashed and shown, which needs characters."""
+    for text in texts:
+        if any("\udc80" <= character <= "\udcff" for character in text):
+            shown = os.fsencode(text).decode("utf-8", "backslashreplace")
+            remark(f"`{shown}` is not UTF-8 text; retype it in a terminal with a UTF-8 locale")
             raise SystemExit(WRONG)
 
 
@@ -91,21 +91,21 @@ def tell(error: Exception) -> int:
 
 
 def misused(error: Any) -> int:
-    """Print how the command is called, and what is wrong with the words it was called with: what they say is data."""
-    said = error.format_message()
-    if error.ctx is None or said != error.ctx.get_help():
-        error.format_message = lambda: visible.line(said)
+    """Print the usage and the mistake in the arguments; their text is data."""
+    message = error.format_message()
+    if error.ctx is None or message != error.ctx.get_help():
+        error.format_message = lambda: visible.line(message)
     with contextlib.suppress(OSError):
         error.show()
     return int(error.exit_code)
 
 
 def sentence(error: Exception) -> str:
-    """What people are told of an error; a defect of ours is written to a file, which the sentence names."""
+    """Return the sentence for an error; a defect of ours is written to a file that the sentence names."""
     if _code(error) != DEFECT:
         return str(error)
     return (
-        f"Reconcile itself failed ({type(error).__name__}), which is a defect; what was finished is kept. "
+        f"Reconcile itself failed ({type(error).__name__}), which is a defect; finished work is kept. "
         f"Please report it with the file {_report(error)}"
     )
 
@@ -177,24 +177,24 @@ _CODES = {
         "rules.engines.base:Unanswerable",
     ),
 }
-"""Which error ends with which code, by module and class; any other is a defect."""
+"""The exit code of each error, by module and class; any other error is a defect."""
 
 
 def _code(error: Exception) -> int:
-    """Nothing is imported for it: the class of an error that was raised has its module loaded already."""
+    """Return the exit code without importing anything: the module of a raised error is already loaded."""
     for code, names in _CODES.items():
-        for module, _, name in (one.partition(":") for one in names):
+        for module, _, name in (path.partition(":") for path in names):
             if module in sys.modules and isinstance(error, getattr(sys.modules[module], name)):
                 return code
     return DEFECT
 
 
 _HARMLESS = (TypeError, AttributeError, NameError, ImportError)
-"""Their messages hold names from our code; those of other errors can hold what was read, and are left out."""
+"""Their messages hold names from our code; messages of other errors can hold data and are left out."""
 
 
 def _report(error: Exception) -> str:
-    """The traceback in a file only this user can read; it holds code, no records and no secrets."""
+    """Write the traceback to a file that only this user can read; it holds code, no records and no secrets."""
     stamp = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%S")
     handle, path = tempfile.mkstemp(prefix=f"reconcile-defect-{stamp}-", suffix=".txt")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -214,7 +214,7 @@ def _traceback(error: BaseException) -> Iterator[str]:
 
 
 def after_the_last_word(code: int) -> int:
-    """The exit code once everything printed has gone out; whoever read it may have left (`| head`)."""
+    """Return the exit code once all output is flushed; the reader may have left (`| head`)."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -227,16 +227,16 @@ def after_the_last_word(code: int) -> int:
 
 
 def nobody_reads() -> None:
-    """Standard output has no reader: the work goes on, and the rest of the answer goes nowhere."""
+    """Discard further output, because standard output has no reader; the work continues."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def leave(code: int) -> NoReturn:
     """End the process as `sys.exit` does, without taking every module apart first: a seventh of a short run."""
-    if any(not one.daemon for one in threading.enumerate() if one is not threading.main_thread()):
-        sys.exit(code)  # Python waits for whoever is still at work; a read that was given up hangs in a daemon
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        sys.exit(code)  # Python waits for running threads; an abandoned read hangs in a daemon thread
     atexit._run_exitfuncs()  # noqa: SLF001 - what Python itself does here
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # what was written is out: see after_the_last_word
+        with contextlib.suppress(OSError, ValueError):  # the output is flushed: see after_the_last_word
             stream.flush()
     os._exit(code)

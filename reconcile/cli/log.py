@@ -1,4 +1,4 @@
-"""`audit`, `audit verify`, `audit export`, `audit key`, `erase`: what was done, and the proof that nothing changed."""
+"""`audit`, `audit verify`, `audit export`, `audit key`, `erase`: the audit log and its verification."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    about = "The audit log: list it, verify it, export it."
+    about = "List, verify or export the audit log."
     group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(listing)
-    group.command(
-        help="Verify the log, its signatures, its anchors and the state; exits with 1 and names what is wrong first."
-    )(verify)
-    group.command(help="Write the whole log and a verifier into a new folder, or a .zip file.")(export)
-    group.command(help="Print the public key that the log's heads are signed with.")(key)
+    group.command(help="Verify the log, its signatures, its anchors and the state; exit with 1 at the first problem.")(
+        verify
+    )
+    group.command(help="Export the whole log and a verifier to a new folder or .zip file.")(export)
+    group.command(help="Print the public key that verifies the log's signatures.")(key)
     app.add_typer(group, name="audit")
-    app.command(help="Take a record's personal data out of everything the state holds, and say so in the log.")(erase)
+    app.command(help="Erase a record's personal data from the whole state, and record that in the log.")(erase)
 
 
 def listing(
@@ -36,7 +36,7 @@ def listing(
     config: Config = FILE,
     finding: Annotated[str | None, typer.Option("--finding", help="Only entries about this finding.")] = None,
     run: Annotated[str | None, typer.Option("--run", help="Only entries of this run.")] = None,
-    event: Annotated[str | None, typer.Option("--event", help="Only such events, e.g. finding or run.started.")] = None,
+    event: Annotated[str | None, typer.Option("--event", help="Only events like finding or run.started.")] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -50,22 +50,22 @@ def listing(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
         about = None if finding is None else name_of(tx, finding)
-        found = log.entries(tx, finding=about, run=run, event=event)
+        entries = log.entries(tx, finding=about, run=run, event=event)
         if json:
-            out.stream(map(_to_json, found))
+            out.stream(map(_to_json, entries))
             return
-        one = None
-        for one in found:
-            said = {"erased": "yes"} if one.body is None else one.body
-            body = " ".join(f"{name}={value}" for name, value in said.items() if value is not None)
-            out.say(f"{one.seq}  {one.at:%Y-%m-%d %H:%M:%S}  {one.actor}  {one.event}  {body}".rstrip())
-        if one is None:
-            out.note("No entry of the log is about that.")
+        entry = None
+        for entry in entries:
+            fields = {"erased": "yes"} if entry.body is None else entry.body
+            body = " ".join(f"{name}={value}" for name, value in fields.items() if value is not None)
+            out.say(f"{entry.seq}  {entry.at:%Y-%m-%d %H:%M:%S}  {entry.actor}  {entry.event}  {body}".rstrip())
+        if entry is None:
+            out.note("No matching log entries.")
 
 
-def _to_json(one: Entry) -> dict[str, Any]:
-    entry = {"seq": one.seq, "at": one.at.isoformat(), "actor": one.actor, "event": one.event}
-    return entry | {"body": one.body, "head": one.head}
+def _to_json(row: Entry) -> dict[str, Any]:
+    entry = {"seq": row.seq, "at": row.at.isoformat(), "actor": row.actor, "event": row.event}
+    return entry | {"body": row.body, "head": row.head}
 
 
 def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
@@ -74,50 +74,51 @@ def verify(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        found = proof.prove(application.memory, application.anchors)
+        result = proof.prove(application.memory, application.anchors)
     if json:
-        out.emit(_proof_to_json(found))
+        out.emit(_proof_to_json(result))
     else:
-        _say(out, found)
-    if not found.intact:
+        _say(out, result)
+    if not result.intact:
         raise typer.Exit(exits.FOUND)
 
 
-def _proof_to_json(found: Proof) -> dict[str, Any]:
+def _proof_to_json(result: Proof) -> dict[str, Any]:
     from reconcile.audit import facts
 
-    wrong = found.problem
-    problem = {"seq": wrong and wrong.seq, "until": wrong and wrong.until, "problem": wrong and wrong.sentence}
+    broken = result.problem
+    problem = {"seq": broken and broken.seq, "until": broken and broken.until, "problem": broken and broken.sentence}
     anchors = [
-        {"anchor": one.name, "heads": one.heads, "until": one.last, "problem": one.problem} for one in found.anchors
+        {"anchor": anchor.name, "heads": anchor.heads, "until": anchor.last, "problem": anchor.problem}
+        for anchor in result.anchors
     ]
-    known = {"intact": found.intact, "entries": found.entries, "head": found.head, "public_key": found.public_key}
-    covered = {"signed": found.signed, "anchored": found.anchored, "anchors": anchors}
-    return known | problem | covered | {"remarks": list(found.remarks), "not_compared": facts.left_out()}
+    summary = {"intact": result.intact, "entries": result.entries, "head": result.head, "public_key": result.public_key}
+    covered = {"signed": result.signed, "anchored": result.anchored, "anchors": anchors}
+    return summary | problem | covered | {"remarks": list(result.remarks), "not_compared": facts.left_out()}
 
 
-def _say(out: Output, found: Proof) -> None:
+def _say(out: Output, result: Proof) -> None:
     from reconcile.audit import facts
 
-    if found.problem is not None:
-        where = found.problem.seq
-        last = found.problem.until
+    if result.problem is not None:
+        where = result.problem.seq
+        last = result.problem.until
         at = f"entries {where:,} to {last:,}" if last and last != where else f"entry {where:,}"
-        out.say(f"broken at {at}: {found.problem.sentence}")
+        out.say(f"broken at {at}: {result.problem.sentence}")
     else:
-        out.say(f"{found.entries:,} entries, unbroken; the head is {found.head}")
-        out.say(f"signed up to entry {found.signed:,}; the state is what the log says")
-    for one in found.anchors:
-        out.say(one.problem or f"anchor {one.name}: {one.heads:,} heads, up to entry {one.last:,}")
-    for remark in found.remarks:
+        out.say(f"{result.entries:,} entries, intact; the head is {result.head}")
+        out.say(f"signed up to entry {result.signed:,}; the state matches the log")
+    for anchor in result.anchors:
+        out.say(anchor.problem or f"anchor {anchor.name}: {anchor.heads:,} heads, up to entry {anchor.last:,}")
+    for remark in result.remarks:
         out.say(remark)
-    if found.intact:
+    if result.intact:
         out.note(f"Not compared with the log: {', '.join(facts.left_out())}")
-    if found.intact and found.entries > found.anchored:
-        if found.anchors:
-            out.note(f"What follows entry {found.anchored:,} is in no anchor: it could be cut unseen")
+    if result.intact and result.entries > result.anchored:
+        if result.anchors:
+            out.note(f"Entries after {result.anchored:,} are not anchored: they could be removed unnoticed")
         else:
-            out.note("No anchor is configured: whoever can write the state could cut or rebuild the log unseen")
+            out.note("No anchor is configured: a user who can write the state could cut or rebuild the log unnoticed")
 
 
 def export(
@@ -132,16 +133,16 @@ def export(
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
-        application.anchor()  # so that anchors that are due cover what is exported
+        application.anchor()  # so that due anchors cover the export
         done = exporting.export(application.memory, place, application.anchors)
     if json:
-        known = {"place": str(done.place), "entries": done.entries, "head": done.head}
-        out.emit(known | {"public_key": done.public_key, "unread": dict(done.unread)})
+        summary = {"place": str(done.place), "entries": done.entries, "head": done.head}
+        out.emit(summary | {"public_key": done.public_key, "unread": dict(done.unread)})
         return
     out.say(f"{done.place}: {done.entries:,} entries, up to head {done.head}")
     for sentence in done.unread.values():
         out.note(sentence)
-    out.note("To verify it: python -I verify.py in it, with the key and anchors that its README names")
+    out.note("To verify it, run python -I verify.py in it, with the key and anchors named in its README")
 
 
 def key(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
@@ -159,14 +160,14 @@ def key(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_co
 
 
 def erase(
-    dataset: Annotated[str, typer.Argument(help="The dataset the record is of.", metavar="DATASET")],
+    dataset: Annotated[str, typer.Argument(help="The record's dataset.", metavar="DATASET")],
     record: Annotated[
-        list[str] | None, typer.Option("--id", help="The record's id; one for each of its columns.", metavar="ID")
+        list[str] | None, typer.Option("--id", help="The record's id; repeat it for each id column.", metavar="ID")
     ] = None,
-    column: Annotated[str | None, typer.Option("--column", help="Instead: every record with this column…")] = None,
-    value: Annotated[str | None, typer.Option("--value", help="…at this value.")] = None,
+    column: Annotated[str | None, typer.Option("--column", help="Instead of --id: the column to match.")] = None,
+    value: Annotated[str | None, typer.Option("--value", help="The value that --column must have.")] = None,
     config: Config = FILE,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be erased.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -181,7 +182,7 @@ def erase(
     with load_for_state(config) as application:
         wanted, texts = _wanted(application, dataset, record, column, value)
         if column is not None and not erasure.erase(application.memory, wanted, texts=texts, dry_run=True).anything:
-            _known_there(application, dataset, column)
+            _require_column(application, dataset, column)
         done = erasure.erase(application.memory, wanted, texts=texts, actor=person(), dry_run=dry_run)
         if not dry_run:
             application.anchor()
@@ -202,23 +203,23 @@ def _wanted(
         assert column is not None and value is not None  # noqa: PT018, S101 - the caller looked
         return erasure.of_value(store, dataset, column, value), (value,)
     if chosen.id and len(record) != len(chosen.id):
-        raise typer.BadParameter(f"a record of {dataset} is named by {', '.join(chosen.id)}", param_hint="--id")
+        raise typer.BadParameter(f"a record of {dataset} is identified by {', '.join(chosen.id)}", param_hint="--id")
     with store.read() as tx:
         name = erasure.named(tx, dataset, record)
     return erasure.of_record(store, dataset, name, chosen.pii), ()
 
 
-def _known_there(application: Application, dataset: str, column: str) -> None:
-    """Nothing was found: a misspelt column must not read as nothing to erase. Columns that are gone may be named."""
+def _require_column(application: Application, dataset: str, column: str) -> None:
+    """Refuse a misspelt column if nothing was found; the name of a removed column may still hold data."""
     from connectors.errors import ConnectorError
     from rules.document.mistakes import suggestion
 
     with contextlib.suppress(ConnectorError):
-        seen = application.subject(dataset).relation
-        known = (*seen.schema.names, *seen.derived)
-        if column not in known:
+        relation = application.subject(dataset).relation
+        columns = (*relation.schema.names, *relation.derived)
+        if column not in columns:
             wrong = (
-                f"dataset {dataset} has no column `{column}`, and nothing of it is kept; {suggestion(column, known)}"
+                f"dataset {dataset} has no column `{column}`, and nothing of it is kept; {suggestion(column, columns)}"
             )
             raise typer.BadParameter(wrong, param_hint="--column")
 
@@ -227,9 +228,9 @@ def _tell_erased(out: Output, done: Erased, *, dry_run: bool) -> None:
     from reconcile.upkeep import erasure
 
     if not done.anything:
-        out.say("nothing of it is in the state")
+        out.say("the state holds nothing of it")
     for what, count in done.reached.items():
         out.say(f"{what}: {count:,}")
     if dry_run and done.left:
-        out.note(f"A cleaning of it waits or is under way: {', '.join(done.left)}")
+        out.note(f"A cleaning of it is pending or running: {', '.join(done.left)}")
     out.note(f"Not reached: {'; '.join(erasure.NOT_REACHED)}")

@@ -1,4 +1,4 @@
-"""`notify preview`, `notify test`: see a message before anybody else does."""
+"""`notify preview`, `notify test`: preview a message, or send a test."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from notifications.base import Notice
     from reconcile.app import Application
 
-Channel = Annotated[str, typer.Argument(help="A channel of the configuration.", metavar="CHANNEL")]
+Channel = Annotated[str, typer.Argument(help="A configured channel.", metavar="CHANNEL")]
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Channels: see what they would tell, and try them.", no_args_is_help=True)
-    group.command(help="Show the message about all findings that are open now, as the channel would show it.")(preview)
+    group = typer.Typer(help="Preview and test channels.", no_args_is_help=True)
+    group.command(help="Preview the message about all open findings, as the channel would show it.")(preview)
     group.command(help="Send a test message.")(test)
     app.add_typer(group, name="notify")
 
 
 def preview(
     channel: Channel,
-    job: Annotated[str | None, typer.Argument(help="The job; needed where there are several.", metavar="JOB")] = None,
+    job: Annotated[str | None, typer.Argument(help="The job; required if there are several.", metavar="JOB")] = None,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -40,7 +40,7 @@ def preview(
         shown_by = application.channels[channel]
         notice = about_open_findings(application, channel, job)
         if notice is None:
-            out.note("This job has not run yet, so there is nothing to tell; `reconcile run` first.")
+            out.note("This job has not run yet, so there is nothing to show; use `reconcile run` first.")
             shown = None
         else:
             shown = shown_by.preview(notice)
@@ -51,7 +51,7 @@ def preview(
 
 
 def about_open_findings(application: Application, channel: str, name: str | None) -> Notice | None:
-    """The message of the job's latest run, as a channel would get it that was never told anything."""
+    """Return the message of the job's latest run for a channel that has received nothing before."""
     from reconcile.findings.states import State
     from reconcile.messages import notify
     from reconcile.store import runs as stored
@@ -81,7 +81,7 @@ def about_open_findings(application: Application, channel: str, name: str | None
             show=project.channels[channel].settings.show,
             plans=waiting_plans(tx, asking.shown),
         )
-        outcomes = [one for one in last.summary["rules"] if one["rule"] in project.rules]  # some may be gone since
+        outcomes = [rule for rule in last.summary["rules"] if rule["rule"] in project.rules]  # some may be gone since
         return notify.digest(letter, outcomes, opened, news, asking, undos)
 
 

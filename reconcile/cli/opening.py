@@ -1,4 +1,4 @@
-"""How every command opens its project."""
+"""Opening a project, the same for every command."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from reconcile.cli import exits
 
 MANY = 20_000
-"""New objects before garbage is looked for, instead of 700: what a command loads as it works is no garbage either."""
+"""New objects between garbage collections, instead of 700: modules loaded during the work are no garbage."""
 
 if TYPE_CHECKING:
     from reconcile.app import Application
 
 
 def load(path: str | Path) -> Application:
-    """The project of a configuration file; see reconcile.app.load."""
+    """Load the project of a configuration file; see reconcile.app.load."""
     with _ready_to_load():
         from reconcile import app
 
@@ -27,7 +27,7 @@ def load(path: str | Path) -> Application:
 
 
 def load_for_state(path: str | Path) -> Application:
-    """The same for a command that needs no more than the state; a line says so where the kept release is used."""
+    """Load it for a command that needs only the state; a line on standard error says if the stored release is used."""
     with _ready_to_load():
         from reconcile import app
 
@@ -49,7 +49,7 @@ def _ready_to_load() -> Iterator[None]:
 
 @contextlib.contextmanager
 def nothing_to_collect() -> Iterator[None]:
-    """Modules stay until the process ends: looking for garbage among them, now or during the run, finds none."""
+    """Keep modules out of garbage collection, now and during the run: they stay until the process ends."""
     gc.disable()
     try:
         yield

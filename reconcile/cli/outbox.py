@@ -1,4 +1,4 @@
-"""`messages`: those that are not sent, and what a person decides about one that may have arrived."""
+"""`messages`: unsent messages, and people's decisions about those that may have arrived."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ Named = Annotated[str, typer.Argument(help="A message's id, as `reconcile messag
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="Messages that are not sent: list, send again, drop.", invoke_without_command=True, rich_markup_mode=None
-    )
+    about = "List unsent messages; send or drop them."
+    group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(messages)
-    group.command(help="Send a message that may not have arrived.")(requeue)
-    group.command(help="Do not send a message that may have arrived, or was given up.")(drop)
+    group.command(help="Send a message whose delivery is unknown.")(requeue)
+    group.command(help="Drop a message that failed, or whose delivery is unknown.")(drop)
     app.add_typer(group, name="messages")
 
 
@@ -44,9 +43,11 @@ def messages(
     if json:
         out.emit([_to_json(message) for message in unsent])
     elif not unsent:
-        out.note("Every message was sent.")
+        out.note("No unsent messages.")
     else:
-        rows = [(one.message, one.channel, one.job, one.status, one.problem or "") for one in unsent]
+        rows = [
+            (message.message, message.channel, message.job, message.status, message.problem or "") for message in unsent
+        ]
         out.table(("message", "channel", "job", "status", "why"), rows)
 
 
@@ -67,7 +68,7 @@ def drop(
 
 
 def _decide(config: str, name: str, decision: Callable[..., bool], out: Output) -> None:
-    """Write the decision down, deliver what waits, and say how the message stands; 3 where it is not sent yet."""
+    """Record the decision, deliver waiting messages, and print the message's state; exit with 3 if it is not sent."""
     from reconcile.cli.opening import load
     from reconcile.messages import outbox
 
@@ -79,7 +80,7 @@ def _decide(config: str, name: str, decision: Callable[..., bool], out: Output) 
             application.deliver()
             application.anchor()
         with store.read() as tx:
-            message = outbox.one(tx, name)
+            message = outbox.get(tx, name)
     if out.json:
         out.emit({"changed": changed} | _to_json(message))
     else:

@@ -1,4 +1,4 @@
-"""What commands print: JSON or text on standard output, everything else on standard error."""
+"""The output of commands: JSON or text on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 Config = Annotated[str, typer.Option("-c", "--config", help="The configuration file.", metavar="FILE")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but the result and errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result and errors.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
-Note = Annotated[str | None, typer.Option("--note", help="Why; kept with the decision and in the audit log.")]
+Note = Annotated[str | None, typer.Option("--note", help="The reason; kept with the decision and in the audit log.")]
 
-Show = Annotated[bool, typer.Option("--show", help="Show personal data too, which is hidden otherwise.")]
+Show = Annotated[bool, typer.Option("--show", help="Show personal data, which is hidden by default.")]
 
 FILE = "reconcile.yaml"
-HIDDEN = "Personal data is hidden; --show shows it."
+HIDDEN = "Personal data is hidden; use --show to see it."
 
 _ENDLESS = 10_000
-"""Columns of an output that is no terminal: a row is a line, whatever reads it."""
+"""Width of an output that is not a terminal: one line per row."""
 
 _BETWEEN = "  "
-"""What stands between two columns."""
+"""The separator between two columns."""
 
 
 @dataclass
 class Output:
-    """How this command was asked to speak."""
+    """The output options of a command."""
 
     json: bool = False
     quiet: bool = False
@@ -46,29 +46,29 @@ class Output:
 
     @property
     def is_interactive(self) -> bool:
-        """Whether a person watches: only then do bars move."""
+        """Return True if a person watches; only then progress bars are drawn."""
         return sys.stderr.isatty() and not self.quiet
 
     def progress(self) -> Console:
-        """Where bars move: standard error."""
+        """The console for progress bars: standard error."""
         from rich.console import Console
 
         return Console(file=visible.raw(sys.stderr), no_color=self._plain, highlight=False)
 
     def heading(self, text: str) -> None:
-        """A line of the result that stands out."""
+        """Print an emphasised line of the result."""
         from rich.text import Text
 
         self._render(Text(visible.line(text), style="bold"))
 
     def emit(self, value: Any) -> None:
-        """One JSON document; what is packed in it is written as it is unpacked."""
+        """Print one JSON document; packed values are unpacked as they are written."""
         for text in _pieces(value):
             self._write(self._json(text))
         self._write("\n")
 
     def stream(self, values: Iterable[Any]) -> None:
-        """One JSON list, an element a line, written as it is read."""
+        """Print one JSON list, one element per line, as it is read."""
         before = "["
         for value in values:
             self._write(f"{before}\n{self._json(json.dumps(value, ensure_ascii=False))}")
@@ -76,26 +76,26 @@ class Output:
         self._write("[]\n" if before == "[" else "\n]\n")
 
     def say(self, text: str) -> None:
-        """A line of the result; an end of a line in it is data's."""
+        """Print a line of the result; line breaks in it come from data."""
         self._write(visible.line(text) + "\n")
 
     def block(self, text: str) -> None:
-        """Lines of the result that we made: none of their ends is data's."""
+        """Print lines of the result; none of their line breaks comes from data."""
         self._write(visible.block(text) + "\n")
 
     def note(self, text: str) -> None:
-        """A remark beside the result."""
+        """Print a remark to standard error."""
         if not self.quiet:
             exits.remark(text)
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-        """Columns that line up; cells are plain text, never markup."""
+        """Print aligned columns; cells are plain text, never markup."""
         names, cells = list(map(visible.line, headings)), [list(map(visible.line, row)) for row in rows]
         if not self._lined_up(names, cells, right):
             self._folded(names, cells, right)
 
     def _lined_up(self, headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> bool:
-        """Print them a row a line, if that can be: rich would measure each cell several times, which takes seconds."""
+        """Print one line per row if they fit: rich would measure each cell several times, which takes seconds."""
         from rich.cells import cell_len
 
         sizes = [[cell_len(cell) for cell in row] for row in (headings, *rows)]
@@ -127,7 +127,7 @@ class Output:
         return self.no_color or bool(os.environ.get("NO_COLOR"))
 
     def _render(self, what: RenderableType) -> None:
-        """As text first: rich would end the process when nobody reads."""
+        """Render to text first: rich would end the process if nobody reads."""
         console = self._console()
         with console.capture() as captured:
             console.print(what)
@@ -156,27 +156,27 @@ _PLAIN = json.JSONEncoder(ensure_ascii=False, indent=2)
 
 
 def _pieces(value: Any, margin: str = "\n") -> Iterator[str]:
-    """What `json.dumps` makes of it, in pieces where something packed is in it."""
+    """Yield the result of `json.dumps`, in pieces if the value holds something packed."""
     if not _holds_packed(value):
         yield _PLAIN.encode(value).replace("\n", margin)
         return
     named, inner, comma = isinstance(value, dict), margin + "  ", ""
     yield "{" if named else "["
-    for one in value:
+    for item in value:
         yield comma + inner
         if isinstance(value, Packed):
-            yield _PLAIN.encode(one).replace("\n", inner)
+            yield _PLAIN.encode(item).replace("\n", inner)
         else:
-            yield f"{_PLAIN.encode(one)}: " if named else ""
-            yield from _pieces(value[one] if named else one, inner)
+            yield f"{_PLAIN.encode(item)}: " if named else ""
+            yield from _pieces(value[item] if named else item, inner)
         comma = ","
     yield margin + ("}" if named else "]")
 
 
 def _holds_packed(value: Any) -> bool:
-    """Whether it is packed, or has something packed in it, as the reports of runs have."""
+    """Return True if it is or contains a packed value, as in the reports of runs."""
     if isinstance(value, dict):
         return any(map(_holds_packed, value.values()))
     if isinstance(value, list):
-        return any(isinstance(one, dict) and _holds_packed(one) for one in value)
+        return any(isinstance(item, dict) and _holds_packed(item) for item in value)
     return isinstance(value, Packed)

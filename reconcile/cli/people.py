@@ -1,4 +1,4 @@
-"""Who sits at this terminal, and the times people write."""
+"""The user of this terminal, and times as people write them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def person() -> str:
-    """Who decides: the user of this terminal, or the name a scheduler or console hands on."""
+    """Return the person who decides: this terminal's user, or the name from a scheduler or console."""
     try:
         return os.environ.get("RECONCILE_ACTOR") or getpass.getuser()
     except (KeyError, OSError):  # in a container a user may be a number and nothing else
@@ -24,7 +24,7 @@ def person() -> str:
 
 
 def system_user() -> str:
-    """The operating system's user and host, whatever name RECONCILE_ACTOR gives: `ada@till-3`."""
+    """Return the operating system's user and host, regardless of RECONCILE_ACTOR: `ada@till-3`."""
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # in a container a user may be a number and nothing else
@@ -33,7 +33,7 @@ def system_user() -> str:
 
 
 def moment(text: str, timezone: str, option: str) -> dt.datetime:
-    """`3d` from now, a time, or when a day begins, in UTC; raises the command line's error, which names the option."""
+    """Parse `3d` from now, a time, or the start of a day, into UTC; raises BadParameter, which names the option."""
     from zoneinfo import ZoneInfo
 
     from reconcile.schedule.slots import SlotRefused, parse_slot

@@ -1,4 +1,4 @@
-"""`releases`, `hold`, `promote`: which configuration runs, and who decides that."""
+"""`releases`, `hold`, `promote`: the configurations that ran, and the current one."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from reconcile.store import Transaction
     from reconcile.store.releases import Current, ReleaseRow
 
-_BEGINNING = "A release, or the beginning of one."
+_BEGINNING = "A release, or its first characters."
 Named = Annotated[str, typer.Argument(help=_BEGINNING, metavar="RELEASE")]
 Asked = Annotated[str | None, typer.Argument(help=_BEGINNING, metavar="RELEASE")]
 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        help="The configurations that ran: list, show, compare.", invoke_without_command=True, rich_markup_mode=None
+        help="List, show and compare configurations that ran.", invoke_without_command=True, rich_markup_mode=None
     )
     group.callback()(releases)
-    group.command(help="Print a release as it was kept.")(show)
+    group.command(help="Print a stored release.")(show)
     group.command(help="Compare a release with another, or with the configuration file.")(diff)
     app.add_typer(group, name="releases")
-    app.command(help="Keep the current release, whatever the file says, until a person promotes another.")(hold)
-    app.command(help="Make a release current: that of the configuration file, or the one named.")(promote)
+    app.command(help="Keep the current release, even if the file changes, until a person promotes another.")(hold)
+    app.command(help="Make a release current; by default that of the configuration file.")(promote)
 
 
 def releases(
     context: typer.Context,
     config: Config = FILE,
-    limit: Annotated[int, typer.Option("--limit", help="How many.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1)] = 20,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -48,40 +48,40 @@ def releases(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         with application.memory.read() as tx:
-            now, found = stored.current(tx), stored.listed(tx, limit)
-        listed = [_listed(one, now, application.project.release) for one in found]
+            now, stored_rows = stored.current(tx), stored.listed(tx, limit)
+        listed = [_listed(release, now, application.project.release) for release in stored_rows]
     if json:
         out.emit(listed)
         return
-    rows = [_row(one) for one in listed]
+    rows = [_row(release) for release in listed]
     out.table(("release", "first seen", "", "jobs", "rules", "last run"), rows, right=(3, 4))
     if now is not None and now.held:
-        out.note(f"{_in_words(now)}. `reconcile hold --off` lets it go")
+        out.note(f"{_in_words(now)}. `reconcile hold --off` ends the hold")
 
 
-def _listed(one: ReleaseRow, now: Current | None, ours: str) -> dict[str, Any]:
+def _listed(row: ReleaseRow, now: Current | None, ours: str) -> dict[str, Any]:
     from reconcile.schedule.slots import slot_text
 
-    current = now is not None and now.release == one.release
+    current = now is not None and now.release == row.release
     return {
-        "release": one.release,
-        "first_seen": slot_text(one.first_seen),
+        "release": row.release,
+        "first_seen": slot_text(row.first_seen),
         "current": current,
         "held": current and now is not None and now.held,
-        "file": one.release == ours,
-        "kept": one.files is not None,
-        "jobs": len(one.config.get("jobs", ())) or 1,
-        "rules": len(one.config.get("rules", ())),
-        "last_run": slot_text(one.last_run) if one.last_run else None,
+        "file": row.release == ours,
+        "kept": row.files is not None,
+        "jobs": len(row.config.get("jobs", ())) or 1,
+        "rules": len(row.config.get("rules", ())),
+        "last_run": slot_text(row.last_run) if row.last_run else None,
     }
 
 
-def _row(one: dict[str, Any]) -> tuple[str, ...]:
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
     from reconcile.coordination.releases import shortened
 
-    marks = ["held" if one["held"] else "current"] * one["current"] + ["this file"] * one["file"]
-    counts = (str(one["jobs"]), str(one["rules"]))
-    return (shortened(one["release"]), one["first_seen"], ", ".join(marks), *counts, one["last_run"] or "never")
+    marks = ["held" if row["held"] else "current"] * row["current"] + ["this file"] * row["file"]
+    counts = (str(row["jobs"]), str(row["rules"]))
+    return (shortened(row["release"]), row["first_seen"], ", ".join(marks), *counts, row["last_run"] or "never")
 
 
 def show(
@@ -96,21 +96,19 @@ def show(
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
-        one = _kept(application, tx, release)
+        row = _kept(application, tx, release)
     if json:
-        files = None if one.files is None else dict(one.files)
-        out.emit({"release": one.release, "files": files, "config": dict(one.config)})
+        files = None if row.files is None else dict(row.files)
+        out.emit({"release": row.release, "files": files, "config": dict(row.config)})
         return
-    if one.files is None:
-        out.note("Its texts were not kept; this is what it said, with secrets left out:")
-    out.block(text_of(one).rstrip("\n"))
+    if row.files is None:
+        out.note("Its files were not stored; this is its content, without secrets:")
+    out.block(text_of(row).rstrip("\n"))
 
 
 def diff(
     release: Named,
-    other: Annotated[
-        str | None, typer.Argument(help="With this one; the configuration file without.", metavar="OTHER")
-    ] = None,
+    other: Annotated[str | None, typer.Argument(help="By default the configuration file.", metavar="OTHER")] = None,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -134,23 +132,23 @@ def diff(
     for line in lines:
         out.say(line)
     if not lines:
-        out.note("They say the same.")
+        out.note("No differences.")
 
 
-def _kept(application: Application, tx: Transaction, asked: str) -> ReleaseRow:
-    """The release of that name; raises ReleaseUnknown also for that of the file where it was never kept."""
+def _kept(application: Application, tx: Transaction, name: str) -> ReleaseRow:
+    """Return the release of that name; raises ReleaseUnknown, also if the file's release was never stored."""
     from reconcile.coordination.releases import ReleaseUnknown, named
     from reconcile.store import releases as stored
 
-    release, known = named(tx, asked, application.project), stored.hashes(tx)
-    if release not in known:
-        raise ReleaseUnknown(asked, known)
+    release, hashes = named(tx, name, application.project), stored.hashes(tx)
+    if release not in hashes:
+        raise ReleaseUnknown(name, hashes)
     return stored.get(tx, release)
 
 
 def hold(
     release: Asked = None,
-    off: Annotated[bool, typer.Option("--off", help="Let go: who starts or reloads next decides again.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="End the hold: the next start or reload decides again.")] = False,
     config: Config = FILE,
     note: Note = None,
     json: AsJson = False,
@@ -161,7 +159,7 @@ def hold(
     from reconcile.coordination import releases as held
 
     if off and release is not None:
-        raise typer.BadParameter("it stands without a release", param_hint="--off")
+        raise typer.BadParameter("cannot be combined with a release", param_hint="--off")
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         store = application.memory if off else application.store
@@ -197,7 +195,7 @@ def promote(
 
 
 def _tell(out: Output, before: Current | None, now: Current | None, *, kept: bool) -> None:
-    """What is current now, and what follows."""
+    """Print the current release and the consequences."""
     from reconcile.coordination.releases import shortened
 
     if out.json:
@@ -212,8 +210,8 @@ def _tell(out: Output, before: Current | None, now: Current | None, *, kept: boo
         out.say(f"Release {shortened(now.release)} is current, until another is started, reloaded or promoted")
     if not kept:
         out.note(
-            "Its texts are not kept, because a secret stands in them in clear: it runs only where its configuration "
-            "file still is. Write secrets as ${secret:NAME}"
+            "Its files are not stored, because they contain a secret in plain text: it runs only where its "
+            "configuration file is. Write secrets as ${secret:NAME}"
         )
 
 

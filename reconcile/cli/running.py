@@ -1,4 +1,4 @@
-"""`run`, `runs`: do the work, and see what was done."""
+"""`run`, `runs`: run jobs, and list past runs."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _TOLD = ("new", "grown", "reopened", "woken")
 _Ranked = tuple[Decimal, int, int, Mapping[str, Any]]
 
 _CHANGES = ("new", "grown", "reopened", "known", "resolved")
-"""What a run's table counts of each rule's findings."""
+"""The counts of findings in a run's table."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Run jobs now: all of them, or those named.")(run)
+    app.command(help="Run jobs now: all of them, or the named ones.")(run)
     app.command(help="List the latest runs.")(runs)
 
 
 def run(
-    jobs: Annotated[list[str] | None, typer.Argument(help="Jobs; all of them without any.", metavar="JOB")] = None,
+    jobs: Annotated[list[str] | None, typer.Argument(help="The jobs; by default all of them.", metavar="JOB")] = None,
     config: Config = FILE,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="Only this rule; may be repeated.")] = None,
     slot: Annotated[
         str | None,
         typer.Option(
-            "--slot", help="The due time this run is for; a second trigger of it finds the first.", metavar="T"
+            "--slot", help="The due time of this run; triggering it again returns the first run.", metavar="T"
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Find, but remember nothing, tell nobody, take no lease.")
+        bool, typer.Option("--dry-run", help="Only detect: store nothing, notify nobody, take no lease.")
     ] = False,
     fail_on: Annotated[
         str | None,
-        typer.Option("--fail-on", help="Exit with 1 when a finding this severe is open.", metavar="SEVERITY"),
+        typer.Option("--fail-on", help="Exit with 1 if a finding this severe is open.", metavar="SEVERITY"),
     ] = None,
     show: Show = False,
     json: AsJson = False,
@@ -64,15 +64,15 @@ def run(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--fail-on") from error
     with load(config) as application, _progress(out) as watch, _only_json_on_standard_output(json=json):
-        asked = json or severity is not None
-        reports = application.run_all(jobs or (), rule or (), slot=slot, dry_run=dry_run, watch=watch, lists=asked)
+        with_lists = json or severity is not None
+        reports = application.run_all(jobs or (), rule or (), slot=slot, dry_run=dry_run, watch=watch, lists=with_lists)
         if application.held:
             out.note(application.held)
     if json:
-        said = [report.to_stream() for report in reports]
+        documents = [report.to_stream() for report in reports]
         if not show:
-            said = [one | _hidden(application, one) for one in said]
-        out.emit(said[0] if len(said) == 1 else said)
+            documents = [document | _hidden(application, document) for document in documents]
+        out.emit(documents[0] if len(documents) == 1 else documents)
     else:
         for report in reports:
             tell(report, out, None if show else application)
@@ -80,19 +80,19 @@ def run(
 
 
 def _only_json_on_standard_output(*, json: bool) -> contextlib.AbstractContextManager[Any]:
-    """With --json a channel that is the terminal writes to standard error, as everything but the JSON does."""
+    """With --json, redirect a channel that writes to the terminal to standard error, like everything but the JSON."""
     return contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext()
 
 
 def _code(report: RunReport, severity: Any) -> int:
-    found = exits.FOUND if severity is not None and report.has_open(severity) else exits.DONE
+    open_findings = exits.FOUND if severity is not None and report.has_open(severity) else exits.DONE
     failed = exits.FAILED if report.failed else exits.DONE
-    return exits.first_that_applies(exits.REFUSED if report.refused else exits.DONE, failed, found)
+    return exits.first_that_applies(exits.REFUSED if report.refused else exits.DONE, failed, open_findings)
 
 
 @contextlib.contextmanager
 def _progress(out: Output) -> Iterator[Callable[[str, int], None]]:
-    """A moving line on a terminal, a plain line a rule elsewhere, nothing with --quiet. Ctrl-C is heard here too."""
+    """Show a moving line on a terminal, else one line per rule, nothing with --quiet. Also checks for Ctrl-C."""
     with contextlib.ExitStack() as open_while_it_runs:
         tell = open_while_it_runs.enter_context(_bar(out)) if out.is_interactive else _lines(out)
 
@@ -134,17 +134,17 @@ def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
 
 
 def _hidden(application: Application, report: Mapping[str, Any]) -> dict[str, Any]:
-    """The findings and sums of a report without what is personal in them."""
+    """Return the findings and sums of a report without personal data."""
     from reconcile.messages.personal import Hidden
     from rules.packed import Packed
 
     project = application.project
-    findings = Packed(Hidden.of(project, one["dataset"], one["rule"]).finding(one) for one in report["findings"])
-    return {"rules": [_without_amounts(application, one) for one in report["rules"]], "findings": findings or []}
+    findings = Packed(Hidden.of(project, item["dataset"], item["rule"]).finding(item) for item in report["findings"])
+    return {"rules": [_without_amounts(application, item) for item in report["rules"]], "findings": findings or []}
 
 
 def _without_amounts(application: Application, rule: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A rule's part of a report, its sum hidden where that is one finding's and personal."""
+    """Return a rule's part of a report, hiding its sum if that is personal and of one finding."""
     from notifications.base import MASK
     from reconcile.messages.personal import Hidden
 
@@ -155,15 +155,15 @@ def _without_amounts(application: Application, rule: Mapping[str, Any]) -> Mappi
 
 
 def _undecided(rule: Mapping[str, Any]) -> int:
-    """How many findings the sum of a rule's part of a report is over."""
+    """Return the number of findings in the sum of a rule's part of a report."""
     return sum(rule["findings"][name] for name in ("new", "grown", "reopened", "known"))
 
 
 def tell(report: RunReport, out: Output, hiding: Application | None = None) -> None:
-    """A run for people: a line a rule, then what to do next; without what is personal in the project of `hiding`."""
+    """Print a run: one line per rule, then the next steps; personal data of the project in `hiding` is hidden."""
     from reconcile.schedule.slots import slot_text
 
-    out.say(f"{report.job}  {slot_text(report.slot)}  {_what(report)}")
+    out.say(f"{report.job}  {slot_text(report.slot)}  {_status(report)}")
     if report.status == "running":
         return
     checked = [rule for rule in report.rules if "failed" not in rule]
@@ -179,9 +179,9 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
             out.say(f"{rule['rule']}: {sentence}")
         _details(rule, report, out)
     for channel in report.sent:
-        out.say(f"told {channel}")
+        out.say(f"notified {channel}")
     for sentence in report.undelivered:
-        out.say(f"not told yet: {sentence}")
+        out.say(f"not delivered yet: {sentence}")
     if report.watchdog is not None:
         out.note(report.watchdog)
     if report.run is not None and any(rule.get("groups") for rule in report.rules):
@@ -189,38 +189,38 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
 
 
 def _largest(report: RunReport, hiding: Application | None) -> Mapping[str, list[str]]:
-    """What a dry run would tell of each rule: the findings with most money, or most records, and how many more."""
+    """Return a dry run's news of each rule: findings with the most money or records, and the number of others."""
     from heapq import nlargest
 
-    told = Counter[str]()
+    counts = Counter[str]()
     largest = defaultdict[str, list[_Ranked]](list)
-    for place, one in enumerate(report.findings if report.run is None else ()):  # another run has told people
-        if one["change"] in _TOLD:
-            told[one["rule"]] += 1
-            money = max((amount.copy_abs() for amount in _amounts(one).values()), default=Decimal(0))
-            kept = [*largest[one["rule"]], (money, one["records"], -place, one)]
-            largest[one["rule"]] = nlargest(_SHOWN, kept, key=itemgetter(0, 1, 2))
-    said = {rule: [_line(one, hiding) for *_, one in found] for rule, found in largest.items()}
-    for rule, count in told.items():
+    for place, finding in enumerate(report.findings if report.run is None else ()):  # another run has told people
+        if finding["change"] in _TOLD:
+            counts[finding["rule"]] += 1
+            money = max((amount.copy_abs() for amount in _amounts(finding).values()), default=Decimal(0))
+            kept = [*largest[finding["rule"]], (money, finding["records"], -place, finding)]
+            largest[finding["rule"]] = nlargest(_SHOWN, kept, key=itemgetter(0, 1, 2))
+    lines = {rule: [_line(finding, hiding) for *_, finding in ranked] for rule, ranked in largest.items()}
+    for rule, count in counts.items():
         if count > _SHOWN:
-            said[rule].append(f"and {count - _SHOWN:,} more; --json lists all")
-    return said
+            lines[rule].append(f"and {count - _SHOWN:,} more; --json lists all")
+    return lines
 
 
-def _line(one: Mapping[str, Any], hiding: Application | None) -> str:
+def _line(finding: Mapping[str, Any], hiding: Application | None) -> str:
     from reconcile.messages.personal import Hidden, names
 
-    veil = Hidden() if hiding is None else Hidden.of(hiding.project, one["dataset"], one["rule"])
-    shown, amounts = veil.finding(one), _amounts(one)
+    veil = Hidden() if hiding is None else Hidden.of(hiding.project, finding["dataset"], finding["rule"])
+    shown, amounts = veil.finding(finding), _amounts(finding)
     key = " · ".join("" if value is None else str(value) for value in shown["key"].values())
     keeper, *surplus = names(shown)
     more = f" and {len(surplus) - _SHOWN:,} more" if len(surplus) > _SHOWN else ""
     risk = f", {veil.at_risk(amounts)} at risk" if amounts else ""
-    return f"{one['change']}  {key}: keep {keeper}, surplus {'; '.join(surplus[:_SHOWN])}{more}{risk}"
+    return f"{finding['change']}  {key}: keep {keeper}, surplus {'; '.join(surplus[:_SHOWN])}{more}{risk}"
 
 
-def _amounts(one: Mapping[str, Any]) -> dict[str, Decimal]:
-    return {currency: Decimal(amount) for currency, amount in one["money"].items()}
+def _amounts(finding: Mapping[str, Any]) -> dict[str, Decimal]:
+    return {currency: Decimal(amount) for currency, amount in finding["money"].items()}
 
 
 def _details(rule: Mapping[str, Any], report: RunReport, out: Output) -> None:
@@ -228,47 +228,47 @@ def _details(rule: Mapping[str, Any], report: RunReport, out: Output) -> None:
 
     for sentence in _cleaning(rule, report):
         out.say(sentence)
-    for one in rule.get("skipped", ()):
-        out.note(f"{rule['rule']}: {left_out(one)}")
+    for skipped in rule.get("skipped", ()):
+        out.note(f"{rule['rule']}: {left_out(skipped)}")
 
 
 def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
-    """What was done about a rule's findings, what waits for people, and why the rest was left."""
-    said = rule.get("cleaning", {})
-    words = {"cleaned": "cleaned", "proposed": "proposed", "stale": "left alone, records changed"}
+    """Yield the cleanings of a rule's findings, those that wait for people, and the reasons for the rest."""
+    outcome = rule.get("cleaning", {})
+    words = {"cleaned": "cleaned", "proposed": "proposed", "stale": "skipped, records changed"}
     words |= {"would_clean": "would be cleaned", "would_propose": "would be proposed"}
     words |= {"waiting": "waiting", "failed": "failed", "quarantined": "in quarantine"}
-    facts = [f"{said[name]:,} {word}" for name, word in words.items() if said.get(name)]
+    facts = [f"{outcome[name]:,} {word}" for name, word in words.items() if outcome.get(name)]
     if facts:
-        undo = f"; take it back: reconcile undo --run {report.run}" if said.get("cleaned") else ""
-        look = "; look: reconcile plan" if said.get("proposed") else ""
+        undo = f"; undo: reconcile undo --run {report.run}" if outcome.get("cleaned") else ""
+        look = "; review: reconcile plan" if outcome.get("proposed") else ""
         yield f"{rule['rule']}: {', '.join(facts)}{undo}{look}"
-    for run, done in said.get("of_killed", {}).items():
-        yield f"{rule['rule']}: {done:,} cleaned by {run}, which was killed; take it back: reconcile undo --run {run}"
-    if done := said.get("of_before"):
-        undo = f"take it back: reconcile undo --run {report.run}"
+    for run, done in outcome.get("of_killed", {}).items():
+        yield f"{rule['rule']}: {done:,} cleaned by {run}, which was killed; undo: reconcile undo --run {run}"
+    if done := outcome.get("of_before"):
+        undo = f"undo: reconcile undo --run {report.run}"
         yield f"{rule['rule']}: {done:,} cleaned as planned by earlier runs; {undo}"
-    for why, number in said.get("not_planned", {}).items():
+    for why, number in outcome.get("not_planned", {}).items():
         yield f"{rule['rule']}: {number:,} not planned: {why}"
-    alone = [said[name] for name in ("stopped", "uncounted", "next_run") if said.get(name)]
-    for why in (*alone, *said.get("reasons", ())):
+    alone = [outcome[name] for name in ("stopped", "uncounted", "next_run") if outcome.get(name)]
+    for why in (*alone, *outcome.get("reasons", ())):
         yield f"{rule['rule']}: {why}"
 
 
 def _failures(report: RunReport) -> Mapping[str, list[str]]:
-    """Each reason once, with the rules it kept from being checked."""
-    found: dict[str, list[str]] = {}
+    """Return each reason once, with the rules that could not be checked."""
+    reasons: dict[str, list[str]] = {}
     for rule in report.rules:
         if "failed" in rule:
-            found.setdefault(rule["failed"], []).append(rule["rule"])
-    return found
+            reasons.setdefault(rule["failed"], []).append(rule["rule"])
+    return reasons
 
 
-def _what(report: RunReport) -> str:
+def _status(report: RunReport) -> str:
     if report.status == "running":
-        return f"is under way ({report.by}); nothing was done twice"
+        return f"is already running ({report.by}); nothing was done twice"
     if report.run is None:
-        return "dry run: nothing was remembered, nobody was told"
+        return "dry run: nothing was stored, nobody was notified"
     return f"{report.status}{', by an earlier run of this slot' if report.repeated else ''}  {report.run}"
 
 
@@ -293,7 +293,7 @@ def _row(rule: Mapping[str, Any]) -> Sequence[str]:
 def runs(
     job: Annotated[str | None, typer.Argument(help="Only runs of this job.", metavar="JOB")] = None,
     config: Config = FILE,
-    limit: Annotated[int, typer.Option("--limit", help="How many.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", help="The maximum number to list.", min=1)] = 20,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -307,12 +307,12 @@ def runs(
         if job is not None:
             application.job(job)
         with application.memory.read() as tx:
-            found = stored.listed(tx, job, limit)
+            listed = stored.listed(tx, job, limit)
     if json:
-        out.emit([{"run": r.id, "job": r.job, "slot": slot_text(r.slot), "status": r.status} for r in found])
+        out.emit([{"run": row.id, "job": row.job, "slot": slot_text(row.slot), "status": row.status} for row in listed])
         return
-    if not found:
-        out.note("No run yet; `reconcile run` makes the first.")
+    if not listed:
+        out.note("No runs yet; use `reconcile run` to start one.")
         return
-    rows = [(slot_text(r.slot), r.job, r.status, str(r.attempt), r.id) for r in found]
+    rows = [(slot_text(row.slot), row.job, row.status, str(row.attempt), row.id) for row in listed]
     out.table(("slot", "job", "status", "attempt", "run"), rows, right=(3,))

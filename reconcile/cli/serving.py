@@ -1,4 +1,4 @@
-"""`serve`, `jobs`, `pause`, `resume`: let jobs run by themselves, see when, and stop them."""
+"""`serve`, `jobs`, `pause`, `resume`: run jobs on their schedules, list them, and pause them."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from reconcile.store import Transaction
 
 Job = Annotated[str | None, typer.Argument(help="The job.", metavar="JOB")]
-Everything = Annotated[bool, typer.Option("--all", help="All jobs, those to come too.")]
+Everything = Annotated[bool, typer.Option("--all", help="All jobs, including future ones.")]
 OfRule = Annotated[
-    str | None, typer.Option("--rule", help="The cleaning of this rule; it is checked all the same.", metavar="RULE")
+    str | None, typer.Option("--rule", help="Only cleaning by this rule; its checks continue.", metavar="RULE")
 ]
 OfSource = Annotated[
-    str | None, typer.Option("--source", help="Cleaning in this source; it is read all the same.", metavar="SOURCE")
+    str | None, typer.Option("--source", help="Only cleaning in this source; its reads continue.", metavar="SOURCE")
 ]
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Run jobs at their times, until told to stop.")(serve)
-    app.command(help="List the jobs: when each is due, and how it stands.")(jobs)
-    app.command(help="Stop a job, or cleaning, now and from now on.")(pause)
-    app.command(help="Let what is paused go on.")(resume)
+    app.command(help="Run jobs on their schedules until stopped.")(serve)
+    app.command(help="List the jobs with their next due time and state.")(jobs)
+    app.command(help="Pause a job, or cleaning.")(pause)
+    app.command(help="Resume what is paused.")(resume)
 
 
 def serve(
     config: Config = FILE,
-    worker: Annotated[bool, typer.Option("--worker", help="Only carry out: another process schedules.")] = False,
+    worker: Annotated[bool, typer.Option("--worker", help="Only execute: another process schedules.")] = False,
     listen: Annotated[
-        str | None, typer.Option("--listen", help="Answer /healthz, /readyz and /metrics here, or none.")
+        str | None, typer.Option("--listen", help="The address of /healthz, /readyz and /metrics, or none.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Log JSON lines, to standard error as always.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Log JSON lines to standard error.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")] = False,
     no_color: NoColor = False,
 ) -> None:
@@ -51,24 +51,24 @@ def serve(
     from reconcile.telemetry import logs
 
     logs.set_up(as_json=json, quiet=quiet, colors=not no_color and not os.environ.get("NO_COLOR"))
-    told, at_once = threading.Event(), threading.Event()
+    stop, stop_at_once = threading.Event(), threading.Event()
     with nothing_to_collect():
         server = Server(Path(config), os.environ, exits.sentence, worker=worker, listen=listen)
 
     def hear(number: int) -> None:
         if number == signal.SIGHUP:
             server.alarm.wake("reload")
-        elif told.is_set():
-            at_once.set()
+        elif stop.is_set():
+            stop_at_once.set()
         else:
-            told.set()
+            stop.set()
 
     current = signals.Signals.current
     assert current is not None  # noqa: S101 - every command runs inside of it
     with current.handed_over(hear):
         server.start()
-        server.wait(told)
-        server.stop(at_once)
+        server.wait(stop)
+        server.stop(stop_at_once)
 
 
 def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
@@ -78,24 +78,24 @@ def jobs(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
     with load_for_state(config) as application:
         if application.has_state:
             with application.store.read() as tx:
-                found = [_standing(job, tx) for job in application.project.jobs.values()]
+                listing = [_standing(job, tx) for job in application.project.jobs.values()]
         else:
-            found = [_standing(job, None) for job in application.project.jobs.values()]
+            listing = [_standing(job, None) for job in application.project.jobs.values()]
     if json:
-        out.emit(found)
+        out.emit(listing)
         return
     rows = [
-        (one["job"], one["when"] or "by hand", one["next"] or "", one["state"], one["last_success"] or "never")
-        for one in found
+        (job["job"], job["when"] or "by hand", job["next"] or "", job["state"], job["last_success"] or "never")
+        for job in listing
     ]
     out.table(("job", "when", "next", "state", "last success"), rows)
-    for one in found:
-        if one["paused"]:
-            out.note(one["paused"])
+    for job in listing:
+        if job["paused"]:
+            out.note(job["paused"])
 
 
 def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
-    """How a job stands, as the JSON shows it. `state`: paused, running, due, waiting, idle."""
+    """Return a job's state as in the JSON. `state`: paused, running, due, waiting, idle."""
     from reconcile.coordination import pauses
     from reconcile.schedule.slots import slot_text
     from reconcile.service import scheduler
@@ -109,13 +109,13 @@ def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
     pause_ = paused.get(pauses.EVERYTHING) or paused.get(pauses.of_job(job.name))
     open_slots = slots.listed(tx, job=job.name, statuses=("running", "due")) if tx else []
     success = successes.last_success(tx, job.name) if tx else None
-    running = any(one.status == "running" for one in open_slots)
+    running = any(slot.status == "running" for slot in open_slots)
     return {
         "job": job.name,
         "when": _when(job),
         "next": slot_text(nearest.at) if nearest else None,
         "state": "running" if running else "paused" if pause_ else "due" if open_slots else "idle",
-        "due": [slot_text(one.slot) for one in open_slots if one.status == "due"],
+        "due": [slot_text(slot.slot) for slot in open_slots if slot.status == "due"],
         "last_success": slot_text(success.finished) if success else None,
         "paused": pause_.sentence if pause_ else None,
     }
@@ -133,9 +133,9 @@ def pause(
     everything: Everything = False,
     rule: OfRule = None,
     source: OfSource = None,
-    reason: Annotated[str, typer.Option("--reason", help="Why; shown wherever the pause is.")] = "no reason given",
+    reason: Annotated[str, typer.Option("--reason", help="The reason; shown with the pause.")] = "no reason given",
     until: Annotated[
-        str | None, typer.Option("--until", help="Until a time, or for so long: 2h, 3d.", metavar="T")
+        str | None, typer.Option("--until", help="Until a time, or for a duration: 2h, 3d.", metavar="T")
     ] = None,
     config: Config = FILE,
     json: AsJson = False,
@@ -150,11 +150,13 @@ def pause(
         subject = _subject(application, job, everything, rule, source)
         end = None if until is None else people.moment(until, application.project.timezone, "--until")
         with application.store.begin() as tx:
-            one = pauses.pause(tx, subject, reason=reason, by=people.person(), until=end)
+            pause_ = pauses.pause(tx, subject, reason=reason, by=people.person(), until=end)
     if json:
-        out.emit({"subject": one.subject, "reason": one.reason, "by": one.by, "until": end and end.isoformat()})
+        out.emit(
+            {"subject": pause_.subject, "reason": pause_.reason, "by": pause_.by, "until": end and end.isoformat()}
+        )
     else:
-        out.say(one.sentence)
+        out.say(pause_.sentence)
 
 
 def resume(
@@ -162,8 +164,8 @@ def resume(
     everything: Everything = False,
     rule: OfRule = None,
     source: OfSource = None,
-    clock: Annotated[bool, typer.Option("--clock", help="The clock is right: catch up what it jumped over.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --clock: also if due times become missed.")] = False,
+    clock: Annotated[bool, typer.Option("--clock", help="The clock is right: catch up on what it skipped.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --clock: continue even if due times are missed.")] = False,
     config: Config = FILE,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -176,9 +178,9 @@ def resume(
     out = Output(json, quiet, no_color)
     with (load if clock else load_for_state)(config) as application:
         if clock and (job or everything or rule or source):
-            raise typer.BadParameter("it stands alone, without a job and --all", param_hint="--clock")
+            raise typer.BadParameter("cannot be combined with a job, --all, --rule or --source", param_hint="--clock")
         if yes and not clock:
-            raise typer.BadParameter("only --clock asks for it", param_hint="--yes")
+            raise typer.BadParameter("is valid only with --clock", param_hint="--yes")
         subject = "clock" if clock else _subject(application, job, everything, rule, source)
         with application.memory.begin() as tx:
             if clock:
@@ -189,9 +191,9 @@ def resume(
     if json:
         out.emit({"subject": subject, "resumed": done} | ({"missed": missed} if clock else {}))
     elif done:
-        out.say(f"{_called(subject)} goes on")
+        out.say(f"{_called(subject)} resumed")
     else:
-        out.note(f"{_called(subject)} was not held up; nothing was changed")
+        out.note(f"{_called(subject)} was not paused; nothing was changed")
 
 
 def _called(subject: str) -> str:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a command runs: everything open is closed, and leases are given back on the way out."""
+"""Ctrl-C and SIGTERM while a command runs: everything open is closed, and leases are released on exit."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from types import FrameType
 from typing import ClassVar
 
 GRACE = 1.0
-"""Seconds a driver that only knows Ctrl-C gets to hear SIGTERM by itself."""
+"""Seconds a driver that only knows Ctrl-C gets to react to SIGTERM by itself."""
 
 
 class Terminated(BaseException):
-    """SIGTERM. Without this a service manager that stops us leaves a lease behind, for which the next run waits."""
+    """SIGTERM. Without this, a service manager that stops us would leave a lease that the next run waits for."""
 
 
 class Signals:
-    """While it is entered, both signals raise KeyboardInterrupt or Terminated, once.
+    """A context in which both signals raise KeyboardInterrupt or Terminated, once.
 
-    A driver can wait in C, where Python's handlers do not run, or take Ctrl-C for itself and make an error of it. So
-    a thread hears signals as they come: what was heard is known whatever becomes of it, and SIGTERM becomes a Ctrl-C
-    for a driver that does not let go.
+    A driver can wait in C, where Python's handlers do not run, or turn Ctrl-C into its own error. So a thread receives
+    signals as they come: they are recorded whatever the driver does, and SIGTERM becomes a Ctrl-C for a driver that
+    does not react.
     """
 
     current: ClassVar[Signals | None] = None
@@ -54,25 +54,25 @@ class Signals:
         os.close(self._ear)
 
     def leave(self) -> None:
-        """Raises KeyboardInterrupt or Terminated when we were told to stop."""
+        """Raise KeyboardInterrupt or Terminated if a signal was received."""
         if self._heard:
             self._left.set()
             raise KeyboardInterrupt if self._heard == signal.SIGINT else Terminated
 
     @property
     def code(self) -> int | None:
-        """The exit code of what we were told, if anything."""
+        """The exit code for the received signal, if any."""
         return 128 + self._heard if self._heard else None
 
     @contextlib.contextmanager
     def handed_over(self, hear: Callable[[int], None]) -> Iterator[None]:
-        """Both signals and SIGHUP are told to `hear`, as often as they come, and stop nothing by themselves.
+        """Pass both signals and SIGHUP to `hear`, as often as they come; they stop nothing by themselves.
 
-        What came by then is not heard again afterwards, however late the thread that listens wakes up.
+        A signal from inside is not handled again afterwards, however late the listening thread wakes up.
         """
         self._handed_over = True
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, lambda told, _frame: hear(told)) for number in numbers}
+        before = {number: signal.signal(number, lambda number_, _frame: hear(number_)) for number in numbers}
         try:
             yield
         finally:
@@ -94,6 +94,6 @@ class Signals:
 
 
 def leave() -> None:
-    """Raises KeyboardInterrupt or Terminated when the command was told to stop; for loops that could go on."""
+    """Raise KeyboardInterrupt or Terminated if the command received a signal; for long loops."""
     if Signals.current is not None:
         Signals.current.leave()

@@ -1,4 +1,4 @@
-"""`backup`, `restore`, `migrate`, `compact`, `seal`: care for the state."""
+"""`backup`, `restore`, `migrate`, `compact`, `seal`: maintenance of the state."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 if TYPE_CHECKING:
     from reconcile.upkeep.backup import Backup
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")]
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Back the state up into one file, and its key beside it; also while runs go on.")(backup)
-    app.command(help="Put a backup in the place of the state; also while runs go on, which then stop.")(restore)
-    app.command(help="Bring the state to the schema of this version, and say from which.")(migrate)
-    app.command(help="Let go of what `retention` says is old.")(compact)
+    app.command(help="Back up the state to a file, with its key in a second file; safe during runs.")(backup)
+    app.command(help="Replace the state with a backup; runs under way stop.")(restore)
+    app.command(help="Upgrade the state to the schema of this version.")(migrate)
+    app.command(help="Delete data older than `retention`.")(compact)
     app.command(help="Seal rows of plans that were stored before `encryption_key` was set.")(seal)
 
 
 def backup(
     file: Annotated[
-        Path | None, typer.Argument(help="Where to; a name with the time in this folder unless said.", metavar="FILE")
+        Path | None, typer.Argument(help="The file; by default a timestamped name in this folder.", metavar="FILE")
     ] = None,
     config: Config = FILE,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite a file that is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing file.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -42,21 +42,21 @@ def backup(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         place = file or Path(backups.name_for(dt.datetime.now(dt.UTC)))
-        made = backups.make(application.memory, place, replace=replace)
+        result = backups.make(application.memory, place, replace=replace)
     if json:
-        out.emit(_to_json(made))
+        out.emit(_to_json(result))
         return
-    out.say(f"{made.file}: {_held(made.rows)}; verified")
-    out.note(f"Its key is in {made.file}.key: keep the two together, readable by nobody else")
+    out.say(f"{result.file}: {_held(result.rows)}; verified")
+    out.note(f"Its key is in {result.file}.key: keep both files together, readable only by you")
 
 
-def _to_json(made: Backup) -> dict[str, Any]:
-    known = {"file": str(made.file), "store": made.store, "schema": made.schema, "bytes": made.size}
-    return known | {
-        "until": made.until.isoformat(),
-        "entries": made.entries,
-        "head": made.head,
-        "rows": dict(made.rows),
+def _to_json(backup_: Backup) -> dict[str, Any]:
+    document = {"file": str(backup_.file), "store": backup_.store, "schema": backup_.schema, "bytes": backup_.size}
+    return document | {
+        "until": backup_.until.isoformat(),
+        "entries": backup_.entries,
+        "head": backup_.head,
+        "rows": dict(backup_.rows),
     }
 
 
@@ -79,7 +79,7 @@ _WORDS = {
     "anchors": ("anchor", "anchors"),
     "audit": ("log entry", "log entries"),
 }
-"""What people know rows of the state as, what they care about most first; other tables follow from these."""
+"""Names of the state's rows for people, the most important first; other tables follow from these."""
 
 
 def _counted(name: str, rows: int) -> str:
@@ -88,21 +88,21 @@ def _counted(name: str, rows: int) -> str:
     return plural(rows, *_WORDS[name])
 
 
-def _gone(rows: Mapping[str, int]) -> str:
-    """What a restore lost, in words; the rest of it as one number, so that nothing is left out."""
+def _lost(rows: Mapping[str, int]) -> str:
+    """Describe the rows a restore lost; other tables as one number, so that nothing is left out."""
     from notifications.wording.words import plural
 
-    told = [_counted(name, rows[name]) for name in _WORDS if name in rows]
+    counted = [_counted(name, rows[name]) for name in _WORDS if name in rows]
     others = sum(count for name, count in rows.items() if name not in _WORDS)
-    return ", ".join([*told, *([plural(others, "row", "rows") + " that belonged to them"] if others else [])])
+    return ", ".join([*counted, *([plural(others, "related row", "related rows")] if others else [])])
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="A backup, with its key beside it.", metavar="FILE")],
+    file: Annotated[Path, typer.Argument(help="A backup file, with its key next to it.", metavar="FILE")],
     config: Config = FILE,
-    yes: Annotated[bool, typer.Option("--yes", help="Lose what the state holds beyond the backup.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Accept the loss of everything newer than the backup.")] = False,
     other_store: Annotated[
-        bool, typer.Option("--other-store", help="Also when the backup is of another state than the one replaced.")
+        bool, typer.Option("--other-store", help="Restore even if the backup is of a different state.")
     ] = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -126,22 +126,20 @@ def restore(
         return
     out.say(f"restored to {done.backup.until:%Y-%m-%d %H:%M} UTC: {_held(done.backup.rows)}")
     if done.gone:
-        out.say(f"gone: {_gone(done.gone)}")
+        out.say(f"lost: {_lost(done.gone)}")
     if done.slots_missed:
-        out.say(f"due times that were waiting and are written as missed: {done.slots_missed:,}")
+        out.say(f"waiting due times recorded as missed: {done.slots_missed:,}")
     if done.erased_again:
-        out.say(f"erasures that the backup did not know of, done again: {done.erased_again:,}")
+        out.say(f"erasures newer than the backup, repeated: {done.erased_again:,}")
     if done.messages_in_doubt:
-        out.say(
-            f"messages that may have been sent since, so that their channel is asked first: {done.messages_in_doubt:,}"
-        )
+        out.say(f"messages that may have been sent since; their channels are checked first: {done.messages_in_doubt:,}")
     if cleaned:
-        out.note("What was cleaned since the backup is forgotten: `reconcile target list` says what waits for that")
+        out.note("Cleanings since the backup are unknown here: `reconcile target list` shows the affected sources")
 
 
 def migrate(
     config: Config = FILE,
-    check: Annotated[bool, typer.Option("--check", help="Only say; ends with 1 when an upgrade is due.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check; exit with 1 if an upgrade is due.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -153,26 +151,24 @@ def migrate(
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:
         project = application.project
-        _, found = Store.found_at(project.state.get_secret_value(), project.directory)
-        due = found is not None and found < REVISION
-        if not check or (found or "") > REVISION:
+        _, revision = Store.found_at(project.state.get_secret_value(), project.directory)
+        due = revision is not None and revision < REVISION
+        if not check or (revision or "") > REVISION:
             application.store.close()  # opened, it is upgraded; a newer one is refused
     if json:
-        out.emit({"from": found, "to": REVISION, "upgraded": due and not check})
+        out.emit({"from": revision, "to": REVISION, "upgraded": due and not check})
     else:
-        out.say(_schema(found, REVISION, due=due, check=check))
+        out.say(_schema(revision, REVISION, due=due, check=check))
     if check and due:
         raise typer.Exit(exits.FOUND)
 
 
-def _schema(found: str | None, ours: str, *, due: bool, check: bool) -> str:
-    if found is None:
-        return (
-            f"there is no state yet; the first run makes it, schema {ours}" if check else f"a new state, schema {ours}"
-        )
+def _schema(revision: str | None, ours: str, *, due: bool, check: bool) -> str:
+    if revision is None:
+        return f"no state yet; the first run creates it, schema {ours}" if check else f"new state, schema {ours}"
     if not due:
-        return f"schema {found}, nothing to upgrade"
-    return f"schema {found}, an upgrade to {ours} is due" if check else f"upgraded from schema {found} to {ours}"
+        return f"schema {revision}, nothing to upgrade"
+    return f"schema {revision}, an upgrade to {ours} is due" if check else f"upgraded from schema {revision} to {ours}"
 
 
 def compact(
@@ -200,7 +196,7 @@ def compact(
         out.emit({"dry_run": dry_run, "counts": dict(done.counts)})
         return
     if not done:
-        out.say("nothing is older than `retention` and `undo_window` say")
+        out.say("no data is older than `retention` and `undo_window`")
         return
     for what, count in done.counts.items():
         out.say(f"{what}: {count:,}")
@@ -222,5 +218,5 @@ def seal(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_c
         out.say(f"{plural(done.plans, 'plan', 'plans')} sealed")
     if done.refused:
         shown = ", ".join(done.refused[:3]) + (f" and {len(done.refused) - 3} more" if len(done.refused) > 3 else "")
-        out.note(f"Not sealed, and not opened: {shown}. The audit log does not say that Reconcile stored these rows")
+        out.note(f"Not sealed, and not opened: {shown}. The audit log has no record that Reconcile stored these rows")
         raise typer.Exit(exits.FOUND)

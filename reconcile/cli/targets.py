@@ -1,4 +1,4 @@
-"""`target`: which databases are cleaned from here; taking one over from another state, or after a backup."""
+"""`target`: the databases cleaned from here; taking one over from another state, or after a restore."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ Source = Annotated[str, typer.Argument(help="The source.", metavar="SOURCE")]
 
 
 class NothingCleaned(Exception):
-    """No rule cleans in the source, so nothing of it can be taken over."""
+    """No rule cleans the source, so there is nothing to take over."""
 
     def __init__(self, source: str) -> None:
-        super().__init__(f"No rule cleans in source {source!r}, so there is nothing to take over. Nothing was changed")
+        super().__init__(f"No rule cleans source {source!r}, so there is nothing to take over. Nothing was changed")
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="The databases that are cleaned: whose they are, and taking one over.", rich_markup_mode=None
-    )
-    group.command("list", help="Which sources are cleaned, and whether they may be from here.")(listed)
-    group.command(help="Clean a database from here, whoever did before, and whatever a backup brought back.")(adopt)
+    group = typer.Typer(help="List the databases that are cleaned, or take one over.", rich_markup_mode=None)
+    group.command("list", help="List the sources that are cleaned, and whether this state may clean them.")(listed)
+    group.command(help="Take over a database from another state, or again after a restore.")(adopt)
     app.add_typer(group, name="target")
 
 
@@ -34,29 +32,34 @@ def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no
     from reconcile.journal import ownership
 
     out = Output(json, quiet, no_color)
-    found: list[dict[str, str | None]] = []
+    listing: list[dict[str, str | None]] = []
     with load_for_state(config) as application:
         for name, datasets in ownership.cleaned(application.project).items():
             try:
                 target = application.target(name)
-                seen = ownership.look_at(target, datasets)
+                claims = ownership.look_at(target, datasets)
             except ConnectorError as error:
-                found.append({"source": name, "target": None, "owner": None, "problem": str(error)})
+                listing.append({"source": name, "target": None, "owner": None, "problem": str(error)})
                 continue
-            for one in seen:
-                said = {"source": name, "target": one.place, "owner": one.owner and one.owner[0], "problem": None}
-                found.append(said)
+            for claim in claims:
+                entry = {
+                    "source": name,
+                    "target": claim.place,
+                    "owner": claim.owner and claim.owner[0],
+                    "problem": None,
+                }
+                listing.append(entry)
                 try:
-                    ownership.must_be_ours(application.memory, target, one.table)
+                    ownership.must_be_ours(application.memory, target, claim.table)
                 except (ConnectorError, ownership.OwnershipRefused) as error:
-                    said["problem"] = str(error)
+                    entry["problem"] = str(error)
     if json:
-        out.emit(found)
+        out.emit(listing)
         return
-    if not found:
-        out.note("No rule says `clean:`, so nothing is cleaned.")
+    if not listing:
+        out.note("No rule has `clean:`, so nothing is cleaned.")
         return
-    rows = [(one["source"] or "", one["owner"] or "nobody yet", one["problem"] or "ok") for one in found]
+    rows = [(claim["source"] or "", claim["owner"] or "nobody yet", claim["problem"] or "ok") for claim in listing]
     out.table(("source", "cleaned by", "state"), rows)
 
 
@@ -72,17 +75,17 @@ def adopt(
     with load(config) as application:
         application.require("source", source, tuple(application.project.sources))
         store, target = application.memory, application.target(source)
-        seen = ownership.look_at(target, ownership.cleaned(application.project).get(source, ()))
-        if not seen:
+        claims = ownership.look_at(target, ownership.cleaned(application.project).get(source, ()))
+        if not claims:
             raise NothingCleaned(source)
-        owners = [ownership.adopt(store, target, one.table, by=people.person()) for one in seen]
+        owners = [ownership.adopt(store, target, claim.table, by=people.person()) for claim in claims]
         undone = taken_back.adopt(store, target, by=people.person())
         mine = store.id
     was = next((owner[0] for owner in owners if owner is not None and owner[0] != mine), None)
     if json:
         out.emit({"source": source, "owner": mine, "before": was, "undone": undone})
         return
-    instead = f", and no more from {was}" if was else ""
-    out.say(f"Source {source!r} is cleaned from here{instead}. `reconcile plan` shows what would be done.")
+    instead = f", and no longer from {was}" if was else ""
+    out.say(f"Source {source!r} is now cleaned from here{instead}. `reconcile plan` shows what would be done.")
     if undone:
         out.say(f"{plural(len(undone), 'finding', 'findings')} undone since the backup: {', '.join(undone[:5])}")

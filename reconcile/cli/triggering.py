@@ -1,4 +1,4 @@
-"""`trigger`: put a job into the queue of `serve`, from a script, another scheduler, or by hand."""
+"""`trigger`: queue a job for `serve`, from a script, another scheduler, or by hand."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Ask `serve` to run a job as soon as it can.")(trigger)
+    app.command(help="Queue a job for `serve` to run as soon as possible.")(trigger)
 
 
 def trigger(
     job: Annotated[str, typer.Argument(help="The job.", metavar="JOB")],
     config: Config = FILE,
-    key: Annotated[
-        str | None, typer.Option("--key", help="What the run is for; the same key twice is one run.", metavar="K")
-    ] = None,
+    key: Annotated[str | None, typer.Option("--key", help="The same key starts only one run.", metavar="K")] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -37,18 +35,18 @@ def trigger(
     with load_for_state(config) as application:
         application.job(job)
         with application.store.begin() as tx:
-            asked = triggers.request(tx, application.project, job, key, by=person())
+            request = triggers.request(tx, application.project, job, key, by=person())
             paused, server = _pause(tx, job), holder(tx, "scheduler")
     if json:
-        said = {"job": job, "run": asked.run, "slot": slot_text(asked.slot), "status": asked.status}
-        out.emit(said | {"new": asked.is_new, "paused": None if paused is None else paused.reason})
+        document = {"job": job, "run": request.run, "slot": slot_text(request.slot), "status": request.status}
+        out.emit(document | {"new": request.is_new, "paused": None if paused is None else paused.reason})
         return
-    was = "is in the queue" if asked.is_new else f"was asked for already and is {asked.status}"
-    out.say(f"{job}  {slot_text(asked.slot)}  {was}  {asked.run}")
+    was = "is queued" if request.is_new else f"was already requested and is {request.status}"
+    out.say(f"{job}  {slot_text(request.slot)}  {was}  {request.run}")
     if paused is not None:
-        out.note(f"It waits: {paused.sentence}")
-    elif asked.status == "due" and server is None:
-        out.note("No `reconcile serve` runs on this state now; the run begins when one does")
+        out.note(f"It is waiting: {paused.sentence}")
+    elif request.status == "due" and server is None:
+        out.note("No `reconcile serve` is running on this state; the run starts when one does")
 
 
 def _pause(tx: Transaction, job: str) -> Pause | None:

@@ -1,1 +1,1 @@
-"""`reconcile demo`: a small shop with the mishaps of real life, and one night's job over it."""
+"""`reconcile demo`: a small shop with realistic mistakes, and one nightly job over it."""

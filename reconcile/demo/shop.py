@@ -1,6 +1,6 @@
-"""The shop of the demo: a database with double charges, a contacts workbook with twins, a bank's CSV files.
+"""The demo's shop: a database with double charges, a contacts workbook with duplicates, a bank's CSV files.
 
-Everything is made from a seed and an instant, so that two demos of one moment are the same.
+Everything is generated from a seed and an instant, so two demos of the same moment are equal.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def build(folder: Path, now: dt.datetime, seed: int = 7) -> None:
 
 
 def charge_again(folder: Path, now: dt.datetime) -> str:
-    """Charge one more order twice, 30 s apart, as the client would tonight; returns the order."""
+    """Charge one more order twice, 30 s apart, and return the order."""
     order = "A-2000"
     with sqlite3.connect(folder / "shop.sqlite") as shop:
         for number, at in ((9001, now - dt.timedelta(seconds=95)), (9002, now - dt.timedelta(seconds=65))):
@@ -129,8 +129,8 @@ def _write_database(path: Path, now: dt.datetime, chance: random.Random) -> None
             """
         )
         people = [(n, *_person(chance)) for n in range(1, 401)]
-        known = [(n, f"{f} {s}", e.replace("@", f".{n}@")) for n, f, s, e in people]
-        shop.executemany("insert into customers (id, name, email) values (?, ?, ?)", [*known, *TWINS])
+        customers = [(n, f"{f} {s}", e.replace("@", f".{n}@")) for n, f, s, e in people]
+        shop.executemany("insert into customers (id, name, email) values (?, ?, ?)", [*customers, *TWINS])
         orders = list(_orders(chance))
         shop.executemany("insert into orders values (?, ?, ?, ?)", [*orders, *ORDERS_OF_TWINS])
         shop.executemany("insert into charges values (?, ?, ?, ?, ?, ?)", list(_charges(orders, now, chance)))
@@ -145,7 +145,7 @@ def _orders(chance: random.Random) -> Iterator[tuple[str, int, float, str]]:
 def _charges(
     orders: list[tuple[str, int, float, str]], now: dt.datetime, chance: random.Random
 ) -> Iterator[tuple[str, str, float, str, str, str]]:
-    """Every order is charged once; 41 are charged again by a client's time-out, 3 by an impatient second click."""
+    """Charge every order once; 41 again after a client's time-out, 3 again after an impatient second click."""
     again = chance.sample(range(len(orders)), 44)
     delays = {n: chance.uniform(29.2, 30.9) for n in again[:41]} | {n: chance.uniform(1.5, 4) for n in again[41:]}
     number = 5000

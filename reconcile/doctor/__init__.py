@@ -1,6 +1,6 @@
-"""`reconcile doctor`: everything that can be looked at without changing it, each with a sentence that says what to do.
+"""`reconcile doctor`: checks that change nothing, each with a sentence that says what to do.
 
-Every check is a function in one of the lists below. One that fails says so, and the others go on.
+Every check is a function in one of the lists below. If a check fails, the others still run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reconcile.store import Store, StoreError, tables
 
 
 def sources(application: Application) -> Iterator[Diagnosis]:
-    """Whether each answers, and has the columns that the rules need."""
+    """Check that each source is reachable and has the columns that the rules need."""
     for look in checking.look(application):
         yield Diagnosis(look.subject, "broken" if look.wrong else "ok", look.sentence)
 
@@ -54,7 +54,7 @@ IN_THE_STATE: Sequence[StateCheck] = (
 
 
 def examine(path: Path, environ: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """Look at everything; changes nothing, also not the schema of the state. Raises ConfigProblems without a state."""
+    """Run every check; changes nothing, not even the schema of the state. Raises ConfigProblems without a state."""
     with load_for_state(path, environ) as application:
         for check in EVERYWHERE:
             yield from _answers(check.__name__, partial(check, application))
@@ -63,11 +63,11 @@ def examine(path: Path, environ: Mapping[str, str]) -> Iterator[Diagnosis]:
 
 def _state(application: Application) -> Iterator[Diagnosis]:
     project = application.project
-    where, found = Store.found_at(project.state.get_secret_value(), project.directory)
-    if found is None:
-        yield Diagnosis("state", "ok", f"there is none yet; the first run makes it in {where}")
-    elif found < tables.REVISION:
-        sentence = f"its schema is {found}, and this version's {tables.REVISION}; `reconcile migrate` brings it there"
+    where, revision = Store.found_at(project.state.get_secret_value(), project.directory)
+    if revision is None:
+        yield Diagnosis("state", "ok", f"none yet; the first run creates it in {where}")
+    elif revision < tables.REVISION:
+        sentence = f"its schema is {revision}, this version needs {tables.REVISION}; run `reconcile migrate`"
         yield Diagnosis("state", "look", sentence)
     else:
         for check in IN_THE_STATE:
@@ -77,12 +77,12 @@ def _state(application: Application) -> Iterator[Diagnosis]:
 
 
 def _owner(application: Application, source: str, datasets: Sequence[DatasetConfig]) -> Iterator[Diagnosis]:
-    """Whether it may be cleaned from here. The database is asked while no transaction of the state is open."""
-    with contextlib.suppress(ConnectorError):  # told where the source was looked at
+    """Check that we may clean the source. The database is queried while no transaction of the state is open."""
+    with contextlib.suppress(ConnectorError):  # `sources` reports it
         target = application.target(source)
-        for seen in ownership.look_at(target, datasets):
+        for claim in ownership.look_at(target, datasets):
             try:
-                ownership.must_be_ours(application.store, target, seen.table)
+                ownership.must_be_ours(application.store, target, claim.table)
             except ownership.OwnershipRefused as error:
                 yield Diagnosis(f"cleaning of source {source}", "look", str(error))
 
@@ -93,11 +93,11 @@ def _in_the_state(application: Application, check: StateCheck) -> Iterator[Diagn
 
 
 def _answers(name: str, check: Callable[[], Iterable[Diagnosis]]) -> Iterator[Diagnosis]:
-    """What the check says; where it fails, that."""
+    """Yield the diagnoses of a check, or its failure."""
     try:
         yield from check()
     except (ConnectorError, PluginBroken, StoreError) as error:
         yield Diagnosis(name.replace("_", " "), "broken", str(error))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other checks are made
-        sentence = f"could not be looked at ({type(error).__name__}); please report this"
+    except Exception as error:  # noqa: BLE001 - the other checks still run
+        sentence = f"this check failed ({type(error).__name__}); please report this"
         yield Diagnosis(name.replace("_", " "), "broken", sentence)

@@ -1,4 +1,4 @@
-"""What a check of the doctor came to."""
+"""The result of a doctor's check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ State = Literal["ok", "look", "broken"]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """`ok`; `look`: somebody should look at it; `broken`: something does not work. The sentence says what to do."""
+    """`ok`; `look`: a person should look at it; `broken`: something does not work. The sentence says what to do."""
 
     subject: str
     state: State
@@ -25,7 +25,7 @@ class Diagnosis:
 
 
 Check = Callable[[Application], Iterable[Diagnosis]]
-"""One thing that is looked at."""
+"""A check of the configuration, the host or the sources."""
 
 StateCheck = Callable[[Application, Transaction], Iterable[Diagnosis]]
-"""One thing that is looked at in the state, in a transaction of its own that only reads."""
+"""A check of the state, in its own read-only transaction."""

@@ -1,4 +1,4 @@
-"""Checks of this host and installation: whose packages run, on which Python, with which time zones."""
+"""Checks of this host and installation: packages, Python and time zones."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def packages(_application: Application) -> Iterator[Diagnosis]:
     strangers = [name for name in _PACKAGES if not getattr(importlib.import_module(name), "__reconcile__", False)]
     if strangers:
         sentence = (
-            f"{', '.join(strangers)} belongs to another program; install reconcile-runner in a virtual environment of "
+            f"{', '.join(strangers)} belongs to another package; install reconcile-runner in a virtual environment of "
             "its own"
         )
         yield Diagnosis("installation", "broken", sentence)
     else:
         versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
-        yield Diagnosis("installation", "ok", f"Reconcile {__version__}, its packages are its own; {versions}")
+        yield Diagnosis("installation", "ok", f"Reconcile {__version__}, its packages are intact; {versions}")
 
 
 def time_zones(_application: Application) -> Iterator[Diagnosis]:
@@ -37,14 +37,14 @@ def of_time_zones(used: str, packaged: str) -> Diagnosis:
     """Python takes the host's data (`system 2025b`) before the package's, even when they are older."""
     where, _, version = used.partition(" ")
     if where == "tzdata":
-        return Diagnosis("time zones", "ok", f"the package tzdata {version}")
+        return Diagnosis("time zones", "ok", f"tzdata package {version}")
     if not version[:1].isdigit():
-        sentence = f"this host's time zone data do not say how old they are; the package tzdata has {packaged}"
+        sentence = f"this host's time zone data has no version; the tzdata package has {packaged}"
         return Diagnosis("time zones", "ok", sentence)
     if version < packaged:
         sentence = (
-            f"this host's time zone data are of {version} and older than the package's, {packaged}: due times can be "
-            "an hour off where a rule changed since; update the host's tzdata, or set PYTHONTZPATH= to use the package"
+            f"this host's time zone data ({version}) is older than the tzdata package ({packaged}): due times can be "
+            "an hour off; update the host's tzdata, or set PYTHONTZPATH= to use the package"
         )
         return Diagnosis("time zones", "look", sentence)
     return Diagnosis("time zones", "ok", f"this host's data, {version}")

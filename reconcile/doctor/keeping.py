@@ -1,4 +1,4 @@
-"""Checks of where the state is kept: whole, readable by nobody else, on a disk that keeps what it is told."""
+"""Checks of the state's storage: intact, private, and on a durable disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reconcile.store.tables import audit, audit_head
 LITTLE, ALMOST_NONE = 500_000_000, 50_000_000
 """Bytes left on the disk of the state."""
 OFF, FAR_OFF = dt.timedelta(seconds=5), dt.timedelta(minutes=1)
-"""Between this host's clock and the database's."""
+"""Differences between this host's clock and the database's."""
 
 _NETWORK = re.compile(r"nfs\d?|cifs|smb\w*|9p|afs|ceph|glusterfs|lustre|fuse\.(sshfs|s3fs|rclone|gcsfuse|glusterfs)")
 _MEMORY = ("tmpfs", "ramfs")
@@ -33,19 +33,19 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def whole(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    """SQLite's own look at the file, and whether the audit log ends where it says."""
-    said = "ok" if tx.store.is_shared else str(tx.connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
-    if said != "ok":
-        sentence = f"{tx.store.where} is damaged ({said}); stop every process and `reconcile restore` a backup"
+    """Run SQLite's own check of the file, and compare the end of the audit log with its recorded head."""
+    verdict = "ok" if tx.store.is_shared else str(tx.connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
+    if verdict != "ok":
+        sentence = f"{tx.store.where} is damaged ({verdict}); stop every process, then use `reconcile restore`"
         yield Diagnosis("state", "broken", sentence)
     else:
-        yield Diagnosis("state", "ok", f"{tx.store.where} answers, schema {tx.store.revision}")
+        yield Diagnosis("state", "ok", f"{tx.store.where} is reachable, schema {tx.store.revision}")
     end = tx.connection.execute(sa.select(audit_head.c.seq, audit_head.c.head)).one_or_none()
     last = tx.connection.execute(sa.select(audit.c.seq, audit.c.head).order_by(audit.c.seq.desc()).limit(1)).first()
     if end is None or (last or (0, "")) != (end.seq, end.head if end.seq else ""):
-        yield Diagnosis("audit log", "broken", "it does not end where it says; `reconcile audit verify` says more")
+        yield Diagnosis("audit log", "broken", "its end does not match its recorded head; run `reconcile audit verify`")
     else:
-        yield Diagnosis("audit log", "ok", f"{end.seq:,} entries; `reconcile audit verify` looks at each")
+        yield Diagnosis("audit log", "ok", f"{end.seq:,} entries; `reconcile audit verify` checks each")
 
 
 def key_file(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -53,7 +53,7 @@ def key_file(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     if stat.S_IMODE(file.stat().st_mode) & 0o077:
         yield Diagnosis("key file", "broken", f"{file} can be read by other users: chmod 600 {file}")
     else:
-        yield Diagnosis("key file", "ok", f"{file}; a backup of the state is worth nothing without it")
+        yield Diagnosis("key file", "ok", f"{file}; a backup of the state is useless without it")
 
 
 def disk(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -64,37 +64,37 @@ def disk(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
 
 
 def of_filesystem(folder: Path, mounts: str) -> Diagnosis:
-    """`mounts` is what the kernel says of them: a line each, the later one over the earlier."""
+    """`mounts` is the kernel's list: one mount per line, where a later one hides an earlier one."""
     kind, longest = "", -1
     for line in mounts.splitlines():
-        _, point, found, *_ = line.split(" ")
+        _, point, filesystem, *_ = line.split(" ")
         place = Path(_ESCAPED.sub(lambda match: chr(int(match[1], 8)), point))
         if (folder == place or place in folder.parents) and len(place.parts) >= longest:
-            kind, longest = found, len(place.parts)
+            kind, longest = filesystem, len(place.parts)
     if _NETWORK.fullmatch(kind):
         sentence = (
-            f"{folder} is on a network file system ({kind}), where SQLite can lose or mix up what it is told; move it "
+            f"{folder} is on a network file system ({kind}), where SQLite can lose or corrupt data; move it "
             "to a local disk, or keep the state in PostgreSQL"
         )
         return Diagnosis("disk", "broken", sentence)
     if kind in _MEMORY:
-        return Diagnosis("disk", "look", f"{folder} is in memory ({kind}) and gone after a restart; move it to a disk")
+        return Diagnosis("disk", "look", f"{folder} is in memory ({kind}) and lost after a restart; move it to a disk")
     return Diagnosis("disk", "ok", f"{folder} is on a local disk ({kind})")
 
 
 def of_room(folder: Path, free: int) -> Diagnosis:
-    left = f"{free / 1_000_000:,.0f} MB are left on the disk of {folder}"
+    text = f"{free / 1_000_000:,.0f} MB free on the disk of {folder}"
     if free < ALMOST_NONE:
-        return Diagnosis("room", "broken", f"{left}; make room before the state cannot be written")
-    return Diagnosis("room", "look" if free < LITTLE else "ok", f"{left}; make room" if free < LITTLE else left)
+        return Diagnosis("room", "broken", f"{text}; free up space, or the state cannot be written")
+    return Diagnosis("room", "look" if free < LITTLE else "ok", f"{text}; free up space" if free < LITTLE else text)
 
 
 def durability(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    """A PostgreSQL that says done before it is."""
+    """Find PostgreSQL settings that acknowledge a commit before it is durable."""
     if tx.store.is_shared:
         for setting, harm in _LOSSY.items():
             if tx.connection.execute(sa.text("SELECT current_setting(:name)"), {"name": setting}).scalar_one() == "off":
-                yield Diagnosis("database", "look", f"`{setting}` is off: {harm}; switch it on for this database")
+                yield Diagnosis("database", "look", f"`{setting}` is off: {harm}; turn it on for this database")
 
 
 def clocks(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -107,6 +107,6 @@ def clocks(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
 def of_clocks(database: dt.datetime, host: dt.datetime) -> Diagnosis:
     off = abs(database - host)
     if off <= OFF:
-        return Diagnosis("clock", "ok", "the database's and this host's agree")
-    sentence = f"the database's clock and this host's are {off.total_seconds():.0f} s apart; let both keep time by NTP"
+        return Diagnosis("clock", "ok", "the database and this host agree")
+    sentence = f"the clocks of the database and this host differ by {off.total_seconds():.0f} s; sync both with NTP"
     return Diagnosis("clock", "broken" if off > FAR_OFF else "look", sentence)

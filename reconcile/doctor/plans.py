@@ -1,4 +1,4 @@
-"""Checks of what the configuration asks for: allowed, and yet seldom meant."""
+"""Checks for settings that are allowed but seldom intended."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def configuration(application: Application) -> Iterator[Diagnosis]:
     for problem in application.project.warnings:
         yield Diagnosis("configuration", "look", str(problem))
     if not application.project.warnings:
-        yield Diagnosis("configuration", "ok", f"release {application.project.release[:12]}, without a warning")
+        yield Diagnosis("configuration", "ok", f"release {application.project.release[:12]}, no warnings")
 
 
 def expectations(application: Application) -> Iterator[Diagnosis]:
-    """A job that runs by itself, and of which nobody would hear that it does not."""
+    """Find automatic jobs whose failure would go unnoticed."""
     for job in application.project.jobs.values():
         if job.schedule is None and not job.after and not job.watch:
             continue
         missing = []
         if job.success_within is None:
-            missing.append("without `success_within` nobody hears when it stops succeeding")
+            missing.append("without `success_within`, nobody is notified if it stops succeeding")
         if not job.notify:
-            missing.append("without `notify` nobody hears what it finds")
+            missing.append("without `notify`, nobody is notified of its findings")
         if missing:
             yield Diagnosis(f"job {job.name}", "look", "; ".join(missing))
 
@@ -50,14 +50,14 @@ def jitters(application: Application) -> Iterator[Diagnosis]:
             shortest = _shortest_gap(job.schedule)
             if shortest is not None and job.schedule.jitter > shortest:
                 sentence = (
-                    f"its jitter of {job.schedule.jitter} is longer than the {shortest} between two due times, so one "
-                    "can overtake another; make the jitter shorter"
+                    f"its jitter of {job.schedule.jitter} exceeds the {shortest} between two due times, so runs can "
+                    "overtake each other; shorten the jitter"
                 )
                 yield Diagnosis(f"job {job.name}", "look", sentence)
 
 
 def _shortest_gap(schedule: Schedule) -> dt.timedelta | None:
-    """Of the next due times."""
+    """Return the shortest gap between the next due times."""
     times: list[dt.datetime] = []
     after = dt.datetime.now(dt.UTC)
     while len(times) < _LOOK_AHEAD and (slot := schedule.following(after)) is not None:
@@ -67,7 +67,7 @@ def _shortest_gap(schedule: Schedule) -> dt.timedelta | None:
 
 
 def time_outs(application: Application) -> Iterator[Diagnosis]:
-    """A statement that may run longer than the rule it is for."""
+    """Find sources whose statements may run longer than their rule."""
     project = application.project
     for source in project.sources.values():
         written = getattr(source.settings, "statement_timeout", None)
@@ -77,8 +77,8 @@ def time_outs(application: Application) -> Iterator[Diagnosis]:
         for job in project.jobs.values():
             if job.time_limit < allowed and _reads(application, job, source.name):
                 sentence = (
-                    f"its statement_timeout of {allowed} is longer than the time_limit of job {job.name}, "
-                    f"{job.time_limit}, which ends it first; make it as short"
+                    f"its statement_timeout of {allowed} exceeds the time_limit of job {job.name}, {job.time_limit}, "
+                    "which ends the statement first; shorten it"
                 )
                 yield Diagnosis(f"source {source.name}", "look", sentence)
 
@@ -92,11 +92,11 @@ def tracing(application: Application) -> Iterator[Diagnosis]:
     if not traces.wanted(application.project.traces, os.environ):
         return
     try:
-        found = all(importlib.util.find_spec(module) for module in traces.MODULES)
+        is_installed = all(importlib.util.find_spec(module) for module in traces.MODULES)
     except ModuleNotFoundError:
-        found = False
-    if found:
+        is_installed = False
+    if is_installed:
         yield Diagnosis("traces", "ok", "OpenTelemetry is installed")
     else:
-        sentence = "asked for, and OpenTelemetry is not installed: pip install 'reconcile-runner[otel]'"
+        sentence = "enabled, but OpenTelemetry is not installed: pip install 'reconcile-runner[otel]'"
         yield Diagnosis("traces", "look", sentence)

@@ -1,4 +1,4 @@
-"""Checks of the work that is to be done: who schedules, what waits too long, what people stopped, what goes wrong."""
+"""Checks of pending work: the scheduler, delays, pauses and troubles."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from reconcile.store import slots as stored
 from reconcile.store.tables import bundles, outbox, slots
 
 WAITS = dt.timedelta(minutes=10)
-"""A due time that could not start for so long."""
+"""The delay after which a waiting run is reported."""
 UNSENT = dt.timedelta(hours=1)
-"""A message that waits for so long."""
+"""The delay after which a waiting message is reported."""
 
 
 def scheduling(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -30,12 +30,12 @@ def scheduling(application: Application, tx: Transaction) -> Iterator[Diagnosis]
         return
     owner = lease.holder(tx, "scheduler")
     if owner is not None:
-        yield Diagnosis("scheduler", "ok", f"{owner} schedules")
+        yield Diagnosis("scheduler", "ok", f"running in {owner}")
     elif stored.schedule_rows(tx):
-        sentence = "no process schedules, so no job becomes due; start `reconcile serve`"
+        sentence = "no scheduler is running: no job will start; start `reconcile serve`"
         yield Diagnosis("scheduler", "look", sentence)
     else:
-        sentence = "`reconcile serve` never ran on this state; jobs run by hand, by cron or by a timer"
+        sentence = "`reconcile serve` has never run on this state; jobs run by hand, by cron or by a timer"
         yield Diagnosis("scheduler", "ok", sentence)
 
 
@@ -44,26 +44,26 @@ def queue(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     oldest = tx.connection.execute(sa.select(first).where(slots.c.status == "due")).scalar_one()
     if oldest is not None and tx.now - oldest > WAITS:
         waited = f"{(tx.now - oldest).total_seconds() / 60:,.0f} minutes"
-        sentence = f"a due time could have started {waited} ago; is `reconcile serve` running, with room for it?"
-        yield Diagnosis("queue", "look", f"{sentence} `max_parallel` and pauses hold runs back")
+        sentence = f"a run has waited {waited}; check that `reconcile serve` is running, `max_parallel` and pauses"
+        yield Diagnosis("queue", "look", sentence)
     else:
-        yield Diagnosis("queue", "ok", "no due time waits for long")
+        yield Diagnosis("queue", "ok", "no run is overdue")
 
 
 def dead_workers(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     for row in stored.running(tx):
         owner = lease.Owner.from_json(row.owner)
         if lease.is_dead(tx, owner, row.lease_until):
-            sentence = f"its run was left by {owner}, which is gone; `reconcile serve` or --worker takes it over"
+            sentence = f"its run was abandoned by {owner}, which is gone; `reconcile serve` or --worker takes it over"
             yield Diagnosis(f"job {row.job}", "look", sentence)
 
 
 def time_zones(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    here = tzdata_version()
+    current = tzdata_version()
     query = sa.select(slots.c.tzdata).where(slots.c.status == "due", slots.c.tzdata.is_not(None)).distinct()
-    for other in sorted(tx.connection.execute(query).scalars()):
-        if other != here:
-            sentence = f"due times were computed with {other}, and this host has {here}; give every host the same data"
+    for version in sorted(tx.connection.execute(query).scalars()):
+        if version != current:
+            sentence = f"due times were computed with {version}, but this host has {current}; give all hosts the same"
             yield Diagnosis("time zones", "look", sentence)
 
 
@@ -72,21 +72,21 @@ def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     kinds = {
         "failed": (outbox.c.status == "failed",),
         "with an unknown outcome": (outbox.c.status == "unknown",),
-        "not sent so far, tried again": (waits, outbox.c.problem.is_not(None)),
+        "not sent yet, will be retried": (waits, outbox.c.problem.is_not(None)),
         "waiting for over an hour": (waits, outbox.c.problem.is_(None), outbox.c.queued_at < tx.now - UNSENT),
     }
-    found = False
-    for kind, those in kinds.items():
-        which = (outbox.c.channel, sa.func.count(), sa.func.max(outbox.c.problem))
-        by = sa.select(*which).where(*those).group_by(outbox.c.channel)
+    any_unsent = False
+    for kind, conditions in kinds.items():
+        columns = (outbox.c.channel, sa.func.count(), sa.func.max(outbox.c.problem))
+        by = sa.select(*columns).where(*conditions).group_by(outbox.c.channel)
         for channel, count, problem in tx.connection.execute(by.order_by(outbox.c.channel)):
-            found = True
+            any_unsent = True
             why = f" ({problem})" if problem else ""
             sentence = f"{plural(count, 'message', 'messages')} {kind}{why}"
-            sentence += f"; `reconcile messages` lists them, `reconcile notify test {channel}` tries the channel"
+            sentence += f"; `reconcile messages` lists them, `reconcile notify test {channel}` tests the channel"
             yield Diagnosis(f"channel {channel}", "look", sentence)
-    if not found:
-        yield Diagnosis("messages", "ok", "none failed, none waits for long")
+    if not any_unsent:
+        yield Diagnosis("messages", "ok", "none failed, none is delayed")
 
 
 def going_wrong(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -96,24 +96,24 @@ def going_wrong(_application: Application, tx: Transaction) -> Iterator[Diagnosi
 
 
 def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    """What waits for a person before anything more is cleaned."""
-    found = False
-    kept = sa.select(sa.func.count()).where(bundles.c.state == BundleState.QUARANTINED.value)
-    if many := tx.connection.execute(kept).scalar_one():
-        found = True
-        sentence = f"nobody knows the end of {plural(many, 'cleaning', 'cleanings')}; look at `reconcile quarantine`"
+    """Find cleaning that waits for a person."""
+    any_problem = False
+    quarantined = sa.select(sa.func.count()).where(bundles.c.state == BundleState.QUARANTINED.value)
+    if unknown := tx.connection.execute(quarantined).scalar_one():
+        any_problem = True
+        sentence = f"{plural(unknown, 'cleaning has', 'cleanings have')} an unknown outcome; see `reconcile quarantine`"
         yield Diagnosis("quarantine", "look", sentence)
-    broken = breaker.all_open(tx)
-    sources = breaker.sources(tx, broken)
-    for one in broken:
-        found = True
-        sentence = f"nothing is written to it now: {breaker.reason(tx, one.target) or 'it is tried again'}"
-        yield Diagnosis(f"source {sources.get(one.target, one.target)}", "look", sentence)
+    circuits = breaker.all_open(tx)
+    sources = breaker.sources(tx, circuits)
+    for circuit in circuits:
+        any_problem = True
+        sentence = f"no changes are written to it now: {breaker.reason(tx, circuit.target) or 'it will be retried'}"
+        yield Diagnosis(f"source {sources.get(circuit.target, circuit.target)}", "look", sentence)
     for scope, why in limits.stops(tx).items():
-        found = True
+        any_problem = True
         yield Diagnosis(f"cleaning of {scope}", "look", why.rstrip("."))
-    if not found and any(rule.clean is not None for rule in application.project.rules.values()):
-        yield Diagnosis("cleaning", "ok", "nothing is in quarantine, nothing is stopped")
+    if not any_problem and any(rule.clean is not None for rule in application.project.rules.values()):
+        yield Diagnosis("cleaning", "ok", "nothing is quarantined or stopped")
 
 
 def stopped(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:

@@ -1,1 +1,1 @@
-"""Step 4: what people are told, written to the outbox and delivered to channels."""
+"""Step 4: messages to people, written to the outbox and delivered to channels."""

@@ -1,8 +1,8 @@
-"""From the outbox to the channels: once where the channel can be asked, else at least once with the same message id.
+"""Delivery from the outbox to channels: once if the channel can be checked, else at least once with the same id.
 
-A message is `sending` before the first byte leaves. Whoever finds it so while its sender is dead does not know whether
-it arrived: the channel is asked, three times over ten seconds, before it is sent again. A channel that cannot be asked
-gets it again, or leaves it to a person, as its `on_unknown` says.
+A message is `sending` before the first byte leaves. If its sender dies, nobody knows whether it arrived: the channel
+is checked, three times over ten seconds, before it is sent again. For a channel that cannot be checked, `on_unknown`
+decides: send it again, or leave it to a person.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from notifications.base import Notice, Receipt, Resumable
 from notifications.errors import CannotBeAsked, ChannelError, DeliveryUnknown, PartlySent, Reaction
 from reconcile.coordination.lease import Owner, is_dead
-from reconcile.messages.outbox import MESSAGES, Message, log, messages, notice_of, one, receipt_of
+from reconcile.messages.outbox import MESSAGES, Message, get, log, messages, notice_of, receipt_of
 from reconcile.schedule import retry
 from reconcile.store import Store, Transaction
 from reconcile.store.tables import outbox, told, troubles
@@ -26,39 +26,38 @@ from reconcile.store.tables import outbox, told, troubles
 T = TypeVar("T")
 
 PATIENCE = dt.timedelta(seconds=30)
-"""How long one delivery waits for messages that are due soon; what is due later is the next run's."""
+"""The time one delivery waits for messages that are due soon; later ones are left to the next run."""
 
 CLAIM = dt.timedelta(minutes=5)
 LOOKS = (0.0, 4.0, 6.0)
-"""Seconds before each look for a message that may have arrived, where the channel does not say (`looks`)."""
+"""Seconds before each check for a message that may have arrived, unless the channel sets `looks`."""
 _UNDELIVERED = ("queued", "sending")
 _DECIDE = (
-    "Look whether the message is there, then send it (again) with `reconcile messages requeue {0}`, "
-    "or do not with `reconcile messages drop {0}`"
+    "Check whether the message arrived. Then send it again with `reconcile messages requeue {0}`, "
+    "or drop it with `reconcile messages drop {0}`"
 )
 
 
-_in_hand: set[tuple[str, str]] = set()
-"""What deliveries of this process are at: store and message."""
+_active: set[tuple[str, str]] = set()
+"""Messages that this process is delivering, by store and message."""
 
 
 class Deliverer(Protocol):
-    """What the outbox needs of a channel; every `notifications.base.Channel` has it."""
+    """The part of a channel that the outbox needs; every `notifications.base.Channel` has it."""
 
     def send(self, notice: Notice) -> Receipt:
         """Deliver once, or raise a ChannelError that says whether it is known not to have happened."""
 
     def find(self, notice: Notice) -> Receipt | None:
-        """The receipt of this notice if it is there; raises CannotBeAsked where that cannot be known."""
+        """Return the receipt of this notice if it arrived; raises CannotBeAsked if the channel cannot check."""
 
 
 @dataclass
 class Report:
-    """What a delivery did: `sent` and `failed` by it, and all that is `waiting` afterwards, whoever queued it.
+    """The result of a delivery: messages it sent, messages that failed, and all messages still waiting.
 
-    What `failed` was given up, or is left to a person.
-
-    `retried` holds each attempt that failed and will be repeated: the name of its error, and the message.
+    `failed` messages were given up, or are left to a person. `retried` holds each attempt that failed and will be
+    repeated: the name of its error, and the message.
     """
 
     sent: list[Message] = field(default_factory=list)
@@ -76,42 +75,41 @@ def deliver(
     patience: dt.timedelta = PATIENCE,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Report:
-    """Deliver what is due, and what becomes due within `patience`; the rest stays queued for the next delivery.
+    """Deliver messages that are due, or become due within `patience`; the rest stays queued.
 
-    `ask_a_person` names the channels with `on_unknown: person`: what may have arrived there and cannot be looked for
-    is left as `unknown`, for a person to requeue or drop. Safe to run in any number of processes: each message is sent
-    by one. A channel's error never ends it; a StoreError does, and leaves every message as the next delivery can go on
-    from.
+    `ask_a_person` names the channels with `on_unknown: person`: a message that may have arrived there and cannot be
+    checked becomes `unknown`, for a person to requeue or drop. Safe to run in any number of processes: each message is
+    sent by one. A channel's error never ends a delivery; a StoreError does, and the next delivery can continue.
     """
     delivery = _Delivery(store, channels, ask_a_person, policy, sleep)
-    left = patience.total_seconds()
+    remaining = patience.total_seconds()
     delivery.give_up_unknown_channels()
     try:
         while True:
             while (claim := delivery.claim()) is not None:
                 delivery.handle(claim)
-            wait, waiting = delivery.to_come()
-            if wait is None or wait > left:
+            wait, waiting = delivery.next_due()
+            if wait is None or wait > remaining:
                 break
             sleep(wait)
-            left -= wait
+            remaining -= wait
     finally:
-        _in_hand.difference_update(delivery.taken)
+        _active.difference_update(delivery.taken)
     delivery.report.waiting = waiting
     return delivery.report
 
 
 def anything_due(tx: Transaction, channels: Collection[str]) -> bool:
-    """Whether a delivery would find a message to send, to look for, or to give up."""
+    """Return True if a delivery would have a message to send, to check or to give up."""
     ours = outbox.c.channel.in_(list(channels))
     due = sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
-    strange = sa.and_(outbox.c.status.in_(_UNDELIVERED), sa.not_(ours))
-    return bool(tx.connection.execute(sa.select(sa.exists().where(sa.or_(sa.and_(due, ours), strange)))).scalar())
+    orphaned = sa.and_(outbox.c.status.in_(_UNDELIVERED), sa.not_(ours))
+    return bool(tx.connection.execute(sa.select(sa.exists().where(sa.or_(sa.and_(due, ours), orphaned)))).scalar())
 
 
 @dataclass(frozen=True)
 class _Claim:
-    """A message that is ours to send, as long as its fence stands."""
+    """A message that we may send while its fence is unchanged."""
 
     message: str
     channel: str
@@ -122,15 +120,15 @@ class _Claim:
     in_doubt: bool
     notice: Notice
     begun: Receipt | None
-    """Of the first part of the message, where that is known to have arrived."""
+    """The receipt of the message's first part, if that is known to have arrived."""
 
 
 class _Overtaken(Exception):
-    """Another sender took the message over while we looked for it."""
+    """Another sender took over the message while we checked for it."""
 
 
 class _Delivery:
-    """One call of `deliver`: what it may use, what it did, and which messages were refused and are left for later."""
+    """One call of `deliver`: its tools, its report, and the refused messages that are left for later."""
 
     def __init__(
         self,
@@ -152,18 +150,18 @@ class _Delivery:
     # Claiming
 
     def claim(self) -> _Claim | None:
-        """The next message that is due or that a dead sender left, made ours by compare-and-set."""
+        """Claim the next message that is due or was abandoned by a dead sender, by compare-and-set."""
         with self._store.begin() as tx:
             for row in tx.connection.execute(_due(tx, self._channels, self._refused)).all():
-                if row.status == "sending" and not _is_left(tx, row):
+                if row.status == "sending" and not _is_abandoned(tx, row):
                     continue
                 claimed = tx.connection.execute(_take(tx, row)).one_or_none()
                 if claimed is None:
                     continue
                 self.taken.add((self._store.id, row.message))
-                _in_hand.update(self.taken)
-                doubt = row.in_doubt or row.status == "sending"
-                body = {"channel": row.channel, "run": row.run, "attempt": claimed.attempts, "in_doubt": doubt}
+                _active.update(self.taken)
+                in_doubt = row.in_doubt or row.status == "sending"
+                body = {"channel": row.channel, "run": row.run, "attempt": claimed.attempts, "in_doubt": in_doubt}
                 log(tx, "reconcile", "message.sending", row.message, body)
                 notice = notice_of(claimed.notice)
                 return _Claim(
@@ -173,16 +171,16 @@ class _Delivery:
                     claimed.fence,
                     claimed.attempts,
                     claimed.give_up_at,
-                    doubt,
+                    in_doubt,
                     notice,
                     receipt_of(claimed.receipt),
                 )
         return None
 
-    def to_come(self) -> tuple[float | None, list[Message]]:
-        """The seconds until a message of ours is due, and all that wait, as of one moment.
+    def next_due(self) -> tuple[float | None, list[Message]]:
+        """Return the seconds until our next message is due, and all waiting messages, as of one moment.
 
-        What another run queues after that moment is not told as waiting here: that run delivers it.
+        A message that another run queues after that moment is not included: that run delivers it.
         """
         with self._store.read() as tx:
             waiting = list(messages(tx, "queued"))
@@ -198,33 +196,33 @@ class _Delivery:
     # Sending
 
     def handle(self, claim: _Claim) -> None:
-        """Send one claimed message and record what came of it."""
+        """Send one claimed message and record the result."""
         channel = self._channels[claim.channel]
         doubt = claim.in_doubt
         try:
             receipt = None
             if claim.in_doubt:
-                receipt, doubt = self._look(channel, claim)
-            found = receipt is not None
+                receipt, doubt = self._find(channel, claim)
+            is_found = receipt is not None
             receipt = receipt or _ask(_sending(channel, claim), claim)
         except _Overtaken:
             return
         except ChannelError as error:
             self._react(claim, error, in_doubt=doubt)
         else:
-            self._sent(claim, receipt, found=found)
+            self._record_sent(claim, receipt, is_found=is_found)
 
     def _react(self, claim: _Claim, error: ChannelError, *, in_doubt: bool) -> None:
-        """Known not sent: again. Unknown: again, with a look first. Refused: not again by this delivery."""
+        """Retry what was not sent; check first if that is unknown; leave a refused message to a later delivery."""
         if isinstance(error, CannotBeAsked):
-            self._again(claim, error, for_a_person=True, in_doubt=True)
+            self._retry_later(claim, error, for_a_person=True, in_doubt=True)
             return
         if error.reaction in (Reaction.STOP, Reaction.ASK):
             self._refused.add(claim.message)
-        self._again(claim, error, in_doubt=in_doubt or error.reaction is Reaction.LOOK)
+        self._retry_later(claim, error, in_doubt=in_doubt or error.reaction is Reaction.LOOK)
 
-    def _look(self, channel: Deliverer, claim: _Claim) -> tuple[Receipt | None, bool]:
-        """The receipt if it arrived before, and whether doubt is left. Raises what `find` raises, or _Overtaken."""
+    def _find(self, channel: Deliverer, claim: _Claim) -> tuple[Receipt | None, bool]:
+        """Return the receipt if it arrived, and whether doubt remains. Raises the errors of `find`, or _Overtaken."""
         try:
             for wait in getattr(channel, "looks", LOOKS):
                 if wait:
@@ -236,43 +234,49 @@ class _Delivery:
             if claim.channel in self._ask_a_person:
                 raise
             return None, True
-        self._keep(claim)
+        self._renew(claim)
         return None, False
 
-    def _keep(self, claim: _Claim) -> None:
-        """Renew the claim before the send; raises _Overtaken when it is not ours any more."""
+    def _renew(self, claim: _Claim) -> None:
+        """Renew the claim before sending; raises _Overtaken if it is no longer ours."""
         with self._store.begin() as tx:
             if not _update(tx, claim, owner=Owner.this_process(CLAIM).to_json(), lease_until=tx.now + CLAIM):
                 raise _Overtaken
 
-    def _sent(self, claim: _Claim, receipt: Receipt, *, found: bool) -> None:
-        said = _stored(receipt)
-        body = {"channel": claim.channel, "run": claim.run, "attempt": claim.attempts, "receipt": said, "found": found}
+    def _record_sent(self, claim: _Claim, receipt: Receipt, *, is_found: bool) -> None:
+        facts = _stored(receipt)
+        body = {
+            "channel": claim.channel,
+            "run": claim.run,
+            "attempt": claim.attempts,
+            "receipt": facts,
+            "found": is_found,
+        }
         with self._store.begin() as tx:
-            done = {"status": "sent", "receipt": said, "sent_at": tx.now, "in_doubt": False, "problem": None}
+            done = {"status": "sent", "receipt": facts, "sent_at": tx.now, "in_doubt": False, "problem": None}
             if not _update(tx, claim, owner=None, **done):
                 log(tx, "reconcile", "message.sent_late", claim.message, body)
                 return
             log(tx, "reconcile", "message.sent", claim.message, body)
-            message = one(tx, claim.message)
+            message = get(tx, claim.message)
         self.report.sent.append(message)
 
-    def _again(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, for_a_person: bool = False) -> None:
-        """Queue it again with the delay its key and attempt give, or give it up when its budget is used up.
+    def _retry_later(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, for_a_person: bool = False) -> None:
+        """Queue it again with the delay for its key and attempt, or give it up when its budget is used up.
 
-        What tells of a trouble is never given up while that lasts, for nothing else will tell of it. Where a part of it
-        arrived, or may have and a person is to be asked, its news is not told again: that person decides.
+        A message about a trouble is never given up while the trouble lasts, because no other message reports it. If a
+        part arrived, or may have and a person decides, its news is not reported again.
         """
         begun = error.begun if isinstance(error, PartlySent) else claim.begun
-        asked = None if error.retry_after is None else dt.timedelta(seconds=min(error.retry_after, 86_400.0))
-        decision = retry.decide(claim.message, claim.attempts - 1, self._policy, asked)
+        requested = None if error.retry_after is None else dt.timedelta(seconds=min(error.retry_after, 86_400.0))
+        decision = retry.decide(claim.message, claim.attempts - 1, self._policy, requested)
         attempts_left = max(self._policy.attempts - claim.attempts, 0)
         body: dict[str, Any] = {"channel": claim.channel, "run": claim.run, "class": type(error).__name__}
         body |= {"in_doubt": in_doubt, "attempts_left": attempts_left, **decision.to_json()}
         with self._store.begin() as tx:
             next_at = tx.now + decision.delay
             over = for_a_person or attempts_left == 0 or next_at > claim.give_up_at
-            over = over and (in_doubt or begun is not None or not _is_wrong_still(tx, claim.notice))
+            over = over and (in_doubt or begun is not None or not _is_ongoing(tx, claim.notice))
             asks = over and (for_a_person or begun is not None or (in_doubt and claim.channel in self._ask_a_person))
             status = "unknown" if asks else "failed" if over else "queued"
             values = {"status": status, "next_at": next_at, "in_doubt": in_doubt, "receipt": _stored(begun)}
@@ -282,15 +286,15 @@ class _Delivery:
                 return
             log(tx, "reconcile", f"message.{status}" if over else "message.retry", claim.message, body)
             if over and not asks:
-                _untell(tx, claim.message)
-            message = one(tx, claim.message)
+                _report_again(tx, claim.message)
+            message = get(tx, claim.message)
         if over:
             self.report.failed.append(message)
         else:
             self.report.retried.append((type(error).__name__, message))
 
     def give_up_unknown_channels(self) -> None:
-        """A message to a channel that is configured no more waits until its budget ends, then it fails."""
+        """Fail messages whose channel was removed from the configuration, once their budget has ended."""
         with self._store.begin() as tx:
             overdue = sa.select(outbox).where(
                 outbox.c.status.in_(_UNDELIVERED),
@@ -298,21 +302,21 @@ class _Delivery:
                 outbox.c.give_up_at < tx.now,
             )
             for row in tx.connection.execute(overdue).all():
-                if row.status == "sending" and not _is_left(tx, row):
+                if row.status == "sending" and not _is_abandoned(tx, row):
                     continue
-                problem = f"the channel {row.channel!r} is not configured any more"
+                problem = f"channel {row.channel!r} is no longer configured"
                 over = {"status": "failed", "problem": problem, "owner": None, "fence": row.fence + 1}
                 doubt = {"in_doubt": row.in_doubt or row.status == "sending"}
                 mine = sa.update(outbox).where(outbox.c.message == row.message, outbox.c.fence == row.fence)
                 if tx.connection.execute(mine.values(over | doubt)).rowcount == 0:
                     continue
                 log(tx, "reconcile", "message.failed", row.message, {"run": row.run, "class": "no_channel"})
-                _untell(tx, row.message)
-                self.report.failed.append(one(tx, row.message))
+                _report_again(tx, row.message)
+                self.report.failed.append(get(tx, row.message))
 
 
 def _sending(channel: Deliverer, claim: _Claim) -> Callable[[Notice], Receipt]:
-    """How the rest of the message is sent: all of it, unless its first part arrived."""
+    """Return the call that sends the whole message, or its rest if the first part arrived."""
     begun = claim.begun
     if begun is not None and isinstance(channel, Resumable):
         return lambda notice: channel.finish(notice, begun)
@@ -324,7 +328,7 @@ def _stored(receipt: Receipt | None) -> dict[str, Any] | None:
 
 
 def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
-    """What the channel does; where it fails as no channel may, nobody knows whether it was sent, and others go on."""
+    """Call the channel; an unexpected exception becomes DeliveryUnknown, so that other messages continue."""
     try:
         return act(claim.notice)
     except ChannelError:
@@ -333,17 +337,17 @@ def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
         raise DeliveryUnknown(claim.channel, f"it failed with {type(error).__name__}, which is a defect") from error
 
 
-def _is_wrong_still(tx: Transaction, notice: Notice) -> bool:
-    """Whether the notice says that something is wrong, and it is."""
-    said = notice.trouble
-    if said is None or said.ended:
+def _is_ongoing(tx: Transaction, notice: Notice) -> bool:
+    """Return True if the notice reports the start of a trouble that still lasts."""
+    trouble = notice.trouble
+    if trouble is None or trouble.ended:
         return False
-    stands = sa.select(troubles.c.since).where(troubles.c.subject == said.subject)
-    return bool(tx.connection.execute(stands).scalar() == said.since)
+    query = sa.select(troubles.c.since).where(troubles.c.subject == trouble.subject)
+    return bool(tx.connection.execute(query).scalar() == trouble.since)
 
 
-def _untell(tx: Transaction, message: str) -> None:
-    """What a message that never arrived would have told is news again: the next run's message tells it."""
+def _report_again(tx: Transaction, message: str) -> None:
+    """Make the findings of an undelivered message news again, for the next run's message."""
     tx.connection.execute(sa.delete(told).where(told.c.message == message))
 
 
@@ -357,10 +361,10 @@ def _due(tx: Transaction, channels: Collection[str], refused: Collection[str]) -
     )
 
 
-def _is_left(tx: Transaction, row: sa.Row[Any]) -> bool:
-    """Whether nobody is at it any more: its sender is dead, or is this process and could not write down what came."""
+def _is_abandoned(tx: Transaction, row: sa.Row[Any]) -> bool:
+    """Return True if its sender is dead, or is this process but could not record the result."""
     owner = Owner.from_json(row.owner)
-    ours = owner.is_this_process() and (tx.store.id, row.message) not in _in_hand
+    ours = owner.is_this_process() and (tx.store.id, row.message) not in _active
     return ours or is_dead(tx, owner, row.lease_until)
 
 

@@ -1,4 +1,4 @@
-"""What a job could not check: told once when it begins and once when it can be checked again."""
+"""Failed checks of a job: reported once when they begin and once when they work again."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from reconcile.store import Transaction
 from reconcile.store import runs as stored
 
 Outcomes = Collection[Mapping[str, Any]]
-"""What each rule of a run came to."""
+"""The outcome of each rule of a run."""
 
 
 def news(tx: Transaction, project: Project, job: str, run: str, outcomes: Outcomes) -> tuple[FailureNews, ...]:
-    """What could not be checked since now, and what can be again; it is remembered."""
-    known = stored.failing(tx, job)
+    """Return the checks that began to fail and those that work again, and store that."""
+    before = stored.failing(tx, job)
     now = {o["subject"]: o["failed"] for o in outcomes if "failed" in o}
     for subject, sentence in now.items():
         stored.keep_failure(tx, job, subject, sentence, run)
-    over = [subject for subject in known if subject not in now and _works(project, subject, outcomes)]
+    over = [subject for subject in before if subject not in now and _works(project, subject, outcomes)]
     for subject in over:
         stored.end_failure(tx, job, subject)
-    begun = [FailureNews(subject, sentence, tx.now) for subject, sentence in now.items() if subject not in known]
-    return (*begun, *(FailureNews(s, known[s][0], known[s][1], ended=True) for s in over))
+    begun = [FailureNews(subject, sentence, tx.now) for subject, sentence in now.items() if subject not in before]
+    return (*begun, *(FailureNews(s, before[s][0], before[s][1], ended=True) for s in over))
 
 
 def unheard(tx: Transaction, project: Project, job: str, channel: str, told: Collection[str]) -> Iterator[FailureNews]:
-    """What began or ended before, and the channel did not hear of because its message was given up.
+    """Yield earlier beginnings and ends that the channel missed because their message was given up.
 
-    Not what it is `told` now, by subject; nor what is otherwise by now.
+    Leaves out subjects `told` now, and those whose state changed since.
     """
     person = project.channels[channel].settings.on_unknown == "person"
     still = stored.failing(tx, job)
-    for one in outbox.unheard(tx, channel, job, doubtful=not person):
-        if one.subject not in told and one.ended == (one.subject not in still):
-            sentence, since = still.get(one.subject, (one.sentence, one.since or tx.now))
-            yield FailureNews(one.subject, sentence, since, ended=one.ended)
+    for failure in outbox.undelivered_failures(tx, channel, job, doubtful=not person):
+        if failure.subject not in told and failure.ended == (failure.subject not in still):
+            sentence, since = still.get(failure.subject, (failure.sentence, failure.since or tx.now))
+            yield FailureNews(failure.subject, sentence, since, ended=failure.ended)
 
 
 def _works(project: Project, subject: str, outcomes: Outcomes) -> bool:
-    """Whether a run shows that a former failure is over: it checked that rule, or read that source."""
+    """Return True if the run ended a former failure: it checked that rule, or read that source."""
     what, _, name = subject.partition(" ")
     return any(
         name in ((outcome["rule"],) if what == "rule" else (project.datasets[outcome["dataset"]].source,))

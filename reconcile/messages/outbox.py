@@ -1,8 +1,8 @@
-"""The outbox: messages are written in the transaction of the facts they tell; neither is there without the other.
+"""The outbox: messages are written in the transaction of the facts they report; neither exists without the other.
 
 A message is `queued`, then `sending`, then `sent` with its receipt, or `queued` again. It is `failed` when its budget
-is used up, and a later run tells its news. It is `unknown` when it may have arrived and a person has to decide: that
-person has it sent again, or `dropped`. reconcile.messages.delivery takes it from state to state.
+is used up, and a later run reports its news. It is `unknown` when it may have arrived and a person has to decide: that
+person has it sent again, or `dropped`. reconcile.messages.delivery moves it from state to state.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from reconcile.store.columns import json_text
 from reconcile.store.tables import outbox
 
 MESSAGES = retry.Policy(dt.timedelta(seconds=1), dt.timedelta(minutes=15), 24, dt.timedelta(days=3))
-"""Longer than an effect's budget: where cron runs a job once a day, most attempts are a day apart."""
+"""Longer than an effect's budget: if cron runs a job once a day, most attempts are a day apart."""
 
 _NOTICE = TypeAdapter(Notice)
 
@@ -34,34 +34,34 @@ class MessageConflict(Exception):
     """A message id was used for two different messages: a defect, and nothing was queued."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"The message {message} is in the outbox already with another content; nothing was queued")
+        super().__init__(f"Message {message} is already in the outbox with different content; nothing was queued")
 
 
 class MessageMissing(Exception):
-    """A person named a message that is not there; nothing was changed."""
+    """A person named an unknown message; nothing was changed."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"There is no message {message!r}; `reconcile messages` lists those that are not sent")
+        super().__init__(f"Message {message!r} not found; `reconcile messages` lists unsent messages")
 
 
 class MessageDecided(Exception):
-    """What a person asks for does not fit how the message stands; nothing was changed."""
+    """The requested action does not fit the message's state; nothing was changed."""
 
-    def __init__(self, message: Message, asked: str) -> None:
+    def __init__(self, message: Message, action: str) -> None:
         how = {
-            "failed": "was given up, and the next run of its job tells its news",
+            "failed": "failed, and the next run of its job reports its news",
             "dropped": f"was {message.problem}",
             "sent": "was sent",
-        }.get(message.status, "waits to be sent, and its outcome is not unknown")
-        super().__init__(f"Message {message.message} {how}, so it is not {asked}; nothing was changed")
+        }.get(message.status, "is waiting to be sent")
+        super().__init__(f"Message {message.message} {how}, so it cannot be {action}; nothing was changed")
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message as it stands. `in_doubt`: it may have arrived. `problem` is why it is not sent yet.
+    """A message and its state. `in_doubt`: it may have arrived. `problem` is why it is not sent yet.
 
-    `receipt` is that of all of it once it is `sent`, before that of a first part that arrived. `run` is None and `job`
-    may be empty where it is about no run.
+    `receipt` is that of the whole message once it is `sent`, before that of a first part that arrived. Without a run,
+    `run` is None and `job` may be empty.
     """
 
     message: str
@@ -79,13 +79,13 @@ class Message:
 def enqueue(
     tx: Transaction, channel: str, notice: Notice, *, policy: retry.Policy = MESSAGES, actor: str = "reconcile"
 ) -> bool:
-    """Queue a notice for a channel under `notice.id`; it is there exactly when the transaction is kept.
+    """Queue a notice for a channel under `notice.id`, within the transaction.
 
-    False when the very same message is there already. Raises MessageConflict when the id stands for another one.
+    Return False if the same message is already queued. Raises MessageConflict if the id belongs to another message.
     """
     content = _NOTICE.dump_python(notice, mode="json")
-    known = sa.select(outbox.c.channel, outbox.c.notice).where(outbox.c.message == notice.id)
-    if (row := tx.connection.execute(known).one_or_none()) is not None:
+    existing = sa.select(outbox.c.channel, outbox.c.notice).where(outbox.c.message == notice.id)
+    if (row := tx.connection.execute(existing).one_or_none()) is not None:
         same = json_text(row.notice) == json_text(content) or row.notice == blanked(tx, content)
         if row.channel == channel and same:
             return False
@@ -112,13 +112,13 @@ def enqueue(
 
 
 def blanked(tx: Transaction, content: Any) -> dict[str, str]:
-    """What stays of a delivered message's content: a proof that tells whether another message is the same one."""
+    """Return the proof that replaces a delivered message's content and still identifies the same message."""
     proof = hmac.new(tx.store.key, f"reconcile/notice/1|{json_text(content)}".encode(), hashlib.sha256)
     return {"blanked": proof.hexdigest()}
 
 
 def messages(tx: Transaction, *statuses: str) -> Iterator[Message]:
-    """The messages in these states (all without any), oldest first."""
+    """Yield the messages in these states (all by default), oldest first."""
     query = sa.select(outbox).order_by(outbox.c.queued_at, outbox.c.message)
     if statuses:
         query = query.where(outbox.c.status.in_(statuses))
@@ -126,68 +126,68 @@ def messages(tx: Transaction, *statuses: str) -> Iterator[Message]:
         yield _message(row)
 
 
-def unheard(tx: Transaction, channel: str, job: str, *, doubtful: bool) -> list[FailureNotice]:
-    """What messages of the job that were given up would have told the channel of failures, and none did since.
+def undelivered_failures(tx: Transaction, channel: str, job: str, *, doubtful: bool) -> list[FailureNotice]:
+    """Return the failures in given-up messages of the job that no later message told the channel.
 
-    With `doubtful` also those that may have arrived. What a message said that was blanked since counts as told.
+    With `doubtful` also those that may have arrived. The content of a blanked message counts as delivered.
     """
     mine = (outbox.c.channel == channel, outbox.c.job == job, outbox.c.run.is_not(None))
     lost = sa.and_(*mine, outbox.c.status == "failed", sa.or_(sa.literal(doubtful), outbox.c.in_doubt.is_(sa.false())))
     since = tx.connection.execute(sa.select(sa.func.min(outbox.c.queued_at, type_=outbox.c.queued_at.type)).where(lost))
     if (first := since.scalar()) is None:
         return []
-    found: dict[str, FailureNotice] = {}
+    failures: dict[str, FailureNotice] = {}
     query = sa.select(outbox.c.notice, lost.label("lost")).where(*mine, outbox.c.queued_at >= first)
     for row in tx.connection.execute(query.order_by(outbox.c.queued_at, outbox.c.message)):
         if "blanked" in row.notice:
-            found.clear()
+            failures.clear()
             continue
-        for one in notice_of(row.notice).failures:
-            found.pop(one.subject, None)
+        for failure in notice_of(row.notice).failures:
+            failures.pop(failure.subject, None)
             if row.lost:
-                found[one.subject] = one
-    return list(found.values())
+                failures[failure.subject] = failure
+    return list(failures.values())
 
 
 def requeue(tx: Transaction, message: str, *, policy: retry.Policy = MESSAGES, actor: str) -> bool:
-    """Have a message with an unknown outcome sent, without asking the channel: this person has looked.
+    """Queue a message with an unknown outcome again, without checking the channel: a person has done that.
 
-    It gets a new budget. False when it waits to be sent, or was sent, already. Raises MessageMissing, and
-    MessageDecided for one that was given up or dropped.
+    It gets a new budget. Return False if it is waiting or was already sent. Raises MessageMissing, and MessageDecided
+    if it was given up or dropped.
     """
     fresh: dict[str, Any] = {"status": "queued", "attempts": 0, "next_at": tx.now, "give_up_at": tx.now + policy.budget}
     if _decided(tx, message, ("unknown",), fresh | {"in_doubt": False, "problem": None}):
         log(tx, actor, "message.requeued", message, {})
         return True
-    standing = one(tx, message)
-    if standing.status not in ("queued", "sending", "sent"):
-        raise MessageDecided(standing, "sent again")
+    current = get(tx, message)
+    if current.status not in ("queued", "sending", "sent"):
+        raise MessageDecided(current, "sent again")
     return False
 
 
 def drop(tx: Transaction, message: str, *, actor: str) -> bool:
-    """Never send a message that was given up, or whose outcome is unknown; its news counts as told.
+    """Drop a message that was given up, or whose outcome is unknown; its news counts as delivered.
 
-    False when it was dropped already. Raises MessageMissing, and MessageDecided for one that was sent, or will be.
+    Return False if it was already dropped. Raises MessageMissing, and MessageDecided if it was or will be sent.
     """
     values = {"status": "dropped", "next_at": tx.now, "problem": f"dropped by {actor}"}
     if _decided(tx, message, ("unknown", "failed"), values):
         log(tx, actor, "message.dropped", message, {})
         return True
-    standing = one(tx, message)
-    if standing.status != "dropped":
-        raise MessageDecided(standing, "dropped")
+    current = get(tx, message)
+    if current.status != "dropped":
+        raise MessageDecided(current, "dropped")
     return False
 
 
 def _decided(tx: Transaction, message: str, states: tuple[str, ...], values: Mapping[str, Any]) -> bool:
-    """Whether the message was in one of these states; of two people who decide at once, one finds it so."""
-    standing = sa.update(outbox).where(outbox.c.message == message, outbox.c.status.in_(states))
-    return tx.connection.execute(standing.values(**values)).rowcount == 1
+    """Update the message if it is in one of these states; of two simultaneous decisions only one returns True."""
+    update = sa.update(outbox).where(outbox.c.message == message, outbox.c.status.in_(states))
+    return tx.connection.execute(update.values(**values)).rowcount == 1
 
 
-def one(tx: Transaction, message: str) -> Message:
-    """The message with this id; raises MessageMissing."""
+def get(tx: Transaction, message: str) -> Message:
+    """Return the message with this id; raises MessageMissing."""
     row = tx.connection.execute(sa.select(outbox).where(outbox.c.message == message)).one_or_none()
     if row is None:
         raise MessageMissing(message)
@@ -210,15 +210,15 @@ def _message(row: sa.Row[Any]) -> Message:
 
 
 def receipt_of(stored: Any) -> Receipt | None:
-    """A receipt as the outbox holds it, as a receipt again."""
+    """Load a stored receipt."""
     return None if stored is None else Receipt(stored["where"], stored["details"])
 
 
 def notice_of(stored: Any) -> Notice:
-    """A notice as the outbox holds it, as a notice again."""
+    """Load a stored notice."""
     return _NOTICE.validate_python(stored)
 
 
 def log(tx: Transaction, actor: str, event: str, message: str, body: Mapping[str, Any]) -> None:
-    """The audit entry of a step of a message."""
+    """Append the audit entry for a step of a message."""
     audit.append(tx, actor, event, f"message:{message}", {"message": message, **body})

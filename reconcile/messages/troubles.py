@@ -1,7 +1,7 @@
 """Trouble with Reconcile itself: a broken configuration, a clock that jumped, a job that dies, or never succeeds.
 
-Each is told once when it begins and once when it ends, through the outbox, in the transaction that finds it. Who was
-told that it began is told that it ended, whatever the configuration says by then.
+Each is reported once when it begins and once when it ends, through the outbox, in the transaction that detects it. The
+channels that received the beginning also receive the end, even if the configuration changed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ACTOR = "reconcile"
 
 @dataclass(frozen=True)
 class Trouble:
-    """Something that is wrong now. `channels` were told that it began."""
+    """A trouble that lasts. `channels` received its beginning."""
 
     subject: str
     job: str | None
@@ -38,44 +38,44 @@ class Trouble:
 
 
 def begin(tx: Transaction, project: Project, subject: str, sentence: str, *, job: str | None = None) -> bool:
-    """Tell people that something is wrong, unless they know; True when it is new.
+    """Report a trouble to people unless it was reported before; return True if it is new.
 
-    `subject` names it for ever (`clock`, `late:nightly`). The first sentence, or line, of `sentence` is the headline of
-    the message, and the rest says what to do; it holds no secret and nothing from data. One that changed is kept and
-    not told again. `job` is the job in trouble, where it is one job's.
+    `subject` is its permanent name (`clock`, `late:nightly`). The first sentence, or line, of `sentence` is the
+    message's headline, and the rest says what to do; it holds no secret and nothing from data. A changed sentence is
+    stored but not reported again. `job` is the job in trouble, if there is one.
     """
-    known = _get(tx, subject)
-    if known is not None:
-        if known.sentence != sentence:
+    existing = _get(tx, subject)
+    if existing is not None:
+        if existing.sentence != sentence:
             mine = sa.update(troubles).where(troubles.c.subject == subject)
             tx.connection.execute(mine.values(sentence=sentence))
         return False
-    one = Trouble(subject, job, sentence, tx.now, _channels(project, job))
-    row = {"subject": subject, "job": job, "sentence": sentence, "since": tx.now, "channels": list(one.channels)}
+    trouble = Trouble(subject, job, sentence, tx.now, _channels(project, job))
+    row = {"subject": subject, "job": job, "sentence": sentence, "since": tx.now, "channels": list(trouble.channels)}
     inserted = insert_for(tx, troubles).on_conflict_do_nothing().returning(troubles.c.subject)
     if tx.connection.execute(inserted, row).one_or_none() is None:
-        return False  # another process was first, and told it
-    _tell(tx, project, one, TroubleNotice(subject, sentence, tx.now))
-    body = {"subject": subject, "job": job, "channels": list(one.channels)}
+        return False  # another process reported it first
+    _tell(tx, project, trouble, TroubleNotice(subject, sentence, tx.now))
+    body = {"subject": subject, "job": job, "channels": list(trouble.channels)}
     log.append(tx, _ACTOR, "trouble.begun", subject, body)
     return True
 
 
 def end(tx: Transaction, project: Project, subject: str, how: str | None = None) -> bool:
-    """Tell those who know of it that it is over; False when nothing was wrong. `how` is a sentence on its end."""
-    gone = sa.delete(troubles).where(troubles.c.subject == subject)
-    row = tx.connection.execute(gone.returning(*_COLUMNS)).one_or_none()
+    """Report the end to those who received the beginning; False if nothing was wrong. `how` describes the end."""
+    deletion = sa.delete(troubles).where(troubles.c.subject == subject)
+    row = tx.connection.execute(deletion.returning(*_COLUMNS)).one_or_none()
     if row is None:
         return False
-    one = _trouble(row)
-    _tell(tx, project, one, TroubleNotice(subject, one.sentence, one.since, ended=True, end=how))
-    body = {"subject": subject, "job": one.job, "since": canonical_instant(one.since)}
+    trouble = _trouble(row)
+    _tell(tx, project, trouble, TroubleNotice(subject, trouble.sentence, trouble.since, ended=True, end=how))
+    body = {"subject": subject, "job": trouble.job, "since": canonical_instant(trouble.since)}
     log.append(tx, _ACTOR, "trouble.ended", subject, body)
     return True
 
 
 def going_on(tx: Transaction) -> list[Trouble]:
-    """Everything that is wrong now, the oldest first."""
+    """Return the troubles that last, oldest first."""
     rows = tx.connection.execute(sa.select(*_COLUMNS).order_by(troubles.c.since, troubles.c.subject))
     return [_trouble(row) for row in rows]
 
@@ -86,32 +86,32 @@ def _get(tx: Transaction, subject: str) -> Trouble | None:
 
 
 def _channels(project: Project, job: str | None) -> tuple[str, ...]:
-    """Those of `alerts`, and of the job in trouble; without any, all that any job tells."""
+    """Return the channels of `alerts` and of the job in trouble; without any, those of all jobs."""
     own = project.jobs[job].notify if job is not None and job in project.jobs else ()
-    every = (channel for one in project.jobs.values() for channel in one.notify)
+    every = (channel for configured in project.jobs.values() for channel in configured.notify)
     return tuple(dict.fromkeys((*own, *project.alerts))) or tuple(dict.fromkeys(every))
 
 
-def _tell(tx: Transaction, project: Project, one: Trouble, notice: TroubleNotice) -> None:
-    for message, channel in _messages(one, ended=notice.ended):
+def _tell(tx: Transaction, project: Project, trouble: Trouble, notice: TroubleNotice) -> None:
+    for message, channel in _messages(trouble, ended=notice.ended):
         if channel in project.channels:
-            told = Notice(
+            message_notice = Notice(
                 id=message,
-                job=one.job,
+                job=trouble.job,
                 run=None,
                 slot=tx.now,
                 created=tx.now,
                 timezone=project.timezone,
                 trouble=notice,
             )
-            outbox.enqueue(tx, channel, told)
+            outbox.enqueue(tx, channel, message_notice)
 
 
-def _messages(one: Trouble, *, ended: bool) -> Iterator[tuple[str, str]]:
-    """An id for each channel's message, the same however often this is computed."""
-    for channel in one.channels:
+def _messages(trouble: Trouble, *, ended: bool) -> Iterator[tuple[str, str]]:
+    """Yield a stable message id for each channel."""
+    for channel in trouble.channels:
         what = "ended" if ended else "begun"
-        text = f"reconcile/trouble/1|{one.subject}|{canonical_instant(one.since)}|{channel}|{what}"
+        text = f"reconcile/trouble/1|{trouble.subject}|{canonical_instant(trouble.since)}|{channel}|{what}"
         yield f"msg1_{hashlib.sha256(text.encode()).hexdigest()[:24]}", channel
 
 

@@ -1,8 +1,8 @@
-"""Who notices that nothing happens: a watchdog outside that hears of each success, and jobs that do not succeed.
+"""Alarms for missing successes: calls to an external watchdog after each success, and reports of late jobs.
 
-The first is for when this host is gone: a service that alarms when it was not called in time. Its address is a secret
-and stands in no sentence. The second is for a job whose schedule, cron or source is broken while `serve` still runs.
-Anchors of the audit log that fail, and databases that take no changes, are told here too.
+The watchdog is for a dead host: an external service that alarms when it is not called in time. Its address is a secret
+and never appears in a sentence. Late jobs are those whose schedule, cron or source is broken while `serve` still runs.
+This module also reports failing anchors of the audit log, and databases that accept no changes.
 """
 
 from __future__ import annotations
@@ -38,34 +38,34 @@ _UNITS = ((604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 @dataclass(frozen=True)
 class _Problem:
-    """Why a call was not heard, and whether another one may be."""
+    """The reason why a call failed; `may_pass` means that a retry may work."""
 
     sentence: str
     may_pass: bool
 
 
 def call(job: JobConfig, *, sleep: Callable[[float], None] = time.sleep, deadline: float = DEADLINE) -> str | None:
-    """Tell the job's watchdog of a success, in three tries and `deadline` seconds at most; None if it heard, else why.
+    """Report a success to the job's watchdog, in at most three tries and `deadline` seconds; return why it failed.
 
-    A job without a watchdog has nobody to tell. That nobody heard makes no success a failure, so nothing is raised.
+    Return None on success, or without a watchdog. A failed call does not make the run fail, so nothing is raised.
     """
     if job.heartbeat is None:
         return None
     until = time.monotonic() + deadline
-    problem = _Problem("there was no time", may_pass=False)
+    problem = _Problem("no time was left", may_pass=False)
     tries = 0
-    while tries < TRIES and (left := until - time.monotonic()) > 0:
+    while tries < TRIES and (remaining := until - time.monotonic()) > 0:
         tries += 1
-        found = _try(job, job.heartbeat, left)
-        if found is None:
+        failure = _try(job, job.heartbeat, remaining)
+        if failure is None:
             return None
-        problem = found
+        problem = failure
         if not problem.may_pass:
             break
         if tries < TRIES:
             sleep(min(_PAUSE, max(until - time.monotonic(), 0)))
     times = words.plural(tries, "try", "tries")
-    return f"The watchdog of job {job.name!r} did not hear of this success ({times}): {problem.sentence}"
+    return f"The watchdog of job {job.name!r} did not receive this success ({times}): {problem.sentence}"
 
 
 def _try(job: JobConfig, address: SecretStr, seconds: float) -> _Problem | None:
@@ -73,16 +73,16 @@ def _try(job: JobConfig, address: SecretStr, seconds: float) -> _Problem | None:
     try:
         answer = get("heartbeat", address.get_secret_value(), {"User-Agent": "reconcile"}, limits)
     except AddressRefused:
-        why = "its address is not a public one; where that is meant, `heartbeat_allow` names its network"
+        why = "its address is not public; if this is intended, set `heartbeat_allow` to its network"
         return _Problem(why, may_pass=False)
     except ChannelUnreachable:
-        return _Problem("it cannot be reached; look at `heartbeat` and at the network", may_pass=True)
+        return _Problem("it is unreachable; check `heartbeat` and the network", may_pass=True)
     except ChannelError:
         return _Problem("it did not answer", may_pass=True)
     if 200 <= answer.status < 300:
         return None
     if 300 <= answer.status < 400:
-        return _Problem(f"it answered HTTP {answer.status}; write the final address, none is followed", may_pass=False)
+        return _Problem(f"it answered HTTP {answer.status}, a redirect; set the final address", may_pass=False)
     passing = answer.status >= 500 or answer.status in _PASSING
     return _Problem(f"it answered HTTP {answer.status}", may_pass=passing)
 
@@ -91,25 +91,25 @@ def _try(job: JobConfig, address: SecretStr, seconds: float) -> _Problem | None:
 
 
 def late(tx: Transaction, project: Project) -> None:
-    """Tell of jobs that have not succeeded within their `success_within`, and of those that have again.
+    """Report jobs that have not succeeded within their `success_within`, and jobs that succeeded again.
 
     It counts from the last success of the whole job, however it was started; without one, from when the job was first
-    seen; anew from when it was resumed, and from when the clock jumped. Only a success, or a longer time, ends it.
+    seen; and again from a resume or a clock jump. Only a success, or a longer `success_within`, ends it.
     """
     wanted = {job.name: job.success_within for job in project.jobs.values() if job.success_within is not None}
-    known = stored.expected(tx)
-    stored.expect_no_more(tx, known.keys() - wanted.keys())
-    told = {one.subject for one in troubles.going_on(tx) if one.subject.startswith("late:")}
-    for subject in sorted(told - {_subject(name) for name in wanted}):
-        troubles.end(tx, project, subject, "It is not expected to succeed within a time any more.")
+    expected = stored.expected(tx)
+    stored.expect_no_more(tx, expected.keys() - wanted.keys())
+    reported = {trouble.subject for trouble in troubles.going_on(tx) if trouble.subject.startswith("late:")}
+    for subject in sorted(reported - {_subject(name) for name in wanted}):
+        troubles.end(tx, project, subject, "It is no longer expected to succeed within a set time.")
     paused, held = pauses.active(tx), clocks.held(tx)
     for name, within in wanted.items():
         if pauses.EVERYTHING in paused or pauses.of_job(name) in paused:
-            if name not in known or known[name].since is not None:
+            if name not in expected or expected[name].since is not None:
                 stored.expect(tx, name, None)
             continue
-        one = _counted(tx, name, known.get(name), held)
-        _judge(tx, project, one, within, is_told=_subject(name) in told)
+        watch = _counted(tx, name, expected.get(name), held)
+        _judge(tx, project, watch, within, is_open=_subject(name) in reported)
 
 
 def _subject(job: str) -> str:
@@ -117,22 +117,22 @@ def _subject(job: str) -> str:
 
 
 def _counted(tx: Transaction, job: str, known: Expectation | None, held: clocks.ClockJump | None) -> Expectation:
-    """The expectation with the moment it counts from, kept where that is another one now."""
+    """Return the expectation with the moment it counts from, and store that if it changed."""
     if known is None:
         before = stored.last_success(tx, job)
-        one = Expectation(job, before.finished if before else tx.now, before.finished if before else None)
+        watch = Expectation(job, before.finished if before else tx.now, before.finished if before else None)
     elif known.since is None:
-        one = Expectation(job, tx.now, known.succeeded)
+        watch = Expectation(job, tx.now, known.succeeded)
     elif held is not None and not held.since <= known.since <= tx.now:
-        one = Expectation(job, held.since, known.succeeded)
+        watch = Expectation(job, held.since, known.succeeded)
     else:
         return known
-    stored.expect(tx, job, one.since)
-    return one
+    stored.expect(tx, job, watch.since)
+    return watch
 
 
 def overdue(tx: Transaction, project: Project) -> dict[str, dt.timedelta]:
-    """How late each job is that has not succeeded within its `success_within`, counted as `late` counts."""
+    """Return the delay of each job beyond its `success_within`, counted as in `late`."""
     expected, paused = stored.expected(tx), pauses.active(tx)
     lateness = {
         job.name: _lateness(tx, expected[job.name], job.success_within)
@@ -143,77 +143,77 @@ def overdue(tx: Transaction, project: Project) -> dict[str, dt.timedelta]:
     return {job: length for job, length in lateness.items() if length > dt.timedelta(0)}
 
 
-def _lateness(tx: Transaction, one: Expectation, within: dt.timedelta) -> dt.timedelta:
-    """How much longer than `within` the job has not succeeded; negative while it is in time."""
-    past = [time for time in (one.since, one.succeeded) if time is not None and time <= tx.now]
+def _lateness(tx: Transaction, watch: Expectation, within: dt.timedelta) -> dt.timedelta:
+    """Return the time since the last success beyond `within`; negative while the job is in time."""
+    past = [time for time in (watch.since, watch.succeeded) if time is not None and time <= tx.now]
     return tx.now - max(past, default=tx.now) - within
 
 
-def _judge(tx: Transaction, project: Project, one: Expectation, within: dt.timedelta, *, is_told: bool) -> None:
-    succeeded = one.succeeded
-    if _lateness(tx, one, within) > dt.timedelta(0):
-        troubles.begin(tx, project, _subject(one.job), _sentence(tx, project, one, within), job=one.job)
-    elif is_told and succeeded is not None and dt.timedelta(0) <= tx.now - succeeded <= within:
+def _judge(tx: Transaction, project: Project, watch: Expectation, within: dt.timedelta, *, is_open: bool) -> None:
+    succeeded = watch.succeeded
+    if _lateness(tx, watch, within) > dt.timedelta(0):
+        troubles.begin(tx, project, _subject(watch.job), _sentence(tx, project, watch, within), job=watch.job)
+    elif is_open and succeeded is not None and dt.timedelta(0) <= tx.now - succeeded <= within:
         at = words.minute(succeeded, tx.now, project.timezone)
-        troubles.end(tx, project, _subject(one.job), f"Its last success was on {at}.")
+        troubles.end(tx, project, _subject(watch.job), f"Its last success was on {at}.")
 
 
-def _sentence(tx: Transaction, project: Project, one: Expectation, within: dt.timedelta) -> str:
-    since = f"not succeeded since {words.minute(one.succeeded, tx.now, project.timezone)}" if one.succeeded else ""
+def _sentence(tx: Transaction, project: Project, watch: Expectation, within: dt.timedelta) -> str:
+    since = f"not succeeded since {words.minute(watch.succeeded, tx.now, project.timezone)}" if watch.succeeded else ""
     return (
-        f"Job {one.job} has {since or 'never succeeded'} (expected every {_span(within)}). "
-        f"What its runs say: reconcile runs {one.job}"
+        f"Job {watch.job} has {since or 'never succeeded'} (expected every {_span(within)}). "
+        f"See its runs: reconcile runs {watch.job}"
     )
 
 
 def _span(length: dt.timedelta) -> str:
-    """As one writes it in the configuration: 26h, 90m, 2w."""
+    """Format a length as in the configuration: 26h, 90m, 2w."""
     seconds = round(length.total_seconds())
     size, unit = next((size, unit) for size, unit in _UNITS if seconds % size == 0)
     return f"{seconds // size}{unit}"
 
 
-# Of the audit log, and of what is cleaned
+# Anchors of the audit log, and databases that are cleaned
 
 
 def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> None:
-    """Tell people of the anchors that have failed for long (by name, why), and that others work again."""
+    """Report anchors that have failed for long (by name, with the reason), and those that work again."""
     with store.read() as tx:
-        known = _known(tx, _ANCHOR)
+        begun = _known(tx, _ANCHOR)
     _tell(
-        store, project, known, {f"{_ANCHOR}{n}": f"The audit log is not anchored: {why}" for n, why in failing.items()}
+        store, project, begun, {f"{_ANCHOR}{n}": f"The audit log is not anchored: {why}" for n, why in failing.items()}
     )
 
 
 def targets(store: Store, project: Project) -> None:
-    """Tell people of the databases that have taken no changes for long, or wait for a person, and that others do again.
+    """Report databases that have accepted no changes for long, or wait for a person, and those that recovered.
 
-    A source that is not in the configuration any more waits for nobody.
+    A source that is no longer configured is left out.
     """
     with store.read() as tx:
-        known = _known(tx, _TARGET)
-        broken = breaker.all_open(tx)
-        waiting = {one.target: why for one in broken if (why := breaker.lasting(one)) is not None}
-        sources = breaker.sources(tx, broken) if waiting else {}
+        begun = _known(tx, _TARGET)
+        circuits = breaker.all_open(tx)
+        waiting = {circuit.target: why for circuit in circuits if (why := breaker.lasting(circuit)) is not None}
+        sources = breaker.sources(tx, circuits) if waiting else {}
     named = {target: sources[target] for target in waiting if sources.get(target) in project.sources}
     sentences = {
-        f"{_TARGET}{target}": f"Nothing is cleaned in source {name!r} for now\n{waiting[target]}"
+        f"{_TARGET}{target}": f"Cleaning in source {name!r} is stopped for now\n{waiting[target]}"
         for target, name in named.items()
     }
-    _tell(store, project, known, sentences)
+    _tell(store, project, begun, sentences)
 
 
 def _known(tx: Transaction, kind: str) -> dict[str, str]:
-    return {one.subject: one.sentence for one in troubles.going_on(tx) if one.subject.startswith(kind)}
+    return {trouble.subject: trouble.sentence for trouble in troubles.going_on(tx) if trouble.subject.startswith(kind)}
 
 
-def _tell(store: Store, project: Project, known: Mapping[str, str], sentences: Mapping[str, str]) -> None:
-    if known == sentences:
+def _tell(store: Store, project: Project, begun: Mapping[str, str], sentences: Mapping[str, str]) -> None:
+    if begun == sentences:
         return
     with store.begin() as tx:
         for subject, sentence in sentences.items():
             troubles.begin(tx, project, subject, sentence)
-        for subject in known.keys() - sentences.keys():
+        for subject in begun.keys() - sentences.keys():
             troubles.end(tx, project, subject)
 
 
