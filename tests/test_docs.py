@@ -144,7 +144,7 @@ def documented_options() -> dict[str, set[str]]:
     for section in sections:
         name, body = section.split("\n", 1)
         body = re.split(r"^## ", body, flags=re.MULTILINE)[0]
-        found[name] = {one for row in re.findall(r"^\| (`-[^|]*)\|", body, re.MULTILINE) for one in _options(row)}
+        found[name] = {one for row in re.findall(r"^- (`-[^:]*):", body, re.MULTILINE) for one in _options(row)}
     return found
 
 
