@@ -144,7 +144,7 @@ def documented_options() -> dict[str, set[str]]:
     for section in sections:
         name, body = section.split("\n", 1)
         body = re.split(r"^## ", body, flags=re.MULTILINE)[0]
-        found[name] = {one for row in re.findall(r"^\| (`-[^|]*)\|", body, re.MULTILINE) for one in _options(row)}
+        found[name] = {one for row in re.findall(r"^- (`-[^:]*):", body, re.MULTILINE) for one in _options(row)}
     return found
 
 
@@ -183,7 +183,10 @@ def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.db*", "*.sqlite"))
     terminal = Terminal(tmp_path, environ)
 
-    for block in blocks(page, "console"):
+    for block in in_order(page):
+        if block.info == "yaml":
+            (terminal.folder / "reconcile.yaml").write_text(block.body, encoding="utf-8")
+            continue
         typed = list(docs_console.commands(block.body))
         if typed[0].line.startswith("reconcile init"):
             terminal = Terminal(_fresh(tmp_path), environ)
@@ -194,6 +197,12 @@ def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
             assert wrong is None, f"{block}: $ {one.line}\n{wrong}; printed was\n{terminal.out}{terminal.err}"
             asked = number + 1 < len(typed) and typed[number + 1].line == "echo $?"
             assert terminal.code == 0 or asked, f"{block}: $ {one.line} ended with {terminal.code}\n{terminal.err}"
+
+
+def in_order(page: Path) -> list[Block]:
+    """The consoles of a page, and in the tutorial the whole configurations between them, which its reader saves."""
+    saved = [block for block in blocks(page, "yaml") if block.info == "yaml" and page.name == "tutorial.md"]
+    return sorted([*blocks(page, "console"), *saved], key=lambda block: block.line)
 
 
 @pytest.mark.slow
