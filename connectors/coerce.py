@@ -165,7 +165,7 @@ class Coercion:
         self._con: duckdb.DuckDBPyConnection | None = None
         self._counts: dict[str, int] = {}
         self._first: dict[str, str] = {}
-        self._seen = 0
+        self._position = 0
         self._plan = [_step(i, field, self._columns.get(field.name), notation) for i, field in enumerate(schema)]
         self.schema = pa.schema(
             [
@@ -182,15 +182,15 @@ class Coercion:
             table = self._ask(batch, [sql for _, sql in work])
             for (i, _), answer in zip(work, _threes(table), strict=True):
                 arrays[i] = self._counted(batch.schema.names[i], answer, place)
-        self._seen += batch.num_rows
+        self._position += batch.num_rows
         return pa.RecordBatch.from_arrays(
             [a.cast(f.type) for a, f in zip(arrays, self.schema, strict=True)], schema=self.schema
         )
 
     @property
-    def seen(self) -> int:
+    def position(self) -> int:
         """Records that went through so far: the position of the next one."""
-        return self._seen
+        return self._position
 
     def problems(self) -> tuple[Problem, ...]:
         """The values that became null so far, one Problem per column."""
@@ -220,7 +220,7 @@ class Coercion:
         value, local, bad = answer
         wrong = pc.sum(bad).as_py() or 0
         if wrong:
-            position = self._seen + pc.index(bad, pa.scalar(value=True)).as_py()
+            position = self._position + pc.index(bad, pa.scalar(value=True)).as_py()
             self._first.setdefault(name, place(position) if place else f"record {position + 1}")
             self._counts[name] = self._counts.get(name, 0) + wrong
         if name in self._columns and self._columns[name].word == "instant":

@@ -45,43 +45,43 @@ class Read:
     def __init__(self, cancel: Callable[[], object], line: Line | None) -> None:
         self._cancel, self._line = cancel, line
         self._lock = threading.Lock()
-        self._over = threading.Event()
-        self._asking: threading.Thread | None = None
-        self._asked = False
+        self._finished = threading.Event()
+        self._canceller: threading.Thread | None = None
+        self._is_cancelled = False
         self.ended = False
         """Set before anything else: a driver that calls us back can look at it."""
 
     def end(self) -> None:
         """Cancel; if that does not help within about a second, cut. Only the first call has an effect."""
         with self._lock:
-            if self._over.is_set() or self.ended:
+            if self._finished.is_set() or self.ended:
                 return
             self.ended = True
-            self._asking = threading.Thread(target=self._ask, name="cancel a read", daemon=True)
-            self._asking.start()
-        self._asking.join(CANCEL_SECONDS)
-        if self._asked:
-            self._over.wait(LET_GO_SECONDS)
+            self._canceller = threading.Thread(target=self._cancel_until_over, name="cancel a read", daemon=True)
+            self._canceller.start()
+        self._canceller.join(CANCEL_SECONDS)
+        if self._is_cancelled:
+            self._finished.wait(LET_GO_SECONDS)
         with self._lock:
-            if self._line is not None and not self._over.is_set():
+            if self._line is not None and not self._finished.is_set():
                 self._line.cut()
 
     def over(self) -> None:
         """Forget the connection, which is about to be closed. Safe to call twice."""
         with self._lock:
-            self._over.set()
-        if self._asking is not None:
-            self._asking.join(CANCEL_SECONDS)  # it must not meet a driver that frees its connection
+            self._finished.set()
+        if self._canceller is not None:
+            self._canceller.join(CANCEL_SECONDS)  # it must not meet a driver that frees its connection
         self._cancel = _nothing  # which releases the connection
         if self._line is not None:
             self._line.close()
 
-    def _ask(self) -> None:
+    def _cancel_until_over(self) -> None:
         with suppress(Exception):  # a database that refuses this is cut off
             self._cancel()
-            self._asked = True
+            self._is_cancelled = True
             # Drivers forget an interrupt that comes between two statements; without a socket, repeat it.
-            while self._line is None and not self._over.wait(AGAIN_SECONDS):
+            while self._line is None and not self._finished.wait(AGAIN_SECONDS):
                 self._cancel()
 
 

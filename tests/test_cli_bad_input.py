@@ -312,7 +312,7 @@ def test_a_file_in_another_encoding_is_told_where_one_was_declared(shop: Project
         ORDERS.encode() + "P-3,Müller,1.00,2026-03-01T10:00:00Z\n".encode("latin1")
     )
 
-    told(shop("run", "-q"), "orders.csv", "it is not written in utf-8", "set `encoding`")
+    told(shop("run", "-q"), "orders.csv", "it is not written in utf-8", "correct `encoding`")
 
     (shop.folder / "orders.csv").write_text(ORDERS)
     healthy(shop)

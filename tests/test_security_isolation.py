@@ -131,8 +131,8 @@ def test_the_reader_of_a_workbook_has_no_secret_in_its_environment(
     source = WorkbookSource("crm", WorkbookSettings(type="workbook", path="crm.xlsx"), tmp_path)
 
     source.begin(WorkbookDataset())
-    assert source._begun is not None
-    environment = Path(f"/proc/{source._begun[1].pid}/environ").read_bytes()
+    assert source._current is not None
+    environment = Path(f"/proc/{source._current[1].pid}/environ").read_bytes()
     names = source.describe(WorkbookDataset()).names
     source.close()
 

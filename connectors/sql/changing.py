@@ -18,13 +18,13 @@ class Changing:
     promises = Promises()
     _changing: SqlTarget | None = None
 
-    def _made_target(self) -> SqlTarget:
+    def _new_target(self) -> SqlTarget:
         raise NotImplementedError
 
     @property
     def _target(self) -> SqlTarget:
         if self._changing is None:
-            self._changing = self._made_target()
+            self._changing = self._new_target()
         return self._changing
 
     def identity(self) -> str:

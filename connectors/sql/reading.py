@@ -70,7 +70,7 @@ class Reading:
         self._columns = [_stored(column, place.dialect) for column in columns]
         self._place = place
         self._unfit: dict[str, tuple[str, int, int]] = {}
-        self._seen = 0
+        self._position = 0
         natural = [pa.field(column.name, _natural(column)) for column in self._columns]
         texts = [field.name for field in natural if field.type == pa.string() and notation.null_values]
         declared = {
@@ -117,13 +117,13 @@ class Reading:
             part = pa.RecordBatch.from_arrays([arrays[i] for i in self._coerced], names=names)
             for i, array in zip(self._coerced, self._coercion.batch(part, _record).columns, strict=True):
                 arrays[i] = array
-        self._seen += rows
+        self._position += rows
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _count(self, column: AnswerColumn, unfit: Unfit) -> None:
         if unfit.fatal or column.compared:
             raise misfit(self._place, column.name, unfit)
-        reason, count, first = self._unfit.get(column.name, (unfit.reason, 0, self._seen + unfit.positions[0]))
+        reason, count, first = self._unfit.get(column.name, (unfit.reason, 0, self._position + unfit.positions[0]))
         self._unfit[column.name] = (reason, count + len(unfit.positions), first)
 
 

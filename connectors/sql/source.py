@@ -67,7 +67,7 @@ class SqlSource(Changing):
         self._seconds = seconds(settings.statement_timeout)
         self.dialect = self._url.get_backend_name()
         self._place = Place(name, where(self._url), self.dialect, settings.statement_timeout)
-        self._made: sa.Engine | None = None
+        self._opened_engine: sa.Engine | None = None
 
     def __repr__(self) -> str:
         return f"SqlSource({self.name!r} at {self._place.where})"
@@ -147,15 +147,15 @@ class SqlSource(Changing):
         """Close the engine, the only thing kept between reads, and the connection kept between changes."""
         if self._changing is not None:
             self._changing.close()
-        if self._made is not None:
-            self._made.dispose()
-            self._made = None
+        if self._opened_engine is not None:
+            self._opened_engine.dispose()
+            self._opened_engine = None
 
     def stop(self) -> None:
         """Cancel every current read in the database, then cut its connection; see `connectors.sql.stop`."""
         self._place.underway.stop()
 
-    def _made_target(self) -> SqlTarget:
+    def _new_target(self) -> SqlTarget:
         from connectors.sql.target.database import SqlTarget  # noqa: PLC0415 - a process that only reads saves its time
 
         return SqlTarget(self._url, self._root, self._place, self._seconds, self.datasets)
@@ -169,12 +169,12 @@ class SqlSource(Changing):
             close_connection(connection)
 
     def _connected(self) -> sa.Connection:
-        if self._made is None:
+        if self._opened_engine is None:
             new_engine = engine(self.name, self._url, self._root, self._seconds)
-            self._made = watched(new_engine, self._place.underway)
+            self._opened_engine = watched(new_engine, self._place.underway)
         stops = self._place.underway.stops
         with translated_errors(self._place):
-            connection = self._made.connect()
+            connection = self._opened_engine.connect()
         try:
             self._place.must_go_on(stops)
         except ConnectorError:

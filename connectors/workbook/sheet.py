@@ -112,7 +112,7 @@ class _Reading:
             for name in self.chosen.names
         }
         batch = pa.RecordBatch.from_arrays(list(data.values()), schema=self.chosen)
-        return self.coercion.batch(batch, _Places(self.sheet.file, self.coercion.seen, rows))
+        return self.coercion.batch(batch, _Places(self.sheet.file, self.coercion.position, rows))
 
     def problems(self) -> tuple[Problem, ...]:
         name, rounded = self.sheet.file, self.sheet.rounded

@@ -77,7 +77,7 @@ class WorkbookSource:
         self._limits = Limits(settings.max_unpacked, settings.max_memory, settings.max_seconds, settings.max_repeated)
         self._scratch: Scratch | None = None
         self._read: dict[str, Sheet] = {}
-        self._begun: tuple[str, subprocess.Popen[str], Read] | None = None
+        self._current: tuple[str, subprocess.Popen[str], Read] | None = None
         self._underway = Underway()
 
     def datasets(self) -> Sequence[str]:
@@ -175,8 +175,8 @@ class WorkbookSource:
 
     def _start(self, order: dict[str, Any], file: OpenedFile, key: str) -> tuple[subprocess.Popen[str], Read]:
         """The child that works on that order; it inherits the descriptor of the file."""
-        if self._begun is not None and self._begun[0] == key:
-            return self._begun[1:]
+        if self._current is not None and self._current[0] == key:
+            return self._current[1:]
         self._leave()
         kind = kind_of(file, self._limits)
         path = self._linked(file, kind)
@@ -193,14 +193,14 @@ class WorkbookSource:
             pass_fds=[file.descriptor],
             cwd="/",
         )
-        self._begun = key, child, (read := self._underway.begin(child.kill))
+        self._current = key, child, (read := self._underway.begin(child.kill))
         if self._underway.stops != stops:  # stopped before the child was registered
             read.end()
         assert child.stdin is not None  # noqa: S101 - it is a pipe
         with contextlib.suppress(BrokenPipeError), child.stdin:  # its exit code says why
             child.stdin.write(json.dumps({**order, **limits, "path": str(path), "kind": kind}))
         child.stdin = None  # else `communicate` would write the rest
-        return self._begun[1:]
+        return self._current[1:]
 
     def _linked(self, file: OpenedFile, kind: str) -> Path:
         """A path to the opened file with the suffix that readers of workbooks expect."""
@@ -211,12 +211,12 @@ class WorkbookSource:
 
     def _leave(self) -> None:
         """End the current child, if any."""
-        if self._begun is not None:
-            _, child, read = self._begun
+        if self._current is not None:
+            _, child, read = self._current
             with child:
                 child.kill()
             read.over()
-            self._begun = None
+            self._current = None
 
     def _broken(self, code: int, complained: str) -> ConnectorError:
         if code < 0 or "MemoryError" in complained or "ArrowMemory" in complained:

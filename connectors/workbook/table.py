@@ -41,17 +41,17 @@ def write(order: Mapping[str, Any], arriving: Iterator[Block]) -> dict[str, Any]
     table = _Table(row, header, order)
     for block in without_footer(below, order["skip_footer"], _filled) if order["skip_footer"] else below:
         table.add(block)
-    return _kept(order, table)
+    return _write_table(order, table)
 
 
 def write_pure(order: Mapping[str, Any], sheet: Pure) -> dict[str, Any]:
     """Write a sheet whose columns are already typed. Raises Impure."""
     table = _Table(1, list(sheet.header), order)
     table.take(sheet)
-    return _kept(order, table)
+    return _write_table(order, table)
 
 
-def _kept(order: Mapping[str, Any], table: _Table) -> dict[str, Any]:
+def _write_table(order: Mapping[str, Any], table: _Table) -> dict[str, Any]:
     schema, arrays = table.finished()
     with pa.OSFile(order["target"], "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         writer.write_table(pa.Table.from_arrays(arrays, schema=schema), BATCH)
@@ -92,12 +92,12 @@ class _Table:
         self._columns: list[ColumnOfCells] = []
         self._wrong: dict[int, set[int]] = {}
         self._rows: list[int] = []
-        self._named: list[str] = []
+        self._unique_names: list[str] = []
         self.names: list[str] = []
         self.rounded: dict[str, tuple[int, int]] = {}
 
     def add(self, block: Block) -> None:
-        start, numbers, rows = len(self._rows), *self._kept(block)
+        start, numbers, rows = len(self._rows), *self._filled_rows(block)
         if not rows:
             return
         widths = set(map(len, rows))
@@ -128,7 +128,7 @@ class _Table:
         for position, column_number in sheet.errors:
             self._wrong.setdefault(column_number, set()).add(place[position])
 
-    def _kept(self, block: Block) -> tuple[Sequence[int], list[list[Any]]]:
+    def _filled_rows(self, block: Block) -> tuple[Sequence[int], list[list[Any]]]:
         """The rows that are not empty, with their numbers."""
         numbers = range(block.first, block.first + len(block.rows))
         if all(map(_filled, block.rows)):
@@ -145,12 +145,12 @@ class _Table:
 
     @property
     def repeated(self) -> tuple[tuple[str, ...], ...]:
-        return repeated(self._header, self._named)
+        return repeated(self._header, self._unique_names)
 
     def _grow(self, width: int, before: int) -> None:
         self._header += [""] * (width - len(self._header))
-        self._named = list(stable_names(self._header))
-        for name in self._named[len(self._columns) :]:
+        self._unique_names = list(stable_names(self._header))
+        for name in self._unique_names[len(self._columns) :]:
             column = ColumnOfCells(self._wishes.get(name, Wish()), self._nulls)
             if before:
                 column.add([None] * before)
@@ -160,7 +160,7 @@ class _Table:
         self._grow(len(self._header), len(self._rows))
         fields: list[tuple[str, pa.DataType]] = [("_row", pa.int64())]
         arrays: list[Any] = [pa.array(self._rows, pa.int64())]
-        for place, (name, column) in enumerate(zip(self._named, self._columns, strict=True)):
+        for place, (name, column) in enumerate(zip(self._unique_names, self._columns, strict=True)):
             wrong = self._wrong.get(place, set())
             if not self._header[place].strip() and not column.kinds and not wrong:
                 continue  # formatted, never filled

@@ -54,17 +54,17 @@ class GenericSource:
 
     def __init__(self, name: str, settings: SqlSettings, root: Path) -> None:
         self.name = name
-        self._url = _beside(parsed(settings.url), root)
+        self._url = _resolved_url(parsed(settings.url), root)
         self._seconds = seconds(settings.statement_timeout)
         self._place = Place(name, where(parsed(settings.url)), self._url.drivername, settings.statement_timeout)
-        self._made: sa.Engine | None = None
+        self._opened_engine: sa.Engine | None = None
 
     def __repr__(self) -> str:
         return f"GenericSource({self.name!r} at {self._place.where})"
 
     def datasets(self) -> Sequence[str]:
         """Tables and views of the default schema; others can be read as `schema.table`."""
-        with self._connected() as connection, self._asking(connection):
+        with self._connected() as connection, self._guarded(connection):
             return _names(connection, None)
 
     def describe(self, dataset: SqlDataset) -> pa.Schema:
@@ -83,7 +83,7 @@ class GenericSource:
             by_name = {column.name: column for column in columns_found}
             dataset.must_have(self.name, columns, by_name)
             relation = untyped(base, columns_found)
-            with self._asking(connection):
+            with self._guarded(connection):
                 streamed = connection.execution_options(yield_per=ROWS)
                 result = streamed.execute(sa.select(*(relation.c[name] for name in columns)))
         except BaseException:
@@ -108,9 +108,9 @@ class GenericSource:
 
     def close(self) -> None:
         """Close the engine, the only thing kept between reads."""
-        if self._made is not None:
-            self._made.dispose()
-            self._made = None
+        if self._opened_engine is not None:
+            self._opened_engine.dispose()
+            self._opened_engine = None
 
     def _reading(self, columns: Sequence[GenericColumn], dataset: SqlDataset) -> GenericReading:
         return GenericReading(
@@ -123,7 +123,7 @@ class GenericSource:
         stops = self._place.underway.stops
         try:
             while True:
-                with self._asking(connection):
+                with self._guarded(connection):
                     rows = result.fetchmany(ROWS)
                 self._place.must_go_on(stops)
                 if not rows:
@@ -134,16 +134,16 @@ class GenericSource:
             close_connection(connection)
 
     def _connected(self) -> sa.Connection:
-        if self._made is None:
-            self._made = watched(self._engine(), self._place.underway)
+        if self._opened_engine is None:
+            self._opened_engine = watched(self._engine(), self._place.underway)
         stops = self._place.underway.stops
-        with self._asking(None):
-            connection = self._made.connect().execution_options(postgresql_readonly=True)  # others ignore it
+        with self._guarded(None):
+            connection = self._opened_engine.connect().execution_options(postgresql_readonly=True)  # others ignore it
         try:
             self._place.must_go_on(stops)
-            if self._made.dialect.name in _READ_ONLY:
-                with self._asking(connection):
-                    connection.exec_driver_sql(_READ_ONLY[self._made.dialect.name])
+            if self._opened_engine.dialect.name in _READ_ONLY:
+                with self._guarded(connection):
+                    connection.exec_driver_sql(_READ_ONLY[self._opened_engine.dialect.name])
         except BaseException:
             close_connection(connection)
             raise
@@ -159,7 +159,7 @@ class GenericSource:
             raise DriverMissing(self.name, needs, missing) from error
 
     @contextmanager
-    def _asking(self, connection: sa.Connection | None) -> Iterator[None]:
+    def _guarded(self, connection: sa.Connection | None) -> Iterator[None]:
         """Turn database errors into ours and cancel what takes too long; without a connection: connecting."""
         limit = _Limit(self._seconds, connection)
         stops = self._place.underway.stops
@@ -179,11 +179,11 @@ class GenericSource:
             raise connector_error(TimeoutError(), self._place, (), connecting=False, late=True)
 
     def _columns(self, connection: sa.Connection, dataset: SqlDataset) -> tuple[Base, list[GenericColumn]]:
-        with self._asking(connection):
+        with self._guarded(connection):
             base = self._base(connection, dataset)
             columns = _inspected(connection, base, dataset.timezone) if isinstance(base, sa.TableClause) else []
         if not columns:
-            with self._asking(connection):
+            with self._guarded(connection):
                 columns = _probed(connection, base, dataset.timezone)
         dataset.must_have(self.name, dataset.columns, [column.name for column in columns])
         return base, columns
@@ -223,7 +223,7 @@ class _Limit:
             interrupt(self._raw)
 
 
-def _beside(url: sa.URL, root: Path) -> sa.URL:
+def _resolved_url(url: sa.URL, root: Path) -> sa.URL:
     """The URL with the path of a file beside the configuration made absolute."""
     beside = root / str(url.database or "")
     return url.set(database=str(beside.resolve())) if not url.host and url.database and beside.is_file() else url

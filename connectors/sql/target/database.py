@@ -81,7 +81,7 @@ class SqlTarget:
         self._names = names
         self._dialect = _dialect(place.dialect)
         self._engines: dict[float, sa.Engine] = {}
-        self._kept: tuple[Session, int, float] | None = None
+        self._idle: tuple[Session, int, float] | None = None
         self._lock = threading.Lock()
         self._homes: dict[str, str] = {}
         """The schema of our own tables by that of the cleaned table, once they can be written there."""
@@ -150,7 +150,7 @@ class SqlTarget:
     @contextmanager
     def work(self, seconds: float) -> Iterator[Work]:
         with self._session(seconds) as session:
-            work = SqlWork(session, self._dialect, self._beside)
+            work = SqlWork(session, self._dialect, self._our_tables)
             yield work
             session.is_clean = work.committed
 
@@ -205,7 +205,7 @@ class SqlTarget:
         named_schema = table.rpartition(".")[0]
         return (shape.schema if shape else named_schema) or self._default(session) or ""
 
-    def _beside(self, session: Session, table: str) -> OurTables:
+    def _our_tables(self, session: Session, table: str) -> OurTables:
         """Our tables for this one, in a transaction that writes them. Raises TargetError, TableNotOurs."""
         schema = self._schema(session, table)
         home = self._homes.get(schema, None if self._homes else schema)
@@ -288,7 +288,7 @@ class SqlTarget:
                 self._place.underway.stop()
 
         with watch.within(seconds, late):
-            session = self._begun(seconds, sessions)
+            session = self._begin_session(seconds, sessions)
             try:
                 yield session
             finally:
@@ -314,7 +314,7 @@ class SqlTarget:
             if session is not None:
                 session.end()
 
-    def _begun(self, seconds: float, sessions: list[Session]) -> Session:
+    def _begin_session(self, seconds: float, sessions: list[Session]) -> Session:
         """Return a session with a transaction; append each session it tries to `sessions`. Raises TargetError."""
         kept_session = self._reusable(seconds)
         if kept_session is not None:
@@ -350,7 +350,7 @@ class SqlTarget:
     def _reusable(self, seconds: float) -> Session | None:
         """The connection that the last transaction kept, if this process opened it recently."""
         with self._lock:
-            kept_connection, self._kept = self._kept, None
+            kept_connection, self._idle = self._idle, None
         if kept_connection is None:
             return None
         session, process, since = kept_connection
@@ -370,10 +370,10 @@ class SqlTarget:
 
     def _release(self, session: Session) -> None:
         with self._lock:
-            keep = session.is_clean and self._kept is None
+            keep = session.is_clean and self._idle is None
             if keep:
                 session.is_clean = False
-                self._kept = (session, os.getpid(), time.monotonic())
+                self._idle = (session, os.getpid(), time.monotonic())
         if not keep:
             session.end()
 

@@ -80,7 +80,7 @@ class Tables:
         for batch in chunks(list(dict.fromkeys(cells for cells in to if None not in cells)), CONDITIONS_AT_ONCE):
             where, bound = self._dialect.refers(link, batch)
             sql = f"{self.select(shape)} WHERE {where} ORDER BY {order}{self._dialect.for_update if lock else ''}"
-            for values in self._seen(reference, sql, bound, lock=lock):
+            for values in self._visible_rows(reference, sql, bound, lock=lock):
                 row = self.row(shape, self.cells(shape, values))
                 if not lock and any(cell is None for _, cell in row.name.key):
                     raise TargetRefused(
@@ -90,7 +90,7 @@ class Tables:
                 rows_by_name[row.name] = row
         return sorted(rows_by_name.values(), key=lambda row: row_order(row.name.key))
 
-    def _seen(
+    def _visible_rows(
         self, reference: Reference, sql: str, bound: Sequence[object], *, lock: bool
     ) -> Sequence[Sequence[object]]:
         """The rows. Raises TargetRefused, which blocks only this reference, if the user may not see all of them."""

@@ -50,13 +50,13 @@ ROWS_AT_ONCE = 500
 class SqlWork:
     """See the port. The transaction is already begun; the caller ends it."""
 
-    def __init__(self, session: Session, dialect: Dialect, beside: Callable[[Session, str], OurTables]) -> None:
-        self._session, self._dialect, self._beside = session, dialect, beside
+    def __init__(self, session: Session, dialect: Dialect, find_tables: Callable[[Session, str], OurTables]) -> None:
+        self._session, self._dialect, self._find_tables = session, dialect, find_tables
         self._ours: dict[str, OurTables] = {}
         """Our own tables, by the table whose receipts they keep."""
         self._tables = Tables(session, dialect)
         self._depth = 0
-        self._over: TargetError | None = None
+        self._final_error: TargetError | None = None
         self._failed: TargetError | None = None
         """An error of the innermost savepoint, which can only be rolled back."""
         self._name: str | None = None
@@ -175,7 +175,7 @@ class SqlWork:
         homes: dict[str, tuple[OurTables, list[Receipt]]] = {}
         for receipt in receipts:
             if receipt.table not in self._ours:
-                self._ours[receipt.table] = self._beside(self._session, receipt.table)
+                self._ours[receipt.table] = self._find_tables(self._session, receipt.table)
             ours = self._ours[receipt.table]
             homes.setdefault(ours.schema, (ours, []))[1].append(receipt)
         return [homes[schema] for schema in sorted(homes)]
@@ -192,7 +192,7 @@ class SqlWork:
         except BaseException:
             self._depth -= 1
             self._failed = None
-            if self._over is None:
+            if self._final_error is None:
                 with self.translated_errors():
                     self._session.send(f"ROLLBACK TO SAVEPOINT {name}")
                     self._session.send(f"RELEASE SAVEPOINT {name}")
@@ -212,8 +212,8 @@ class SqlWork:
     def translated_errors(self, phase: Phase = "before") -> Iterator[None]:
         """Turn database errors into ours; end the transaction if it cannot go on."""
         place = self._session.place
-        if self._over is not None:
-            raise self._over
+        if self._final_error is not None:
+            raise self._final_error
         if self.committed:
             raise over(place, "it is already committed")
         self._must_not_have_failed()
@@ -233,7 +233,7 @@ class SqlWork:
             if self._depth and isinstance(error, Exception):
                 self._failed = ended
             else:
-                self._over = ended
+                self._final_error = ended
             raise
 
     def _must_not_have_failed(self) -> None:
@@ -246,7 +246,7 @@ class SqlWork:
 
     def _ended(self, error: TargetError) -> TargetError:
         if not self._depth or error.outcome not in (Outcome.CONFLICT, Outcome.TERMINAL):
-            self._over = error
+            self._final_error = error
         else:
             self._failed = error
         return error

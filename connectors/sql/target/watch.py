@@ -23,7 +23,7 @@ class Watch:
         self._process = os.getpid()
         self._changed = threading.Condition()
         self._waiting: list[tuple[float, int, Callable[[], None]]] = []
-        self._over: set[int] = set()
+        self._finished: set[int] = set()
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
 
@@ -44,11 +44,11 @@ class Watch:
             yield
         finally:
             with self._changed:
-                self._over.add(number)
-                if len(self._over) > _KEPT:
-                    self._waiting = [entry for entry in self._waiting if entry[1] not in self._over]
+                self._finished.add(number)
+                if len(self._finished) > _KEPT:
+                    self._waiting = [entry for entry in self._waiting if entry[1] not in self._finished]
                     heapq.heapify(self._waiting)
-                    self._over.clear()
+                    self._finished.clear()
 
     def _run(self) -> None:
         while True:
@@ -59,8 +59,8 @@ class Watch:
 
     def _next(self) -> Callable[[], None] | None:
         """The next callback that is due; None after waiting in vain."""
-        while self._waiting and self._waiting[0][1] in self._over:
-            self._over.discard(heapq.heappop(self._waiting)[1])
+        while self._waiting and self._waiting[0][1] in self._finished:
+            self._finished.discard(heapq.heappop(self._waiting)[1])
         if not self._waiting:
             self._changed.wait()
             return None
