@@ -278,7 +278,7 @@ def test_an_address_whose_parts_run_into_another_is_refused_without_a_piece_of_t
 
     assert (answer.code, answer.out) == (2, "")
     assert "this is not a database URL; write dialect://" in answer.err
-    assert "special characters of the password percent-encoded" in answer.err
+    assert "special characters of the password %-encoded" in answer.err
     assert SECRET_CELL not in answer.err
 
 

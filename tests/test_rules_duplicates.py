@@ -336,7 +336,7 @@ def test_a_forced_pushdown_with_an_obstacle_is_refused() -> None:
 
     with (
         pushed(engine, data) as records,
-        pytest.raises(RuleError, match="cannot run inside the database: SQLite keeps"),
+        pytest.raises(RuleError, match="cannot run inside the database: SQLite stores"),
     ):
         detect(rule(key=["amount"]), data.relation(), records, SLOT)
 

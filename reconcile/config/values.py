@@ -78,7 +78,7 @@ def parse_state(value: Any) -> Any:
     if scheme == "postgresql" and _SERVER.fullmatch(text) is None:
         raise ValueError(
             "this is not a database URL; write postgresql://user:password@host:port/database, with special characters "
-            "of the password percent-encoded"
+            "of the password %-encoded"
         )
     return value
 
