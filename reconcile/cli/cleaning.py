@@ -26,8 +26,8 @@ def register(app: typer.Typer) -> None:
     app.command(help="Reject the plan for a finding.")(reject)
     app.command(help="Undo the cleaning of a finding, a bundle or a whole run.")(undo)
     app.command(help="Retry a failed or waiting cleaning now.")(retry)
-    app.command(help="List cleanings with an unknown outcome, or record the outcome of one.")(quarantine)
-    app.command(help="Resume cleaning by a rule that was stopped because something looked wrong.")(allow)
+    app.command(help="List cleanings with an unknown outcome, or settle one.")(quarantine)
+    app.command(help="Resume cleaning by a rule that looked wrong and was stopped.")(allow)
 
 
 def approve(

@@ -38,7 +38,7 @@ _NEXT_OF_UNDO = {
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="List unresolved findings: most severe first, then oldest, then largest.")(findings)
+    app.command(help="List unresolved findings, the most severe and oldest first.")(findings)
     app.command(help="Show one finding with its records and its history.")(show)
     app.command(help="Mark a finding as not a duplicate.")(dismiss)
     app.command(help="Mute a finding until a time, or until it grows.")(snooze)
@@ -152,12 +152,12 @@ def show(
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
-        one = get(tx, finding)
-        history = list(log.entries(tx, finding=one.id))
-        undo = undo_of(tx, one.id)
-        plan = waiting_plans(tx, [one.id]).get(one.id)
-    veil = hidden(application, one, show=show)
-    shown = veil.finding(to_json(one))
+        match = get(tx, finding)
+        history = list(log.entries(tx, finding=match.id))
+        undo = undo_of(tx, match.id)
+        plan = waiting_plans(tx, [match.id]).get(match.id)
+    veil = hidden(application, match, show=show)
+    shown = veil.finding(to_json(match))
     if json:
         events = [
             {"seq": e.seq, "at": e.at.isoformat(), "actor": e.actor, "event": e.event}
@@ -168,15 +168,16 @@ def show(
         undo_part = {} if undo is None else {"undo": {"bundle": undo.id, "state": undo.state.value, "why": undo.reason}}
         out.emit(shown | {"history": events} | undo_part)
         return
-    risk = f", {veil.at_risk(one.money)} at risk" if one.money else ""
-    out.say(f"{one.id}  {one.severity.name}  {one.rule}  {words.state(one.state.value)}  {one.records} records{risk}")
+    risk = f", {veil.at_risk(match.money)} at risk" if match.money else ""
+    state = words.state(match.state.value)
+    out.say(f"{match.id}  {match.severity.name}  {match.rule}  {state}  {match.records} records{risk}")
     out.say(f"key  {', '.join(f'{name} = {value}' for name, value in shown['key'].items())}")
-    columns = list(dict.fromkeys(name for member in one.members for name in member.values))
-    roles = ("keeper" if place == 0 else "surplus" for place in range(len(one.members)))
-    each = zip(roles, names(shown), one.members, strict=True)
+    columns = list(dict.fromkeys(name for member in match.members for name in member.values))
+    roles = ("keeper" if place == 0 else "surplus" for place in range(len(match.members)))
+    each = zip(roles, names(shown), match.members, strict=True)
     rows = [(role, name, *_cells(member, columns, veil)) for role, name, member in each]
     out.table(("", "record", *columns), rows)
-    of = (one.reason, one.note and f"note: {one.note}", one.merged_into and f"part of {one.merged_into}")
+    of = (match.reason, match.note and f"note: {match.note}", match.merged_into and f"part of {match.merged_into}")
     for text in filter(None, (_near(shown), *of)):
         out.say(text)
     for event in history:
@@ -184,13 +185,13 @@ def show(
         out.say(f"{event.at:%Y-%m-%d %H:%M}  {event.actor}  {in_words(event.event)}{f': {note}' if note else ''}")
         if system := (event.body or {}).get("system"):
             out.say(f"                  from {system}")
-    if one.not_undone:
-        out.say(f"Undo failed: {one.not_undone}")
+    if match.not_undone:
+        out.say(f"Undo failed: {match.not_undone}")
     if undo is not None:
         out.say(f"Undo is {words.state(undo.state.value)}{f': {undo.reason}' if undo.reason else ''}")
-    if any(map(veil.hides, (*one.key, *columns, *veil.id, *_of_amount(one, veil)))):
+    if any(map(veil.hides, (*match.key, *columns, *veil.id, *_of_amount(match, veil)))):
         out.note(HIDDEN)
-    if then := _next(one, undo, plan):
+    if then := _next(match, undo, plan):
         out.note(f"Next: {then}")
 
 

@@ -15,7 +15,7 @@ _NUMBER = {"ok": 0, "look": 1, "broken": 2}
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Check everything without changing anything, and say what to do.")(doctor)
+    app.command(help="Check everything, change nothing, and say what to do.")(doctor)
 
 
 def doctor(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
     group.command(help="Export the whole log and a verifier to a new folder or .zip file.")(export)
     group.command(help="Print the public key that verifies the log's signatures.")(key)
     app.add_typer(group, name="audit")
-    app.command(help="Erase a record's personal data from the whole state, and record that in the log.")(erase)
+    app.command(help="Erase a record's personal data from the state and log it.")(erase)
 
 
 def listing(

@@ -28,8 +28,8 @@ def register(app: typer.Typer) -> None:
     group.command(help="Print a stored release.")(show)
     group.command(help="Compare a release with another, or with the configuration file.")(diff)
     app.add_typer(group, name="releases")
-    app.command(help="Keep the current release, even if the file changes, until a person promotes another.")(hold)
-    app.command(help="Make a release current; by default that of the configuration file.")(promote)
+    app.command(help="Keep the current release until a person promotes another.")(hold)
+    app.command(help="Make a release current; by default the file's.")(promote)
 
 
 def releases(

@@ -19,7 +19,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Back up the state to a file, with its key in a second file; safe during runs.")(backup)
+    app.command(help="Back up the state and its key, even during runs.")(backup)
     app.command(help="Replace the state with a backup; runs under way stop.")(restore)
     app.command(help="Upgrade the state to the schema of this version.")(migrate)
     app.command(help="Delete data older than `retention`.")(compact)

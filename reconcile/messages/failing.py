@@ -28,15 +28,17 @@ def news(tx: Transaction, project: Project, job: str, run: str, outcomes: Outcom
     return (*begun, *(FailureNews(s, before[s][0], before[s][1], ended=True) for s in over))
 
 
-def unheard(tx: Transaction, project: Project, job: str, channel: str, told: Collection[str]) -> Iterator[FailureNews]:
+def unheard(
+    tx: Transaction, project: Project, job: str, channel: str, reported: Collection[str]
+) -> Iterator[FailureNews]:
     """Yield earlier beginnings and ends that the channel missed because their message was given up.
 
-    Leaves out subjects `told` now, and those whose state changed since.
+    Leaves out subjects `reported` now, and those whose state changed since.
     """
     person = project.channels[channel].settings.on_unknown == "person"
     still = stored.failing(tx, job)
     for failure in outbox.undelivered_failures(tx, channel, job, doubtful=not person):
-        if failure.subject not in told and failure.ended == (failure.subject not in still):
+        if failure.subject not in reported and failure.ended == (failure.subject not in still):
             sentence, since = still.get(failure.subject, (failure.sentence, failure.since or tx.now))
             yield FailureNews(failure.subject, sentence, since, ended=failure.ended)
 

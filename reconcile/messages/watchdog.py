@@ -116,17 +116,17 @@ def _subject(job: str) -> str:
     return f"late:{job}"
 
 
-def _counted(tx: Transaction, job: str, known: Expectation | None, held: clocks.ClockJump | None) -> Expectation:
+def _counted(tx: Transaction, job: str, last: Expectation | None, held: clocks.ClockJump | None) -> Expectation:
     """Return the expectation with the moment it counts from, and store that if it changed."""
-    if known is None:
+    if last is None:
         before = stored.last_success(tx, job)
         watch = Expectation(job, before.finished if before else tx.now, before.finished if before else None)
-    elif known.since is None:
-        watch = Expectation(job, tx.now, known.succeeded)
-    elif held is not None and not held.since <= known.since <= tx.now:
-        watch = Expectation(job, held.since, known.succeeded)
+    elif last.since is None:
+        watch = Expectation(job, tx.now, last.succeeded)
+    elif held is not None and not held.since <= last.since <= tx.now:
+        watch = Expectation(job, held.since, last.succeeded)
     else:
-        return known
+        return last
     stored.expect(tx, job, watch.since)
     return watch
 
