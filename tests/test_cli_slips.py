@@ -149,7 +149,7 @@ def test_a_heading_below_a_title_is_asked_for_and_what_there_is_instead_stands_o
     said = books("check", "-q").out
 
     assert said.count("known are") == 1
-    assert said.count("say `header_row` (workbook) or `skip` (file)") == 1
+    assert said.count("set `header_row` (workbook) or `skip` (file)") == 1
     assert books.write(BILLS.replace("id: Beleg", "header_row: 2, id: Beleg"))("check").code == 0
 
 
