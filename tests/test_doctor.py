@@ -88,7 +88,7 @@ def test_where_all_is_well_it_says_so_and_leaves_everything_as_it_was(place: Pla
 
 
 def test_without_a_state_it_makes_none(place: Place) -> None:
-    assert place.said("state").sentence.startswith("none yet; the first run creates it in /")
+    assert place.said("state").sentence.startswith("there is none yet; the first run makes it in /")
     assert not (place.folder / "reconcile.db").exists()
 
 
