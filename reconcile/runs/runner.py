@@ -219,14 +219,8 @@ class _Run:
             clock.let_go(tx, project.longest_retry)
             releases.refuse_another(tx, project)
             releases.keep(tx, project)
-            for interrupted in stored.interrupt_others(tx, self.job, self.id):
-                log.append(
-                    tx,
-                    ACTOR,
-                    "run.interrupted",
-                    interrupted,
-                    {"run": interrupted, "job": self.job, "found_by": self.id},
-                )
+            for run in stored.interrupt_others(tx, self.job, self.id):
+                log.append(tx, ACTOR, "run.interrupted", run, {"run": run, "job": self.job, "found_by": self.id})
             order, earlier = self.order, stored.get(tx, self.id)
             attempt = stored.start(tx, self.id, self.job, order.slot, project.release, order.trigger, self.held.fence)
             body = {"run": self.id, "job": self.job, "slot": slots.slot_text(order.slot), "attempt": attempt}
@@ -359,12 +353,7 @@ class _Run:
             bindings = self._bindings()
             log.touch(tx, facts.RULE, bindings)
             finding_memory.ended(tx, self.id, bindings)
-            body = {
-                "run": self.id,
-                "job": self.job,
-                "status": summary["status"],
-                "failed": [outcome["rule"] for outcome in failed],
-            }
+            body = {"run": self.id, "job": self.job, "status": summary["status"], "failed": [o["rule"] for o in failed]}
             log.append(tx, ACTOR, "run.finished", self.id, body)
             return RunReport.of(summary, self._findings(tx, self.order.chosen) if self.tools.lists else ())
 
