@@ -1,4 +1,4 @@
-"""The composition root: with reconcile.config.opened the only place that picks concrete classes. Doors talk to this."""
+"""The composition root: only this module and reconcile.config.opened pick concrete classes. All interfaces use it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reconcile.config.settings import JobConfig, Project
 from reconcile.schedule.slots import SlotRefused, parse_slot
 from rules.kinds.base import Rule
 
-if TYPE_CHECKING:  # what runs is loaded for a run, while a source that takes its time has begun
+if TYPE_CHECKING:  # a run loads these while a slow source has begun its work
     from connectors.target import Target
     from reconcile.audit import anchoring
     from reconcile.cleaning.decisions import Desk
@@ -41,38 +41,38 @@ T = TypeVar("T")
 
 
 class NameUnknown(Exception):
-    """The command line names something the configuration does not have."""
+    """The command line names something that is not in the configuration."""
 
-    def __init__(self, what: str, name: str, known: Sequence[str], where: str = "the configuration") -> None:
+    def __init__(self, kind: str, name: str, known: Sequence[str], where: str = "the configuration") -> None:
         from rules.document.mistakes import suggestion  # noqa: PLC0415 - only for this sentence
 
-        super().__init__(f"There is no {what} {name!r} in {where}; {suggestion(name, known)}")
+        super().__init__(f"There is no {kind} {name!r} in {where}; {suggestion(name, known)}")
 
 
 class RuleIdle(NameUnknown):
-    """The command line names a rule that none of the jobs in question runs."""
+    """The command line names a rule that none of the chosen jobs runs."""
 
     def __init__(self, rule: str, jobs: Sequence[str]) -> None:
-        who = f"The job {jobs[0]!r} does not run" if len(jobs) == 1 else f"None of the jobs {', '.join(jobs)} runs"
-        Exception.__init__(self, f"{who} the rule {rule!r}, so nothing was done; add it to the `rules` of a job")
+        subject = f"The job {jobs[0]!r} does not run" if len(jobs) == 1 else f"None of the jobs {', '.join(jobs)} runs"
+        Exception.__init__(self, f"{subject} the rule {rule!r}, so nothing was done; add it to the `rules` of a job")
 
 
 class NothingRemembered(Exception):
-    """A question about what was found or done, and there is no state database."""
+    """A query needs the state database, but there is none."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
-            f"There is no state database at {where} yet, so there is nothing to show. `reconcile run` makes it; "
-            "if it should be there, correct `state:`"
+            f"There is no state database at {where} yet, so there is nothing to show. `reconcile run` creates it; "
+            "if it should exist, correct `state:`"
         )
 
 
 class Application:
-    """A project with everything it needs to run, opened when first needed. Close it, or use it in a `with`.
+    """A project with everything it needs to run, opened on first use. Close it, or use it in a `with`.
 
-    `sleep` waits so many seconds, between attempts to deliver a message. A `store` that is given stays its giver's.
-    `environ` are the variables for a release that a person holds; `held` says so, once that one was run instead.
-    `fallback` is what is used instead of a configuration file with mistakes.
+    `sleep` waits the given seconds between attempts to deliver a message. The caller closes a `store` that it passes.
+    `environ` holds the variables for a held release; `held` is a sentence once that release ran instead. `fallback`
+    replaces a configuration file with mistakes.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Application:
 
     @property
     def store(self) -> Store:
-        """The state database, created when it is not there. Raises a StoreError."""
+        """The state database, created if it does not exist. Raises a StoreError."""
         if self._store is None:
             from reconcile.store import Store  # noqa: PLC0415 - see above
             from reconcile.store.sealing import Seals  # noqa: PLC0415 - see above
@@ -113,22 +113,22 @@ class Application:
 
     @property
     def has_state(self) -> bool:
-        """Whether a state database is there, without creating one."""
+        """True if a state database exists; creates none."""
         url = self.project.state.get_secret_value()
-        with contextlib.suppress(PermissionError):  # which opening it tells
+        with contextlib.suppress(PermissionError):  # reported when it is opened
             return not url.startswith("sqlite") or Path(url.split("///", 1)[1].split("?")[0]).exists()
         return True
 
     @property
     def memory(self) -> Store:
-        """The state database for who only asks; raises NothingRemembered rather than create an empty one."""
+        """The state database for queries; raises NothingRemembered instead of creating an empty one."""
         if not self.has_state:
             raise NothingRemembered(self.project.state.get_secret_value().removeprefix("sqlite:///").split("?")[0])
         return self.store
 
     @property
     def budget(self) -> Budget:
-        """Memory for one detection, and a folder on disk for what does not fit."""
+        """The memory of one detection, and a folder on disk to spill to."""
         if self._scratch is None:
             self._scratch = Scratch()
         from reconcile.detection.detect import Budget  # noqa: PLC0415 - see above
@@ -137,7 +137,7 @@ class Application:
 
     @property
     def spans(self) -> traces.Spans:
-        """Where spans of runs go; nowhere unless the configuration or the environment says so."""
+        """The destination of the spans of runs; none unless the configuration or the environment sets one."""
         from reconcile.telemetry import traces  # noqa: PLC0415 - see above
 
         if self._spans is None:
@@ -145,14 +145,14 @@ class Application:
         return self._spans
 
     def subject(self, dataset: str) -> Subject:
-        """A dataset ready to be checked; raises the source's ConnectorError."""
+        """Return a dataset ready to be checked; raises the source's ConnectorError."""
         from reconcile.detection.detect import Subject  # noqa: PLC0415 - see above
 
-        chosen = self.project.datasets[dataset]
-        return Subject(chosen, self.sources[chosen.source])
+        settings = self.project.datasets[dataset]
+        return Subject(settings, self.sources[settings.source])
 
     def job(self, name: str | None) -> JobConfig:
-        """The job of that name; without a name the only one. Raises NameUnknown."""
+        """Return the job of that name; without a name the only job. Raises NameUnknown."""
         jobs = self.project.jobs
         if name is None and len(jobs) == 1:
             return next(iter(jobs.values()))
@@ -160,22 +160,22 @@ class Application:
         return jobs[name or ""]
 
     def rule(self, name: str) -> Rule:
-        """The rule of that name; raises NameUnknown."""
+        """Return the rule of that name; raises NameUnknown."""
         self.require("rule", name, tuple(self.project.rules))
         return self.project.rules[name]
 
     def require(self, what: str, name: str, known: Sequence[str]) -> None:
-        """Raises NameUnknown, with the nearest name, unless the configuration has it."""
+        """Raise NameUnknown, with the nearest name, unless the name is known."""
         if name not in known:
-            where = f"release {self.project.release[:12]}, which is held" if self.held else "the configuration"
+            where = f"the held release {self.project.release[:12]}" if self.held else "the configuration"
             where = self.fallback.called if self.fallback else where
             raise NameUnknown(what, name, known, where)
 
     def chosen(self, jobs: Sequence[str], rules: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-        """What is to run: jobs (all without any), each with those of its rules that are named (none: all of them).
+        """Return the jobs to run (all if none is named), each with its named rules (none: all of them).
 
-        A job without any of the named rules is left out. Raises, before anything runs, NameUnknown for a job or rule
-        the configuration does not have, RuleIdle for a rule that none of these jobs runs.
+        A job without any of the named rules is left out. Before anything runs, raises NameUnknown for a job or rule
+        that is not in the configuration, and RuleIdle for a rule that none of these jobs runs.
         """
         for name in jobs:
             self.require("job", name, tuple(self.project.jobs))
@@ -183,10 +183,10 @@ class Application:
             self.require("rule", name, tuple(self.project.rules))
         of_jobs = {name: self.project.jobs[name].rules for name in jobs or self.project.jobs}
         for name in rules:
-            if not any(name in of for of in of_jobs.values()):
+            if not any(name in job_rules for job_rules in of_jobs.values()):
                 raise RuleIdle(name, tuple(of_jobs))
-        picked = ((job, tuple(one for one in of if one in rules)) for job, of in of_jobs.items())
-        return [(job, some) for job, some in picked if some or not rules]
+        selected = ((job, tuple(rule for rule in job_rules if rule in rules)) for job, job_rules in of_jobs.items())
+        return [(job, named) for job, named in selected if named or not rules]
 
     def run(
         self,
@@ -197,10 +197,10 @@ class Application:
         dry_run: bool = False,
         watch: Callable[[str, int], None] = lambda _rule, _read: None,
     ) -> RunReport:
-        """Run a job now, or for a slot; see reconcile.runs.runner. If a person holds another release, run that one.
+        """Run a job now, or for a slot; see reconcile.runs.runner. If a person holds another release, run that release.
 
-        Raises NameUnknown, SlotRefused, StoreError, and what releases.project_of raises. What goes wrong with a source
-        or a channel is in the report.
+        Raises NameUnknown, SlotRefused, StoreError, and the errors of releases.project_of. The report holds the
+        failures of sources and channels.
         """
         return self._or_held(lambda: self._run(job, rules, slot, watch, dry_run=dry_run), dry_run=dry_run)
 
@@ -214,38 +214,38 @@ class Application:
         watch: Callable[[str, int], None] = lambda _rule, _read: None,
         lists: bool = True,
     ) -> list[RunReport]:
-        """Run what is `chosen`, one job after the other; see `run`. Without `lists` reports do not list findings."""
-        done: dict[str, RunReport] = {}
+        """Run the `chosen` jobs one after the other; see `run`. Without `lists` reports do not list findings."""
+        reports: dict[str, RunReport] = {}
 
         def go_on() -> list[RunReport]:
-            for name, some in self.chosen(jobs, rules):
-                if name not in done:
-                    done[name] = self._run(name, some, slot, watch, dry_run=dry_run, lists=lists)
-            return list(done.values())
+            for name, named in self.chosen(jobs, rules):
+                if name not in reports:
+                    reports[name] = self._run(name, named, slot, watch, dry_run=dry_run, lists=lists)
+            return list(reports.values())
 
         return self._or_held(go_on, dry_run=dry_run)
 
     def _or_held(self, work: Callable[[], T], *, dry_run: bool) -> T:
-        """What the work comes to; where a person holds another release, with that one. A dry run tries the file."""
+        """Do the work; if a person holds another release, with that release. A dry run uses the file."""
         try:
             return work()
         except Exception as error:
-            if dry_run or not self._take_up_held(error):
+            if dry_run or not self._switch_to_held(error):
                 raise
         return work()
 
-    def _take_up_held(self, error: Exception) -> bool:
-        """Whether the work failed because it was not done with the release that is held; that is our project now."""
+    def _switch_to_held(self, error: Exception) -> bool:
+        """Return True if the work failed for want of the held release, which is the project from now on."""
         from reconcile.coordination import releases  # noqa: PLC0415 - see above
 
         if not isinstance(error, (releases.AnotherIsHeld, NameUnknown)) or not self.has_state:
             return False
         with self.store.read() as tx:
-            held, file = releases.current(tx), self.project.release
-            if held is None or not held.held or held.release == file:
+            current, file = releases.current(tx), self.project.release
+            if current is None or not current.held or current.release == file:
                 return False
             project = releases.to_run(tx, self.project, self._environ)
-        self.held = f"{releases.in_words(held)}: that one was run, not {file[:12]} of {self.project.path.name}"
+        self.held = f"{releases.in_words(current)}: it was run instead of {file[:12]} of {self.project.path.name}"
         self.sources.close()
         self._open(project)
         return True
@@ -263,67 +263,67 @@ class Application:
         chosen = self.job(job)
         for name in rules:
             self.require("rule of this job", name, chosen.rules)
-        some = tuple(name for name in chosen.rules if name in rules)
-        if slot is not None and some:
-            raise SlotRefused(str(slot), "is for a whole job; leave out --rule, or run without a slot")
-        at = self._slot(slot)
-        if slot is None:  # else the run may have been made already
-            self._begin((some or chosen.rules)[0])
+        named = tuple(name for name in chosen.rules if name in rules)
+        if slot is not None and named:
+            raise SlotRefused(str(slot), "is for a whole job; remove --rule, or run without a slot")
+        slot_time = self._slot(slot)
+        if slot is None:  # a given slot may have run already
+            self._begin_sources((named or chosen.rules)[0])
         if dry_run:
-            return self._rehearse(chosen, some, at, watch)
+            return self._rehearse(chosen, named, slot_time, watch)
         from reconcile.runs import runner  # noqa: PLC0415 - see above
 
-        by_hand = "manual" if len(some) in (0, len(chosen.rules)) else "rules"
-        order = runner.Order(chosen, at, by_hand if slot is None else "slot", some)
-        report = self._heard(order, runner.run(order, self._equipment(watch, lists=lists)))
+        trigger = "manual" if len(named) in (0, len(chosen.rules)) else "rules"
+        order = runner.Order(chosen, slot_time, trigger if slot is None else "slot", named)
+        report = self._call_watchdog(order, runner.run(order, self._equipment(watch, lists=lists)))
         self.anchor()
         return report
 
     def carry_out(
         self, job: str, slot: dt.datetime, trigger: str, watch: Callable[[str, int], None] = lambda _rule, _read: None
     ) -> RunReport:
-        """Run a job for a slot that a trigger made due; messages are left in the outbox. Raises as `run` does."""
+        """Run a job for a slot that a trigger made due; messages stay in the outbox. Raises as `run` does."""
         from reconcile.runs import runner  # noqa: PLC0415 - see above
 
         order = runner.Order(self.job(job), slot, trigger)
-        return self._heard(order, runner.run(order, self._equipment(watch, lists=False, delivers=False)))
+        return self._call_watchdog(order, runner.run(order, self._equipment(watch, lists=False, delivers=False)))
 
     def anchor(self) -> anchoring.Report:
-        """Sign the end of the audit log, and write it to the anchors that are due; one that fails for long is told."""
+        """Sign the end of the audit log and write it to the due anchors; report an anchor that fails for long."""
         from reconcile.audit import anchoring  # noqa: PLC0415 - see above
 
-        every = {name: one.every for name, one in self.project.audit.anchors.items()}
-        report = anchoring.carry(self.store, self.anchors, every)
-        if self.anchors and self.fallback is None:  # which may lack the channels that are told
+        intervals = {name: anchor.every for name, anchor in self.project.audit.anchors.items()}
+        report = anchoring.carry(self.store, self.anchors, intervals)
+        if self.anchors and self.fallback is None:  # a fallback may lack the channels
             from reconcile.messages import watchdog  # noqa: PLC0415 - few have anchors
 
             watchdog.anchors(self.store, self.project, report.late)
         return report
 
     def deliver(self) -> delivery.Report:
-        """Send every message that is due to its channel; what is due later stays for the next delivery."""
+        """Send every due message to its channel; messages due later stay for the next delivery."""
         from reconcile.messages import delivery  # noqa: PLC0415 - see above
 
         settings = {name: channel.settings for name, channel in self.project.channels.items()}
-        ask = [name for name, chosen in settings.items() if chosen.on_unknown == "person"]
+        ask = [name for name, channel_settings in settings.items() if channel_settings.on_unknown == "person"]
         channels = {name: self.channels[name] for name in settings}
         return delivery.deliver(self.store, channels, ask_a_person=ask, patience=dt.timedelta(0), sleep=self._sleep)
 
     def target(self, source: str) -> Target:
-        """The source of that name, its records to be changed; raises TargetRefused where it is of no such kind."""
+        """Return the source of that name for changes; raises TargetRefused if it cannot be changed."""
         from connectors.target import Target, TargetRefused  # noqa: PLC0415 - see above
 
         if source not in self.sources:
-            raise TargetRefused(f"Source {source!r} is not in the configuration any more; nothing is cleaned there")
-        found = self.sources[source]
-        if not isinstance(found, Target):
+            raise TargetRefused(f"Source {source!r} is no longer in the configuration; nothing is cleaned there")
+        target = self.sources[source]
+        if not isinstance(target, Target):
             raise TargetRefused(f"Records of source {source!r} cannot be changed; nothing is cleaned there")
-        return found
+        return target
 
     def desk(self, actor: str, system: str | None = None) -> Desk:
-        """Where a person decides about cleanings, and has them carried out and taken back.
+        """Return the facade for a person's approvals, their execution, and undo.
 
-        `system`: the operating system's user who gives that name, where there is one; it is kept beside approvals.
+        `system` is the operating system's user behind the name, if known; it is stored with approvals.
         """
         from reconcile.cleaning.decisions import Desk  # noqa: PLC0415 - see above
         from reconcile.cleaning.execution.terms import Terms  # noqa: PLC0415 - see above
@@ -331,7 +331,7 @@ class Application:
         return Desk(self.memory, Terms(self.project), self.target, self.subject, actor, self._sleep, system=system)
 
     def clean_due(self, alive: Callable[[], None] = lambda: None) -> Tally | None:
-        """Carry out what is approved or due to be tried again, in any source; None where there was nothing."""
+        """Execute the plans, of any source, that are approved or due for a retry; None if there are none."""
         from reconcile.cleaning.execution import carrier  # noqa: PLC0415 - see above
         from reconcile.cleaning.execution.terms import Terms  # noqa: PLC0415 - see above
 
@@ -360,8 +360,8 @@ class Application:
     def _stop(self, dataset: str) -> None:
         self.sources.stop(self.project.datasets[dataset].source)
 
-    def _heard(self, order: runner.Order, report: RunReport) -> RunReport:
-        """Tell the job's watchdog of a success that is new, and of the whole job."""
+    def _call_watchdog(self, order: runner.Order, report: RunReport) -> RunReport:
+        """Call the job's watchdog after a new success of the whole job."""
         is_success = report.status == "succeeded" and not report.repeated and order.trigger != "rules"
         if order.job.heartbeat is None or not is_success:
             return report
@@ -369,8 +369,8 @@ class Application:
 
         return replace(report, watchdog=watchdog.call(order.job, sleep=self._sleep))
 
-    def _begin(self, rule: str) -> None:
-        """Let the sources of the rule that is checked first begin, if they can, while everything else is loaded."""
+    def _begin_sources(self, rule: str) -> None:
+        """Let the sources of the first rule begin, if they can, while everything else is loaded."""
         for dataset in (self.project.datasets[name] for name in self.project.rules[rule].datasets):
             with contextlib.suppress(ConnectorError):  # reported when the rule is checked
                 source = self.sources[dataset.source]
@@ -402,7 +402,7 @@ class Application:
         )
 
     def close(self) -> None:
-        """Give everything back. Safe to call twice."""
+        """Release all resources. Safe to call twice."""
         if self._spans is not None:
             self._spans.close()
         self.sources.close()
@@ -421,19 +421,19 @@ class Application:
 
 
 def load(path: str | os.PathLike[str] = config.FILE_NAME, environ: Mapping[str, str] | None = None) -> Application:
-    """A configuration, ready to run. Raises ConfigProblems with every mistake in it."""
+    """Load a configuration, ready to run. Raises ConfigProblems with every mistake in it."""
     return Application(config.load(path, environ), environ=environ)
 
 
 def load_for_state(path: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> Application:
-    """The same for who needs no more than the state: a file with mistakes gives way to the release that is kept.
+    """Load a configuration for commands that only need the state: for a file with mistakes, the stored release.
 
-    Raises ConfigProblems where the state's address cannot be told or there is no state; StoreError.
+    Raises ConfigProblems if the state's address is unknown or there is no state; StoreError.
     """
     try:
         return load(path, environ)
-    except config.ConfigProblems as wrong:
+    except config.ConfigProblems as problems:
         from reconcile.coordination import fallback  # noqa: PLC0415 - only for such a file
 
-        instead = fallback.instead_of(Path(path), wrong, os.environ if environ is None else environ)
-    return Application(instead.project, environ=environ, fallback=instead)
+        release = fallback.instead_of(Path(path), problems, os.environ if environ is None else environ)
+    return Application(release.project, environ=environ, fallback=release)

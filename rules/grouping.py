@@ -1,4 +1,4 @@
-"""From the records an engine brought back to groups: exact, in Python, the same whatever the engine or their order."""
+"""Turn the records of an engine into groups: exact, in Python, independent of the engine and of their order."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from rules.values import PLACE, RecordId, Value, canonical, canonical_json, orde
 
 @dataclass(frozen=True)
 class Record:
-    """One record that takes part: its id, its key, and its values, also of derived columns.
+    """A record that takes part: its id, its key, and its values, derived columns included.
 
-    `order` are the values that order records, whatever order they came in.
+    `order` holds the values that sort records, independent of the order in which they are read.
     """
 
     id: RecordId
@@ -32,7 +32,7 @@ class Record:
 
     @cached_property
     def place(self) -> tuple[Any, ...]:
-        """The last word in every tie."""
+        """A sort key that breaks every tie."""
         return tuple(map(order_key, self.order))
 
 
@@ -44,43 +44,43 @@ class Valued(Protocol):
 
 
 Keyed = tuple[tuple[Value, ...], Mapping[str, Value]]
-"""A key and the record it belongs to."""
+"""A key and its record."""
 
 
 def rows(table: pa.Table) -> list[dict[str, Value]]:
-    """The table's rows, with instants in UTC."""
+    """Return the table's rows, with instants in UTC."""
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
     for name, values in columns.items():
         if pa.types.is_timestamp(table.schema.field(name).type):
-            columns[name] = [None if v is None else v.astimezone(dt.UTC) for v in values]
+            columns[name] = [None if value is None else value.astimezone(dt.UTC) for value in values]
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def identified(keyed: Iterable[Keyed], relation: Relation, content: Sequence[str]) -> list[Record]:
-    """Records with their id: the dataset's, or (hash of the `content` columns, how many equal ones came before).
+    """Return records with their id: the dataset's, or (hash of the `content` columns, number of equal ones before).
 
-    Their order is by id and then by content; without an id by file and row, where there are any, and then by content.
+    Records sort by id and then by content; without an id by file and row, if there are any, and then by content.
     """
     if relation.id:
         return _named(keyed, relation.id, content)
-    whole = [(_content(row, content), key, row) for key, row in keyed]
-    whole.sort(key=lambda one: (one[0], *(order_key(one[2].get(name)) for name in PLACE)))
-    before: dict[str, int] = defaultdict(int)
-    found = []
-    for text, key, row in whole:
+    rows = [(_content(row, content), key, row) for key, row in keyed]
+    rows.sort(key=lambda item: (item[0], *(order_key(item[2].get(name)) for name in PLACE)))
+    count_by_text: dict[str, int] = defaultdict(int)
+    records = []
+    for text, key, row in rows:
         digest = hashlib.sha256(text.encode()).hexdigest()[:32]
-        place = (*(row.get(name) for name in PLACE), *(row[name] for name in content), before[text])
-        found.append(Record((digest, before[text]), key, row, place))
-        before[text] += 1
-    return found
+        place = (*(row.get(name) for name in PLACE), *(row[name] for name in content), count_by_text[text])
+        records.append(Record((digest, count_by_text[text]), key, row, place))
+        count_by_text[text] += 1
+    return records
 
 
 def _named(keyed: Iterable[Keyed], id_columns: Sequence[str], content: Sequence[str]) -> list[Record]:
-    named = [(tuple(row[name] for name in id_columns), key, row) for key, row in keyed]
-    met = Counter(sameness(name) for name, _, _ in named)
-    repeats = any(times > 1 for times in met.values())
-    behind = content if repeats else ()
-    return [Record(name, key, row, (*name, *(row[column] for column in behind))) for name, key, row in named]
+    identified = [(tuple(row[name] for name in id_columns), key, row) for key, row in keyed]
+    counts = Counter(sameness(name) for name, _, _ in identified)
+    repeats = any(times > 1 for times in counts.values())
+    extra = content if repeats else ()
+    return [Record(name, key, row, (*name, *(row[column] for column in extra))) for name, key, row in identified]
 
 
 def _content(row: Mapping[str, Value], columns: Sequence[str]) -> str:
@@ -88,46 +88,46 @@ def _content(row: Mapping[str, Value], columns: Sequence[str]) -> str:
 
 
 def by_key(records: Iterable[Record]) -> list[list[Record]]:
-    """Records whose keys are equal, together."""
-    found: dict[Hashable, list[Record]] = defaultdict(list)
+    """Return the records in lists of equal keys."""
+    groups: dict[Hashable, list[Record]] = defaultdict(list)
     for record in records:
-        found[sameness(record.key)].append(record)
-    return list(found.values())
+        groups[sameness(record.key)].append(record)
+    return list(groups.values())
 
 
 def chains(records: Sequence[Record], column: str, by: dt.timedelta | Decimal) -> list[list[Record]]:
-    """Records in the column's order, cut wherever two neighbours are more than `by` apart."""
+    """Split the records, in the column's order, where two neighbours are more than `by` apart."""
     return _cut(records, column, by, against=-1)
 
 
 def windows(records: Sequence[Record], column: str, by: dt.timedelta | Decimal) -> list[list[Record]]:
-    """Greedy windows: the earliest free record opens one, and all up to `by` later belong to it."""
+    """Split the records greedily: the earliest free record opens a window, which holds all up to `by` later."""
     return _cut(records, column, by, against=0)
 
 
 def _cut(records: Sequence[Record], column: str, by: dt.timedelta | Decimal, against: int) -> list[list[Record]]:
-    """Cut where a record is more than `by` after the first (0) or the last (-1) one of the group before it."""
-    found: list[list[Record]] = []
-    for record in sorted(records, key=lambda one: (order_key(one.values[column]), one.place)):
-        if found and _distance(found[-1][against].values[column], record.values[column]) <= by:
-            found[-1].append(record)
+    """Cut where a record is more than `by` after the first (0) or the last (-1) record of the previous group."""
+    groups: list[list[Record]] = []
+    for record in sorted(records, key=lambda record: (order_key(record.values[column]), record.place)):
+        if groups and _distance(groups[-1][against].values[column], record.values[column]) <= by:
+            groups[-1].append(record)
         else:
-            found.append([record])
-    return found
+            groups.append([record])
+    return groups
 
 
 def nearby(part: Sequence[Record], windows: Sequence[Sequence[Record]], number: int, reach: Reach) -> list[Record]:
-    """Records of other windows than the one of this number that are near a record of its part, the nearest first."""
+    """Return the records of other windows than this `number` that are near a record of its `part`, nearest first."""
     earlier = (record for n in range(number - 1, -1, -1) for record in reversed(windows[n]))
     later = (record for n in range(number + 1, len(windows)) for record in windows[n])
     near = [*_reached(part, earlier, reach), *_reached(part[::-1], later, reach)]
-    near.sort(key=lambda one: (one[0], one[1].place))
+    near.sort(key=lambda pair: (pair[0], pair[1].place))
     return once([*part, *(record for _, record in near)])[len(part) :]
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What is near: values of the column at most `by` apart, but for pairs of records known to be different."""
+    """The limit of nearness: values of the column at most `by` apart, except for `pairs` listed as different."""
 
     column: str
     by: dt.timedelta | Decimal
@@ -135,14 +135,16 @@ class Reach:
 
 
 def _reached(part: Sequence[Record], others: Iterable[Record], reach: Reach) -> Iterator[tuple[Any, Record]]:
-    """Each of the others that is near a record of the part, and how far away; both begin where they meet."""
+    """Yield each of the others that is near a record of the part, with its distance; both start where they meet."""
     for record in others:
         if _apart(part[0], record, reach.column) > reach.by:
             return
-        same = (one for one in part if frozenset((written_id(one.id), written_id(record.id))) not in reach.pairs)
+        same = (
+            member for member in part if frozenset((written_id(member.id), written_id(record.id))) not in reach.pairs
+        )
         nearest = next(same, None) if reach.pairs else part[0]
-        if nearest is not None and (apart := _apart(nearest, record, reach.column)) <= reach.by:
-            yield apart, record
+        if nearest is not None and (distance := _apart(nearest, record, reach.column)) <= reach.by:
+            yield distance, record
 
 
 def _apart(first: Record, second: Record, column: str) -> Any:
@@ -156,64 +158,63 @@ def _distance(earlier: Value, later: Value) -> Any:
 
 
 def number(value: Value) -> Decimal:
-    """A number as the decimal it is written as; raises TypeError for anything else."""
+    """Return a number as the decimal it is written as; raises TypeError for anything else."""
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     raise TypeError(f"a {type(value).__name__} is not a number")
 
 
 def once(records: Iterable[Record]) -> list[Record]:
-    """Without the records whose id one before them has; an id that is empty in any part names no record."""
-    met: set[Hashable] = set()
-    kept = []
+    """Drop records that repeat the id of an earlier one; an id that is empty in any part identifies no record."""
+    names: set[Hashable] = set()
+    unique = []
     for record in records:
         name = sameness(record.id)
-        if name not in met:
-            kept.append(record)
+        if name not in names:
+            unique.append(record)
         if None not in record.id:
-            met.add(name)
-    return kept
+            names.add(name)
+    return unique
 
 
 def connected(records: list[Record], pairs: frozenset[frozenset[tuple[str, ...]]]) -> list[list[Record]]:
-    """The parts that pairs of records connect, without the pairs that are known to be different; each in its order.
+    """Split the records into connected parts: all are connected, except `pairs` listed as different. Order is kept.
 
-    Such a pair stays in one part as long as others connect it: who decides about a third record should see both.
+    Such a pair stays in one part if other records connect it: a decision about a third record should show both.
     """
-    named = [(written_id(record.id), n) for n, record in enumerate(records)] if pairs else []
+    named = [(written_id(record.id), number) for number, record in enumerate(records)] if pairs else []
     in_a_pair = frozenset(name for pair in pairs for name in pair)
     if not all(name in in_a_pair for name, _ in named):
-        return [records]  # a record that is in no pair connects all others
+        return [records]  # a record without any pair connects all others
     parts = [] if named else [records]
     while named:
         part, named = [named[0]], named[1:]
         for name, _ in part:
-            part += [one for one in named if frozenset((name, one[0])) not in pairs]
-            named = [one for one in named if frozenset((name, one[0])) in pairs]
-        parts.append([records[n] for n in sorted(n for _, n in part)])
+            part += [item for item in named if frozenset((name, item[0])) not in pairs]
+            named = [item for item in named if frozenset((name, item[0])) in pairs]
+        parts.append([records[number] for number in sorted(number for _, number in part)])
     return parts
 
 
 def written_id(record: RecordId) -> tuple[str, ...]:
-    """An id as `except:` writes it."""
+    """Return an id as `except:` writes it."""
     return tuple((canonical(part) or ["", ""])[1] for part in record)
 
 
 def money_at_risk(surplus: Iterable[Valued], relation: Relation) -> dict[str, Decimal]:
-    """The sum of the amounts per currency; a record without an amount or a currency has none to add."""
+    """Return the sum of the amounts per currency; records without an amount or a currency add nothing."""
     total = sums.of(_amounts(surplus, relation))
     return dict(sorted(total.items()))
 
 
 def money_moved(surplus: Iterable[Valued], relation: Relation) -> dict[str, Decimal]:
-    """The sum of how large each amount is: one below zero makes no room for others, and cancels none."""
-    sizes = ({currency: amount.copy_abs() for currency, amount in one.items()} for one in _amounts(surplus, relation))
+    """Return the sum of the absolute amounts per currency: a negative amount does not cancel others."""
+    sizes = ({name: size.copy_abs() for name, size in amount.items()} for amount in _amounts(surplus, relation))
     return dict(sorted(sums.of(sizes).items()))
 
 
 def not_counted(record: Valued, relation: Relation) -> str | None:
-    """What the record lacks so that its amount is in no sum, like "no currency"; None where it is in one, or where the
-    dataset has no money."""
+    """Return why no sum counts the record's amount, like "no currency"; None if one does, or without `money`."""
     amount = None if relation.money is None else _amount(record, relation.money)
     return amount if isinstance(amount, str) else None
 
@@ -229,7 +230,7 @@ def _amounts(surplus: Iterable[Valued], relation: Relation) -> Iterator[dict[str
 
 
 def _amount(record: Valued, money: MoneyColumns) -> dict[str, Decimal] | str:
-    """The record's amount by its currency, or what it lacks to have one."""
+    """Return the record's amount by currency, or the reason why it has none."""
     amount = record.values[money.amount]
     currency = record.values[money.currency_column] if money.currency_column else money.currency
     if amount is None:
@@ -241,8 +242,8 @@ def _amount(record: Valued, money: MoneyColumns) -> dict[str, Decimal] | str:
 
 
 def different(records: Iterable[Record], column: str) -> int:
-    """How many different values the records have in the column, nulls ignored."""
-    return len({str(canonical(r.values[column])) for r in records if r.values[column] is not None})
+    """Return the number of different values in the column; nulls are ignored."""
+    return len({str(canonical(record.values[column])) for record in records if record.values[column] is not None})
 
 
 def member(record: Record, shown: Sequence[str]) -> Member:
@@ -250,7 +251,7 @@ def member(record: Record, shown: Sequence[str]) -> Member:
 
 
 def in_order(groups: Iterable[Group]) -> tuple[Group, ...]:
-    """By key, then by where the span begins, then by the keeper's id."""
+    """Sort groups by key, then by the start of the span, then by the keeper's id."""
     return tuple(sorted(groups, key=_place))
 
 

@@ -1,4 +1,4 @@
-"""From the `rules:` of a configuration to rule models, with every mistake at its line."""
+"""Load the `rules:` of a configuration as rule models, and report every mistake at its line."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def load_rules(
     normalisers: Mapping[str, str] = NO_MORE,
     actions: Mapping[str, str] = NO_MORE,
 ) -> tuple[dict[str, Rule], list[Problem]]:
-    """The rules of a `rules:` mapping by name, and every mistake in them; a wrong rule is left out.
+    """Return the rules of a `rules:` mapping by name, without the invalid ones, and every mistake in them.
 
-    `kinds` maps each kind to the class whose `Settings` is a Rule, `normalisers` those of other packages to theirs,
-    and `actions` those of `clean:` to the class whose `Settings` is a Clean; all `module:object`.
+    All other mappings lead from names to `module:object`: `kinds` to classes whose `Settings` is a Rule,
+    `normalisers` to those of other packages, `actions` to classes whose `Settings` is a Clean.
     """
     if not isinstance(section, MapNode):
         return {}, [Problem.at(section.at, "rules must be a mapping: the name of each rule, then its settings")]
     rules: dict[str, Rule] = {}
     problems: list[Problem] = []
     for name, entry in section.entries.items():
-        rule, wrong = load_rule(name, entry, kinds, normalisers, actions)
-        problems += wrong
+        rule, mistakes = load_rule(name, entry, kinds, normalisers, actions)
+        problems += mistakes
         if rule is not None:
             rules[name] = rule
     return rules, problems
@@ -53,21 +53,21 @@ def load_rule(
     normalisers: Mapping[str, str] = NO_MORE,
     actions: Mapping[str, str] = NO_MORE,
 ) -> tuple[Rule | None, list[Problem]]:
-    """One rule, or None with its mistakes."""
-    badly_named = name_problem(name, entry.key_at)
-    problems = [badly_named] if badly_named else []
-    what = f"rule `{short(name)}`"
+    """Return a rule, or None with its mistakes."""
+    name_mistake = name_problem(name, entry.key_at)
+    problems = [name_mistake] if name_mistake else []
+    subject = f"rule `{short(name)}`"
     if not isinstance(entry.node, MapNode):
-        _, wrong = Reader(Rule, what).read(entry.node, entry.key_at)
-        return None, problems + wrong
-    model, wrong_kind = _kind(entry, what, kinds)
+        _, mistakes = Reader(Rule, subject).read(entry.node, entry.key_at)
+        return None, problems + mistakes
+    model, kind_mistakes = _kind(entry, subject, kinds)
     if model is None:
-        return None, [*problems, *wrong_kind]
-    clean, wrong_clean = _clean(entry.node, what, actions)
-    reader = Reader(model, what, given={"name": name, "clean": clean}, also=("clean",), later=LATER_KEYS)
-    rule, wrong = reader.read(entry.node, entry.key_at)
-    problems += wrong
-    problems += wrong_clean
+        return None, [*problems, *kind_mistakes]
+    clean, clean_mistakes = _clean(entry.node, subject, actions)
+    reader = Reader(model, subject, given={"name": name, "clean": clean}, also=("clean",), later=LATER_KEYS)
+    rule, mistakes = reader.read(entry.node, entry.key_at)
+    problems += mistakes
+    problems += clean_mistakes
     problems += expression_problems(entry.node, _EXPRESSIONS)
     problems += _approval_problems(entry.node)
     if rule is not None:
@@ -77,70 +77,70 @@ def load_rule(
 
 
 def expression_problems(node: MapNode, settings: Mapping[str, Callable[[str], object]]) -> Iterator[Problem]:
-    """What is wrong with the expressions in some settings of a mapping, each told at its character."""
-    for key, parsed in settings.items():
+    """Yield the mistakes in the expressions of these settings, each at its character."""
+    for key, parse_setting in settings.items():
         entry = node.entries.get(key)
         if entry is None or not isinstance(entry.node, ScalarNode) or entry.node.text is None:
             continue
         try:
-            parsed(entry.node.text)
-        except RuleError as wrong:
-            at = entry.node.position(wrong.at) if isinstance(wrong, ExpressionError) else entry.node.at
-            yield Problem.at(at, f"`{key}`: {str(wrong).rstrip('.')}")
+            parse_setting(entry.node.text)
+        except RuleError as error:
+            at = entry.node.position(error.at) if isinstance(error, ExpressionError) else entry.node.at
+            yield Problem.at(at, f"`{key}`: {str(error).rstrip('.')}")
 
 
-def _kind(entry: Entry, what: str, kinds: Mapping[str, str]) -> tuple[type[Rule] | None, list[Problem]]:
+def _kind(entry: Entry, subject: str, kinds: Mapping[str, str]) -> tuple[type[Rule] | None, list[Problem]]:
     assert isinstance(entry.node, MapNode)  # noqa: S101 - the caller looked
-    given = entry.node.entries.get("kind")
-    if given is None:
-        meant = nearest("kind", set(entry.node.entries) - set(Rule.model_fields))
-        if meant is not None:
-            place = entry.node.entries[meant].key_at
-            return None, [Problem.at(place, f"`{meant}` is not known here; did you mean `kind`?")]
-        return None, [Problem.at(entry.key_at, f"{what} needs `kind`; add `kind: {next(iter(kinds))}`")]
-    name = given.node.text if isinstance(given.node, ScalarNode) else None
+    setting = entry.node.entries.get("kind")
+    if setting is None:
+        misspelt = nearest("kind", set(entry.node.entries) - set(Rule.model_fields))
+        if misspelt is not None:
+            place = entry.node.entries[misspelt].key_at
+            return None, [Problem.at(place, f"`{misspelt}` is not known here; did you mean `kind`?")]
+        return None, [Problem.at(entry.key_at, f"{subject} needs `kind`; add `kind: {next(iter(kinds))}`")]
+    name = setting.node.text if isinstance(setting.node, ScalarNode) else None
     if name is None:
-        return None, [Problem.at(given.node.at, f"`kind`: must be a name; known are {', '.join(sorted(kinds))}")]
+        return None, [Problem.at(setting.node.at, f"`kind`: must be a name; known are {', '.join(sorted(kinds))}")]
     if name in kinds:
         model: type[Rule] = resolve_name(kinds[name]).Settings
         return model, []
     if name in LATER_KINDS:
-        sentence = f"kind `{name}` comes with a later version; this one knows {', '.join(sorted(kinds))}"
+        sentence = f"kind `{name}` comes with a later version; this version has {', '.join(sorted(kinds))}"
     else:
         sentence = f"`{short(name)}` is not a kind of rule; {suggestion(name, kinds)}"
-    return None, [Problem.at(given.node.at, sentence)]
+    return None, [Problem.at(setting.node.at, sentence)]
 
 
-def _clean(rule: MapNode, what: str, actions: Mapping[str, str]) -> tuple[Clean | None, list[Problem]]:
-    """What `clean:` says, as the model of its action; None, with the mistakes, where it cannot be made."""
+def _clean(rule: MapNode, subject: str, actions: Mapping[str, str]) -> tuple[Clean | None, list[Problem]]:
+    """Read `clean:` as the model of its action; None with the mistakes if it is invalid."""
     entry = rule.entries.get("clean")
     if entry is None:
         return None, []
-    of_rule = f"`clean` of {what}"
+    clean_of = f"`clean` of {subject}"
     if not isinstance(entry.node, MapNode):
-        return Reader(Clean, of_rule).read(entry.node, entry.key_at)
-    model, wrong = _action(entry, of_rule, actions)
-    return (None, wrong) if model is None else Reader(model, of_rule).read(entry.node, entry.key_at)
+        return Reader(Clean, clean_of).read(entry.node, entry.key_at)
+    model, mistakes = _action(entry, clean_of, actions)
+    return (None, mistakes) if model is None else Reader(model, clean_of).read(entry.node, entry.key_at)
 
 
-def _action(entry: Entry, what: str, actions: Mapping[str, str]) -> tuple[type[Clean] | None, list[Problem]]:
+def _action(entry: Entry, subject: str, actions: Mapping[str, str]) -> tuple[type[Clean] | None, list[Problem]]:
     assert isinstance(entry.node, MapNode)  # noqa: S101 - the caller looked
-    given = entry.node.entries.get("action")
-    if given is None:
-        meant = nearest("action", set(entry.node.entries) - set(Clean.model_fields))
-        if meant is not None:
-            place = entry.node.entries[meant].key_at
-            return None, [Problem.at(place, f"`{meant}` is not known here; did you mean `action`?")]
-        return None, [Problem.at(entry.key_at, f"{what} needs `action`; it is one of {listed(actions)}")]
-    name = given.node.text if isinstance(given.node, ScalarNode) else None
+    setting = entry.node.entries.get("action")
+    if setting is None:
+        misspelt = nearest("action", set(entry.node.entries) - set(Clean.model_fields))
+        if misspelt is not None:
+            place = entry.node.entries[misspelt].key_at
+            return None, [Problem.at(place, f"`{misspelt}` is not known here; did you mean `action`?")]
+        return None, [Problem.at(entry.key_at, f"{subject} needs `action`; write one of {listed(actions)}")]
+    name = setting.node.text if isinstance(setting.node, ScalarNode) else None
     if name is not None and name in actions:
         model: type[Clean] = resolve_name(actions[name]).Settings
         return model, []
     if name in LATER_ACTIONS:
-        sentence = f"action `{name}` comes with a later version; this one knows {listed(sorted(actions))}"
+        sentence = f"action `{name}` comes with a later version; this version has {listed(sorted(actions))}"
     else:
         sentence = f"`{short(name or '')}` is not an action; {suggestion(name or '', actions)}"
-    return None, [Problem.at(given.node.at, sentence)]
+    return None, [Problem.at(setting.node.at, sentence)]
 
 
 def _approval_problems(rule: MapNode) -> Iterator[Problem]:
@@ -150,24 +150,24 @@ def _approval_problems(rule: MapNode) -> Iterator[Problem]:
 
 
 def _cleaning_problems(rule: Rule, node: MapNode) -> Iterator[Problem]:
-    """What does not go together with cleaning, as far as the rule alone tells."""
+    """Yield the settings of the rule that cannot be combined with `clean`."""
     if rule.clean is None:
         return
     if rule.approval.may_ask_nobody and not rule.clean.can_undo:
-        said = f"what `{rule.clean.action}` does cannot be undone, so somebody has to be asked; write `required`"
-        yield Problem.at(locate(node, ("approval",)).node.at, f"`approval`: {said}")
+        sentence = f"action `{rule.clean.action}` cannot be undone, so it needs approval; write `required`"
+        yield Problem.at(locate(node, ("approval",)).node.at, f"`approval`: {sentence}")
     for setting, sentence in rule.not_cleanable():
         yield Problem.at(locate(node, (setting,)).node.at, f"`{setting}`: {sentence}")
 
 
 def _chain_problems(rule: Rule, node: Node, normalisers: Mapping[str, str]) -> Iterator[Problem]:
-    """What is wrong with the normalisers of a rule, whatever its kind."""
+    """Yield the mistakes in the normalisers of a rule of any kind."""
     for path, part in rule.key_parts():
         for index, step in enumerate(part.steps):
-            said = _step_mistake(step, normalisers)
-            if said:
+            mistake = _step_mistake(step, normalisers)
+            if mistake:
                 place = locate(node, (*path, part.column, index, step.name))
-                yield Problem.at(place.key_at if place.path[-1:] == (step.name,) else place.node.at, said)
+                yield Problem.at(place.key_at if place.path[-1:] == (step.name,) else place.node.at, mistake)
 
 
 def _step_mistake(step: Step, normalisers: Mapping[str, str]) -> str | None:
@@ -177,8 +177,8 @@ def _step_mistake(step: Step, normalisers: Mapping[str, str]) -> str | None:
         return f"there is no normaliser `{short(step.name)}`; {suggestion(step.name, {*NORMALISERS, *normalisers})}"
     try:
         NORMALISERS[step.name].check(step.argument)
-    except RuleError as wrong:
-        return str(wrong)
-    except ValueError as wrong:
-        return f"`{step.name}` {wrong}"
+    except RuleError as error:
+        return str(error)
+    except ValueError as error:
+        return f"`{step.name}` {error}"
     return None

@@ -48,7 +48,7 @@ def test_what_cleaning_has_to_mind_is_told(shop: Project) -> None:
     said = looked(shop, "action: delete, references: repoint")
 
     assert "it cleans by delete" in said
-    assert "rows of `notes` and `orders` may refer to its records, `references: repoint`" in said
+    assert "rows of `notes` and `orders` can refer to its records, `references: repoint`" in said
     assert "triggers" not in said
 
 
@@ -56,8 +56,8 @@ def test_triggers_are_told_with_what_they_mean(shop: Project) -> None:
     with sqlite(shop.folder / "shop.db") as connection:
         connection.executescript(TRIGGER)
 
-    assert "triggers fire there: `kept`, so people are asked until" in looked(shop, "action: delete")
-    assert looked(shop, "action: delete, triggers: known").find("so people are asked") == -1
+    assert "triggers fire: `kept`, so each plan needs approval until" in looked(shop, "action: delete")
+    assert looked(shop, "action: delete, triggers: known").find("so each plan needs approval") == -1
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_only_what_reads_every_value_is_proposed(tmp_path, values, declared, set
 def test_what_the_values_do_not_tell_is_asked(tmp_path):
     [line] = checked(tmp_path, "id;v", ["1;1,234", "2;5,678"], ", columns: {v: decimal}")
 
-    assert line.endswith('are read with `decimal: "."` as 1234, with `decimal: ","` as 1.234; say which')
+    assert line.endswith('mean 1234 with `decimal: "."`, or 1.234 with `decimal: ","`; set one of them')
     assert "5,678" not in line
 
 
@@ -88,7 +88,7 @@ def test_what_the_values_do_not_tell_is_asked(tmp_path):
 def test_days_that_may_be_months_are_asked_for(tmp_path):
     [line] = checked(tmp_path, "id;v", ["1;01/02/2026", "2;03/04/2026"])
 
-    assert line.endswith("with `columns: {v: date %d/%m/%Y}` or `columns: {v: date %m/%d/%Y}`; say which")
+    assert line.endswith("with `columns: {v: date %d/%m/%Y}` or `columns: {v: date %m/%d/%Y}`; set one of them")
 
 
 @pytest.mark.parametrize("declared", ["", ", columns: {v: decimal}"])
@@ -97,7 +97,7 @@ def test_one_point_before_three_digits_is_asked_for(tmp_path, declared):
     lines = checked(tmp_path, "id;v;tag", ["1;1.234;26.09.2026", "2;2.500;27.09.2026", "3;750;28.09.2026"], declared)
 
     assert lines[-1].endswith(
-        'numbers like `1.234` are read with `decimal: "."` as 1.234, with `decimal: ","` as 1234; say which'
+        'numbers like `1.234` mean 1.234 with `decimal: "."`, or 1234 with `decimal: ","`; set one of them'
     )
     assert proposed(lines[:-1]) == {"columns": {"tag": "date %d.%m.%Y"}}
 
@@ -131,7 +131,8 @@ def test_a_declared_type_that_reads_some_values_is_remarked_with_the_first_place
     code, lines = answered(tmp_path, "id;v", ["1;1.50", "2;secret 12345", "3;2.50"], ", columns: {v: decimal}")
 
     assert code == 0
-    assert "note   dataset d: 2 of 3 values of `v` can be read as decimal; the first other one is at a.csv:3" in lines
+    remark = "2 of 3 values of `v` can be read as decimal; the first unreadable value is at a.csv:3"
+    assert f"note   dataset d: {remark}" in lines
 
 
 @pytest.mark.slow

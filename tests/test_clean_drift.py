@@ -186,7 +186,7 @@ def test_keep_by_an_ignored_column_is_refused_with_its_place(keep: str, dataset:
         answer = shop.project(command)
         assert answer.code == 2
         assert "reconcile.yaml:11:" in answer.said
-        assert "`ignore_drift` names `seen`, by which `keep` chooses the record that stays" in answer.said
+        assert "`ignore_drift` names `seen`, which `keep` uses to choose the record that stays" in answer.said
 
 
 def test_what_a_group_as_a_whole_is_judged_by_does_not_drift(tmp_path: Path) -> None:

@@ -333,7 +333,7 @@ def test_money_that_cannot_be_counted_waits_for_people_where_money_is_limited(
     assert (shop.left, shop.states) == ([1, 2, 10, 11, 20], ["awaiting_approval", "cleaned"])
     assert answer.code == 4
     assert said["uncounted"].startswith(f"Money cannot be counted in 1 record of {waiting} (no ")
-    assert "of record 11 cannot be counted in limits: it has no" in shop.project("plan", "--finding", waiting).out
+    assert "amount of record 11: it has no" in shop.project("plan", "--finding", waiting).out
     refused = shop.project("approve", waiting)
     assert refused.code == 4
     assert "Money cannot be counted in" in refused.said

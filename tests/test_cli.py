@@ -381,7 +381,7 @@ def test_explain_shows_the_engine_the_reason_and_the_sql(shop: Project) -> None:
     )
     pushed = shop("explain", "twice", "--json").json
 
-    assert files.out.startswith("twice runs embedded (DuckDB, here): source 'shop' is read here")
+    assert files.out.startswith("twice runs embedded (DuckDB, here): source 'shop' cannot run queries")
     assert "SELECT" in files.out
     assert "\\n" not in files.out
     assert pushed["engine"] == "pushdown"

@@ -291,7 +291,7 @@ CUT = {
     "without a column": (ORDERS.replace("order_id", "order_no"), "did you mean `order_no`?"),
     "without a declared column": (ORDERS.replace("amount", "total"), "orders.csv has no column 'amount'"),
     "empty": ("", "orders.csv: the file is empty and has no header"),
-    "only a header": (ORDERS.splitlines()[0] + "\n", "is empty, and held 2 records in the run before"),
+    "only a header": (ORDERS.splitlines()[0] + "\n", "is empty, but had 2 records in the previous run"),
 }
 
 
@@ -359,9 +359,9 @@ def test_what_cannot_be_read_is_told_apart_from_what_took_no_part(shop: Project)
     shop.write((shop.folder / "reconcile.yaml").read_text() + "channels: {log: {type: file, path: messages.txt}}\n")
     number = "not a decimal of at most 26 digits and 12 places"
     sentences = (
-        f"amount of 1 record counts as empty, for it is {number}, first at orders.csv:4\n",
-        "1 record left out, amount is null\n",
-        "1 record left out, the condition is unknown: a value in it is null\n",
+        f"amount of 1 record treated as empty: {number}, first at orders.csv:4\n",
+        "1 record skipped: amount is null\n",
+        "1 record skipped: the condition is unknown: a value in it is null\n",
     )
 
     answer = shop("run")
@@ -486,7 +486,7 @@ def test_no_folder_is_made_for_the_state(shop: Project) -> None:
     assert (examined.code, missing in examined.out) == (3, True)
 
     (shop.folder / "stat").mkdir()
-    assert "the first run makes it in" in shop("check").out
+    assert "the first run creates it in" in shop("check").out
     assert shop("run").code == 0
     assert f"state: {shop.folder / 'stat' / 'reconcile.db'}, schema" in shop("check").out
 

@@ -55,7 +55,7 @@ def test_a_day_is_a_time_that_people_write_and_one_that_is_over_is_told(shop: Pr
 
     assert "is snoozed until 2999-06-30 22:00 UTC" in shop("snooze", name, "--until", "2999-07-01").out
     assert "until 30 Jun 2999 22:00 UTC" in shop("pause", "default", "--until", "2999-07-01").out
-    in_words(shop("snooze", name, "--until", "2020-01-01"), 2, "would be over already", lines=1)
+    in_words(shop("snooze", name, "--until", "2020-01-01"), 2, "is in the past", lines=1)
     in_words(shop("pause", "--all", "--until", "2020-01-01"), 2, "A pause until 2019-12-31 23:00 UTC would be over")
     assert [one["paused"] is not None for one in shop("jobs", "--json").json] == [True]
     for wrong in ("tomorrow", "2026-13-01", "99999999999999d", "99999999d"):
@@ -69,8 +69,8 @@ def test_where_nothing_could_be_read_as_declared_it_says_as_what_and_where(shop:
     done = shop("run", "-q")
 
     assert done.code == 3
-    assert "every record was left out (paid_at is null in 2 records; " in done.out
-    assert "paid_at of 2 records counts as empty, for it is not a date" in done.out
+    assert "every record was skipped (paid_at is null in 2 records; " in done.out
+    assert "paid_at of 2 records treated as empty: not a date" in done.out
     assert "first at orders.csv:2" in done.out
 
 
@@ -153,7 +153,7 @@ def test_a_heading_below_a_title_is_asked_for_and_what_there_is_instead_stands_o
     said = books("check", "-q").out
 
     assert said.count("known names:") == 1
-    assert said.count("say `header_row` (workbook) or `skip` (file)") == 1
+    assert said.count("set `header_row` (workbook) or `skip` (file)") == 1
     assert books.write(BILLS.replace("id: Beleg", "header_row: 2, id: Beleg"))("check").code == 0
 
 

@@ -118,8 +118,8 @@ def test_a_setting_without_use_is_a_note_not_a_mistake(tmp_path: Path) -> None:
     project = loaded(tmp_path, cleaning("approval: none", "limits: {records: 3}"))
 
     assert [(one.line, one.sentence) for one in project.warnings if "`clean`" in one.sentence] == [
-        (9, "`approval` has no use in a rule without `clean`; remove it"),
-        (10, "`limits` has no use in a rule without `clean`; remove it"),
+        (9, "`approval` has no effect in a rule without `clean`; remove it"),
+        (10, "`limits` has no effect in a rule without `clean`; remove it"),
     ]
 
 
@@ -135,7 +135,7 @@ def test_the_state_and_the_records_are_not_in_one_file_whatever_it_is_called(sta
     told = problems(tmp_path, f"state: sqlite:///{state}\n" + cleaning("clean: {action: delete}"))
 
     assert told == [
-        "10:5: `clean`: the state and the records it cleans cannot be in one file; give `state` another one"
+        "10:5: `clean`: the state and the records to clean cannot be in one file; set `state` to another file"
     ]
 
 

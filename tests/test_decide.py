@@ -137,7 +137,7 @@ def test_a_second_press_says_who_decided_and_when(world: World) -> None:
 
     decision = decide.dismiss(world.store, name, actor="anna")
 
-    assert decision.sentence == f"{name}: it was dismissed by zoe on 2026-11-21 12:01 UTC already; nothing was changed."
+    assert decision.sentence == f"{name}: it was already dismissed by zoe on 2026-11-21 12:01 UTC; nothing was changed."
 
 
 def test_a_dismissal_stores_every_pair_with_its_values(world: World) -> None:
@@ -184,7 +184,7 @@ def test_a_finding_dismissed_again_covers_only_what_was_looked_at(world: World) 
 def test_a_snooze_that_is_over_already_is_refused(world: World) -> None:
     name = _in_state(world, State.OPEN)
 
-    with pytest.raises(SnoozeInThePast, match="would be over already: it is 2026-11-21 12:01 UTC"):
+    with pytest.raises(SnoozeInThePast, match="is in the past: it is 2026-11-21 12:01 UTC"):
         decide.snooze(world.store, name, actor="anna", until=world.now)
     assert world.only().state is State.OPEN
 

@@ -71,7 +71,7 @@ def test_a_plan_of_a_finding_whose_cleaning_failed_names_the_command_that_tries_
     shown = reconcile("plan", "--finding", world.only()).out
 
     assert "the next run" not in shown
-    assert f"its cleaning failed, and no run tries it again: reconcile retry {world.only()}" in shown
+    assert f"its cleaning failed, and no run retries it: reconcile retry {world.only()}" in shown
 
 
 def test_the_message_of_a_failure_carries_its_reason_and_the_command(failed: tuple[World, Project]) -> None:

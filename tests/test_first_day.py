@@ -68,7 +68,7 @@ def test_a_plan_counts_rows_once_and_says_which_the_limits_count(tmp_path: Path)
 
     shown = reconcile("plan").out
 
-    assert "twins: 1 plan, 1 surplus, 1 row changes, and 1 keeper takes values in\n" in shown
+    assert "twins: 1 plan, 1 surplus, 1 row changes, and 1 keeper takes in values\n" in shown
     assert "limits (the keeper's own row is not counted): 1 of 1,000 rows" in shown
 
 

@@ -28,7 +28,7 @@ from stop_support import InThread, Server, served, sqlite_at, until
 from reconcile import config
 from reconcile.app import Application
 from reconcile.coordination import lease
-from reconcile.detection.bounded import Limits, RuleStalled, RuleTimedOut, bounded, said
+from reconcile.detection.bounded import Limits, RuleStalled, RuleTimedOut, bounded, duration_text
 from reconcile.runs.report import RunReport
 from reconcile.store import Store
 from reconcile.testing.proxy import TcpProxy
@@ -95,9 +95,9 @@ def test_work_that_takes_too_long_is_stopped_and_the_sentence_says_what_to_raise
         bounded(work, "double-charge", Limits(HOUR, HOUR, "nightly"), work.stop, clock=clock)
 
     assert str(told.value) == (
-        "Rule 'double-charge' was ended after 1h, the `time_limit` of job 'nightly', so what it checks could not be "
-        "read in time. Its findings were left as they are; raise `time_limit:` of the job, or help the source with an "
-        "index or a narrower dataset"
+        "Rule 'double-charge' timed out after 1h, the `time_limit` of job 'nightly': its records could not be "
+        "read in time. Its findings are unchanged. Raise `time_limit:` of the job, add an index to the source, or "
+        "narrow the dataset"
     )
     assert work.ended.is_set()
 
@@ -107,7 +107,7 @@ def test_work_that_is_silent_is_stopped_and_work_that_tells_of_progress_is_not()
     work, clock = Hanging(), Clock()
     clock.step = 30
 
-    with pytest.raises(RuleStalled, match=r"nothing came for 15m, the `stall` of job 'nightly'.*could not be read"):
+    with pytest.raises(RuleStalled, match=r"sent nothing for 15m, the `stall` of job 'nightly'.*could not be read"):
         bounded(work, "r", Limits(HOUR * 99, 15 * MINUTE, "nightly"), work.stop, clock=clock)
 
     looks: list[int] = []
@@ -191,7 +191,7 @@ def test_a_process_ends_while_work_that_was_left_behind_hangs_in_c() -> None:
     ("length", "text"), [(HOUR, "1h"), (90 * MINUTE, "90m"), (dt.timedelta(seconds=1.5), "1.5s"), (HOUR * 48, "2d")]
 )
 def test_lengths_of_time_are_said_as_they_are_configured(length: dt.timedelta, text: str) -> None:
-    assert said(length) == text
+    assert duration_text(length) == text
 
 
 # Whole runs
@@ -267,7 +267,7 @@ def test_a_slow_database_is_told_to_cancel_and_the_other_rules_are_checked(
 
     report = run(shop)
 
-    assert "was ended after 3s, the `time_limit` of job 'nightly'" in failed(report)
+    assert "timed out after 3s, the `time_limit` of job 'nightly'" in failed(report)
     until(lambda: not server.running, "the statement goes on in the database", 5)
     assert is_free(shop)
     [message] = shop.messages()
@@ -287,7 +287,7 @@ def test_a_source_that_falls_silent_while_it_is_read_is_given_up(server: Server,
 
     report = run(shop, watch)
 
-    assert "nothing came for 3s, the `stall` of job 'nightly'" in failed(report)
+    assert "sent nothing for 3s, the `stall` of job 'nightly'" in failed(report)
     assert is_free(shop)
 
 
@@ -322,7 +322,7 @@ def test_an_endless_statement_of_sqlite_is_interrupted(tmp_path: Path) -> None:
         url = sqlite_at(tmp_path / f"{engine}.db")
         shop = shop_with(tmp_path / engine, url, "slow", engine, time_limit="3s")
 
-        assert "was ended after 3s" in failed(run(shop))
+        assert "timed out after 3s" in failed(run(shop))
 
 
 def test_duckdb_is_interrupted_while_it_computes() -> None:
@@ -349,7 +349,7 @@ def test_a_dry_run_has_the_same_limits(tmp_path: Path) -> None:
     with Application(config.load(shop.folder / "reconcile.yaml")) as application:
         report = application.run("nightly", dry_run=True)
 
-    assert "was ended after 3s" in failed(report)
+    assert "timed out after 3s" in failed(report)
 
 
 # Signals

@@ -147,7 +147,7 @@ def test_a_held_release_is_run_whatever_the_file_says(office: Office) -> None:
     assert (report.release, surplus(report)) == (held, ["2"])
     assert remark is not None
     assert remark.startswith(f"Release {held[:12]} is held by ann since ")
-    assert "(end of the year): that one was run, not " in remark
+    assert "(end of the year): it was run instead of " in remark
 
 
 def test_a_started_configuration_does_not_replace_a_held_one_but_can_be_promoted(office: Office) -> None:
@@ -219,7 +219,7 @@ def test_a_job_that_only_the_held_release_has_runs_and_one_of_the_file_alone_doe
     office.write(key="town", job="weekly")
 
     assert office.run(job="nightly").release == held
-    with pytest.raises(Exception, match=f"no job 'weekly' in release {held[:12]}, which is held; ") as unknown:
+    with pytest.raises(Exception, match=f"no job 'weekly' in the held release {held[:12]}; ") as unknown:
         office.run(job="weekly")
     with office.open() as application:
         [report] = application.run_all()
@@ -458,7 +458,7 @@ def test_a_person_holds_promotes_and_lets_go_at_the_command_line(shop: Shop) -> 
     assert held == {"release": first, "held": True, "changed": True, "before": None, "kept": True}
     assert while_held.code == 0
     assert f"Release {first[:12]} is held by " in while_held.err
-    assert "(audit week): that one was run, not " in while_held.err
+    assert "(audit week): it was run instead of " in while_held.err
     assert [(one["release"], one["current"], one["held"], one["file"], one["kept"]) for one in listed] == [
         (first, True, True, False, True)
     ]

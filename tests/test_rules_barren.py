@@ -125,7 +125,7 @@ def test_the_mistake_is_told_with_line_and_column_when_the_configuration_is_read
 
     assert problems(tmp_path, text) == [
         (
-            "4:44: `key`: it holds the whole id (`no` and `line`), so no two records are equal; leave a column out; "
+            "4:44: `key`: it holds the whole id (`no` and `line`), so no two records are equal; remove a column; "
             "rule `one` would never find anything"
         ),
         (

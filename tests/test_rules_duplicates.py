@@ -283,7 +283,7 @@ def test_too_little_memory_is_one_sentence_not_a_crash() -> None:
     ("settings", "sentence"),
     [
         ({"key": "cod"}, "`key` names `cod`, but dataset `things` has no such column; did you mean `code`?"),
-        ({"key": [{"amount": ["trim"]}]}, "The key column `amount` cannot be normalised so: `trim` takes text"),
+        ({"key": [{"amount": ["trim"]}]}, "The key column `amount` cannot be normalised this way: `trim` takes text"),
         ({"gap": {"at": 5}}, "`gap` is a number, but `at` is of type instant; write a duration like 15m."),
         ({"window": {"code": "5m"}}, "`window` measures time, but `code` is of type text; declare `code` as date"),
         ({"keep": [{"last": "seen"}]}, "`keep` names `seen`, but dataset `things` has no such column"),

@@ -1,4 +1,4 @@
-"""`plan`: what cleaning would do, row by row, before anybody approves it. It writes nothing."""
+"""`plan`: show the changes of a cleaning row by row before its approval. It writes nothing."""
 
 from __future__ import annotations
 
@@ -26,27 +26,25 @@ if TYPE_CHECKING:
 
 _CHUNK = 500
 _BEGINNING = 12
-"""So much of a plan's hash tells it from any other."""
+"""The characters of a plan's hash that identify it."""
 _REASONS = 20
-"""Different reasons that are told; findings with one and the same are counted."""
+"""The most different reasons that are shown; findings with the same reason are counted."""
 
 
 class NothingToPlan(Exception):
-    """The command line names a rule or a finding that cleaning does not touch."""
+    """The command line names a rule or a finding without cleaning."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Show what cleaning would do, every row and field before and after; changes nothing.")(plan)
+    app.command(help="Show every row and field that cleaning would change, before and after; changes nothing.")(plan)
 
 
 def plan(
-    rules: Annotated[
-        list[str] | None, typer.Argument(help="Rules; all that clean without any.", metavar="RULE")
-    ] = None,
+    rules: Annotated[list[str] | None, typer.Argument(help="Rules; default: all that clean.", metavar="RULE")] = None,
     config: Config = FILE,
-    finding: Annotated[list[str] | None, typer.Option("--finding", help="Only this one; may be repeated.")] = None,
+    finding: Annotated[list[str] | None, typer.Option("--finding", help="Only this finding; repeatable.")] = None,
     show: Show = False,
-    limit: Annotated[int | None, typer.Option("--limit", help="At most so many findings a rule.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="At most this many findings per rule.", min=1)] = None,
     json: AsJson = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -56,24 +54,25 @@ def plan(
     out = Output(json, quiet, no_color)
     with load(config) as application:
         planning = _Planning(application, show=show, limit=limit)
-        chosen = planning.chosen(rules or (), finding or ())
+        selected = planning.chosen(rules or (), finding or ())
         if json:
-            out.stream(one for rule, names in chosen for one in planning.as_json(rule, names))
+            out.stream(plan for rule, names in selected for plan in planning.as_json(rule, names))
             return
-        if not chosen:
-            out.note("No rule says `clean:`, so nothing would be changed.")
-        for rule, names in chosen:
-            _Telling(out, planning, rule).all(names)
+        if not selected:
+            out.note("No rule has `clean:`, so nothing would change.")
+        for rule, names in selected:
+            _Printer(out, planning, rule).all(names)
 
 
 def tell(application: Application, out: Output, rule: str, findings: Sequence[str]) -> None:
-    """The plans for these findings of a rule, for people."""
-    _Telling(out, _Planning(application, show=True, limit=None), application.rule(rule)).all(list(findings))
+    """Print the plans for these findings of a rule."""
+    _Printer(out, _Planning(application, show=True, limit=None), application.rule(rule)).all(list(findings))
 
 
 @dataclass
 class Planned:
-    """A finding with its plan, or why it has none. `asks` says who is asked, `stands` what waits for it already."""
+    """A finding with its plan, or the reason why it has none. `asks` is the approval policy, `stands` the stored plan's
+    state."""
 
     finding: Finding
     plan: Bundle | NotPlannable
@@ -82,7 +81,7 @@ class Planned:
 
 
 class _Planning:
-    """Plans of findings, a few at a time, as the configuration and the rows are now."""
+    """Plans of findings in chunks, for the current configuration and rows."""
 
     def __init__(self, application: Application, *, show: bool, limit: int | None) -> None:
         from reconcile.cleaning.execution.terms import Terms
@@ -94,15 +93,17 @@ class _Planning:
         self.told: tuple[str, ...] = ()
 
     def chosen(self, rules: Sequence[str], findings: Sequence[str]) -> list[tuple[Rule, list[str] | None]]:
-        """Rules in the order of the configuration, each with the findings that were named; None: all of them."""
+        """Return rules in the order of the configuration, each with its named findings; None: all of them."""
         application = self.application
         for name in rules:
             if application.rule(name).clean is None:
-                raise NothingToPlan(f"Rule `{name}` only reports: it says nothing of `clean:`, so there is no plan.")
+                raise NothingToPlan(f"Rule `{name}` only reports: it has no `clean:`, so there is no plan.")
         named = self._named(findings)
-        cleaning = [one for name in application.project.rules if (one := application.rule(name)).clean is not None]
-        picked = [one for one in cleaning if not rules or one.name in rules]
-        return [(one, named.get(one.name) if findings else None) for one in picked if not findings or one.name in named]
+        cleaning = [rule for name in application.project.rules if (rule := application.rule(name)).clean is not None]
+        chosen_rules = [rule for rule in cleaning if not rules or rule.name in rules]
+        if not findings:
+            return [(rule, None) for rule in chosen_rules]
+        return [(rule, named[rule.name]) for rule in chosen_rules if rule.name in named]
 
     def _named(self, findings: Sequence[str]) -> Mapping[str, list[str]]:
         from reconcile.store.findings import get
@@ -111,15 +112,16 @@ class _Planning:
         if not findings:
             return by_rule
         with self.application.memory.read() as tx:
-            for asked in findings:
-                one = get(tx, asked)
-                if self.terms.rule(one.rule) is None:
-                    raise NothingToPlan(f"{one.id} is of rule `{one.rule}`, which cleans nothing, so there is no plan.")
-                by_rule.setdefault(one.rule, []).append(one.id)
+            for finding_id in findings:
+                finding = get(tx, finding_id)
+                if self.terms.rule(finding.rule) is None:
+                    sentence = f"{finding.id} is of rule `{finding.rule}`, which does not clean, so there is no plan."
+                    raise NothingToPlan(sentence)
+                by_rule.setdefault(finding.rule, []).append(finding.id)
         return by_rule
 
     def plans(self, rule: Rule, names: list[str] | None) -> Iterator[Planned]:
-        """Raises the source's ConnectorError."""
+        """Plan the findings. Raises the source's ConnectorError."""
         from reconcile.cleaning.planning.plan import make_many
         from reconcile.findings.bundle import Bundle
         from reconcile.store.findings import some
@@ -131,13 +133,13 @@ class _Planning:
         self.told = tools.catalogue.told
         for start in range(0, len(names), _CHUNK):
             with self.application.memory.read() as tx:
-                found = {one.id: one for one in some(tx, names[start : start + _CHUNK])}
-            made = list(make_many(found.values(), tools))
-            stands = self._stands([one for _, one in made if isinstance(one, Bundle)])
-            for name, one in made:
-                asks = self.terms.asks(one) if isinstance(one, Bundle) else None
-                plan, state = stands.get(name, (one, None))
-                yield Planned(found[name], plan, asks, state)
+                findings = {finding.id: finding for finding in some(tx, names[start : start + _CHUNK])}
+            plans = list(make_many(findings.values(), tools))
+            stored = self._stored([plan for _, plan in plans if isinstance(plan, Bundle)])
+            for name, new in plans:
+                asks = self.terms.asks(new) if isinstance(new, Bundle) else None
+                plan, state = stored.get(name, (new, None))
+                yield Planned(findings[name], plan, asks, state)
 
     def _findings(self, rule: Rule) -> list[str]:
         from reconcile.findings.states import State
@@ -148,7 +150,7 @@ class _Planning:
             return names(tx, Filter(rules=(rule.name,), states=states, limit=self.limit))
 
     def tools(self, rule: Rule) -> Tools:
-        """What planning the rule's findings needs. Raises NothingToPlan, ConnectorError."""
+        """Return the tools to plan the rule's findings. Raises NothingToPlan, ConnectorError."""
         from connectors.target import Target
         from reconcile.cleaning.planning.plan import Tools
         from reconcile.detection.detect import subjects_of
@@ -158,46 +160,46 @@ class _Planning:
         subjects = subjects_of(rule, application.subject)
         source = subjects[rule.dataset].source
         if not isinstance(source, Target):
-            raise NothingToPlan(f"Rule `{rule.name}`: nothing can be changed in source `{source.name}`.")
+            raise NothingToPlan(f"Rule `{rule.name}`: source `{source.name}` cannot be cleaned.")
         identity = source.identity()
 
-        def lives(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
+        def generations(pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
             with application.memory.read() as tx:
-                known: Mapping[tuple[str, str], int] = effects.generations(tx, identity, pairs)
-            return known
+                numbers: Mapping[tuple[str, str], int] = effects.generations(tx, identity, pairs)
+            return numbers
 
         with application.memory.read() as tx:
             now = tx.now
         binding = self.terms.binding(rule.name) or ""
-        return Tools.of(source, subjects, rule, now, lives, binding)
+        return Tools.of(source, subjects, rule, now, generations, binding)
 
-    def _stands(self, made: Sequence[Bundle]) -> Mapping[str, tuple[Bundle, str]]:
-        """What is known, by finding, of plans for these: the one that stands, which may differ in what may drift, and
-        its state; or the new one, and `another` where a different one stands."""
+    def _stored(self, plans: Sequence[Bundle]) -> Mapping[str, tuple[Bundle, str]]:
+        """Return, by finding, the stored plan and its state; it may differ only in columns that may drift. If another
+        plan is stored, return the new plan and `another`."""
         from reconcile.store import bundles
 
         with self.application.memory.read() as tx:
-            found = [(one, bundles.standing(tx, one.finding)) for one in made]
-        stands = {}
-        for one, stored in found:
+            pairs = [(new, bundles.standing(tx, new.finding)) for new in plans]
+        by_finding = {}
+        for new, stored in pairs:
             if stored is not None:
-                shown = one if stored.plan_hash == one.plan_hash or not stored.is_for(one) else stored.bundle
+                shown = new if stored.plan_hash == new.plan_hash or not stored.is_for(new) else stored.bundle
                 state = stored.state.value if shown.plan_hash == stored.plan_hash else "another"
-                stands[one.finding] = (shown, state)
-        return stands
+                by_finding[new.finding] = (shown, state)
+        return by_finding
 
     def hidden(self, rule: Rule) -> tuple[str, ...]:
-        """The columns whose values are not shown."""
+        """The columns whose values are masked."""
         return () if self.show else self.application.project.datasets[rule.dataset].pii
 
     def veil(self, rule: Rule) -> Hidden:
-        """What is not shown of what is at risk."""
+        """The masking of the money at risk."""
         from reconcile.messages.personal import Hidden
 
         return Hidden() if self.show else Hidden.of(self.application.project, rule.dataset, rule.name)
 
     def caps(self, rule: Rule) -> Caps:
-        """What one run of the rule may change at most."""
+        """The most that one run of the rule may change."""
         with self.application.memory.read() as tx:
             return self.terms.caps(tx, rule.name)
 
@@ -205,26 +207,26 @@ class _Planning:
         from reconcile.cleaning.shown import to_json
         from reconcile.findings.bundle import Bundle
 
-        for one in self.plans(rule, names):
-            if isinstance(one.plan, Bundle):
-                veil, money = self.veil(rule), one.plan.money
+        for planned in self.plans(rule, names):
+            if isinstance(planned.plan, Bundle):
+                veil, money = self.veil(rule), planned.plan.money
                 shown = {currency: veil.value(veil.amount, amount) for currency, amount in sorted(money.items())}
-                said = {"money": shown, "approval": one.asks, "stands": one.stands}
-                yield to_json(one.plan, self.hidden(rule)) | said
+                details = {"money": shown, "approval": planned.asks, "stands": planned.stands}
+                yield to_json(planned.plan, self.hidden(rule)) | details
             else:
-                yield {"finding": one.finding.id, "rule": rule.name, "plan": None, "reason": str(one.plan)}
+                yield {"finding": planned.finding.id, "rule": rule.name, "plan": None, "reason": str(planned.plan)}
 
 
 @dataclass
-class _Telling:
-    """One rule's plans for people."""
+class _Printer:
+    """Prints a rule's plans."""
 
     out: Output
     planning: _Planning
     rule: Rule
     plans: int = 0
     counted: int = 0
-    """Rows that change, as limits count them: all but those of keepers."""
+    """Changed rows as limits count them: without those of keepers."""
     keepers: int = 0
     largest: int = 0
     records: int = 0
@@ -237,14 +239,14 @@ class _Telling:
     def all(self, names: list[str] | None) -> None:
         from reconcile.findings.bundle import Bundle
 
-        for one in self.planning.plans(self.rule, names):
-            if isinstance(one.plan, Bundle):
-                self._plan(one, one.plan)
+        for planned in self.planning.plans(self.rule, names):
+            if isinstance(planned.plan, Bundle):
+                self._plan(planned, planned.plan)
             else:
-                self.not_planned[str(one.plan)] += 1
+                self.not_planned[str(planned.plan)] += 1
         self._sum()
 
-    def _plan(self, one: Planned, bundle: Bundle) -> None:
+    def _plan(self, planned: Planned, bundle: Bundle) -> None:
         from reconcile.cleaning import shown
         from reconcile.journal import limits
         from rules import sums
@@ -256,7 +258,7 @@ class _Telling:
         sums.add(self.limited, use.money)
         self.uncounted = self.uncounted or self.planning.terms.cannot_count(bundle)
         self.records += len(bundle.surplus)
-        self.largest = max(self.largest, one.finding.records)
+        self.largest = max(self.largest, planned.finding.records)
         amounts = {currency: Decimal(amount) for currency, amount in bundle.money.items()}
         sums.add(self.money, amounts)
         at_risk = f"  {self.planning.veil(self.rule).at_risk(amounts)} at risk" if amounts else ""
@@ -264,13 +266,13 @@ class _Telling:
         hidden = self.planning.hidden(self.rule)
 
         def whose(records: Sequence[str]) -> str:
-            return " and ".join(shown.record_name(one, bundle, hidden) for one in records)
+            return " and ".join(shown.record_name(record, bundle, hidden) for record in records)
 
-        told = [row for line in shown.for_people(bundle, hidden) for row in _rows(line, whose)]
-        self.out.table(("", "table", "row", "field", "before", "after"), told)
-        for record, lacks in sorted(bundle.uncounted.items()):
-            self.out.say(f"The amount of record {whose([record])} cannot be counted in limits: it has {lacks}.")
-        for sentence in _beside(one, bundle):
+        rows = [row for line in shown.for_people(bundle, hidden) for row in _rows(line, whose)]
+        self.out.table(("", "table", "row", "field", "before", "after"), rows)
+        for record, reason in sorted(bundle.uncounted.items()):
+            self.out.say(f"Limits cannot count the amount of record {whose([record])}: it has {reason}.")
+        for sentence in _remarks(planned, bundle):
             self.out.say(sentence)
         self.out.say("")
 
@@ -282,19 +284,18 @@ class _Telling:
             at_risk = f", {veil.at_risk(self.money, self.plans)} at risk" if self.money else ""
             plans, rows = plural(self.plans, "plan", "plans"), plural(self.counted, "row changes", "rows change")
             if self.keepers:
-                rows += f", and {plural(self.keepers, 'keeper takes', 'keepers take')} values in"
+                rows += f", and {plural(self.keepers, 'keeper takes', 'keepers take')} in values"
             self.out.heading(f"{self.rule.name}: {plans}, {self.records:,} surplus, {rows}{at_risk}")
             for sentence in (*self._limits(), *self.planning.told):
                 self.out.say(sentence)
             if self.planning.hidden(self.rule):
                 self.out.note(HIDDEN)
         elif not self.not_planned:
-            self.out.note(f"{self.rule.name}: no finding waits, so there is nothing to plan.")
-        for sentence, many in self.not_planned.most_common(_REASONS):
-            findings = "1 finding" if many == 1 else f"{many:,} findings"
-            self.out.say(f"not planned, {findings}: {sentence}")
+            self.out.note(f"{self.rule.name}: no open findings, so there is nothing to plan.")
+        for sentence, number in self.not_planned.most_common(_REASONS):
+            self.out.say(f"not planned, {plural(number, 'finding', 'findings')}: {sentence}")
         if len(self.not_planned) > _REASONS:
-            self.out.say(f"… and {len(self.not_planned) - _REASONS} other reasons; --json has them all.")
+            self.out.say(f"… and {len(self.not_planned) - _REASONS} more reasons; --json shows all.")
 
     def _limits(self) -> Iterator[str]:
         from reconcile.cleaning.shown import limits_said
@@ -302,31 +303,32 @@ class _Telling:
         caps = self.planning.caps(self.rule)
         _, over = limits_said(caps, rows=self.counted, group=self.largest, money=self.limited)
         amounts = self.planning.veil(self.rule).risk(self.limited, self.plans)
-        said, _ = limits_said(caps, rows=self.counted, group=self.largest, money=amounts)
-        beside = " (the keeper's own row is not counted)" if self.keepers else ""
-        yield f"limits{beside}: {said}"
+        sentence, _ = limits_said(caps, rows=self.counted, group=self.largest, money=amounts)
+        remark = " (the keeper's own row is not counted)" if self.keepers else ""
+        yield f"limits{remark}: {sentence}"
         if over:
-            yield f"over the limit in {over}: nothing of it is done by itself; beyond it, approving takes --over-limit."
+            yield f"over the limit in {over}: every plan needs approval, and beyond the limit also --over-limit."
         if self.uncounted:
-            yield "Money is limited, and some of it cannot be counted: approving such a plan takes --over-limit."
+            yield "Money is limited, but some amounts cannot be counted: approving such a plan needs --over-limit."
 
 
 def _rows(line: Line, whose: Callable[[Sequence[str]], str]) -> Iterator[tuple[str, ...]]:
-    """A row of the plan as rows of a table: one for each field that changes, one for a row that comes or goes."""
-    first = (_DOES.get((line.does, line.role), _DOES[line.does, ""]), line.table, line.row)
+    """Yield the table rows of a line of the plan: one per changed field, or one for an inserted or deleted row."""
+    first = (_CHANGES.get((line.does, line.role), _CHANGES[line.does, ""]), line.table, line.row)
     if line.does in ("delete", "insert"):
-        gone = line.does == "delete"
-        whole = ", ".join(f"{name} = {_said(before if gone else after)}" for name, before, after, _ in line.fields)
-        yield (*first, "all", whole if gone else "", "" if gone else whole)
+        is_deleted = line.does == "delete"
+        fields = [(name, before if is_deleted else after) for name, before, after, _ in line.fields]
+        values = ", ".join(f"{name} = {_text(value)}" for name, value in fields)
+        yield (*first, "all", values if is_deleted else "", "" if is_deleted else values)
         return
     for column, before, after, origins in line.fields:
-        yield (*first, column, _said(before), _said(after) + (f"  (from {whose(origins)})" if origins else ""))
+        yield (*first, column, _text(before), _text(after) + (f"  (from {whose(origins)})" if origins else ""))
         first = ("", "", "")
     if not line.fields:
         yield (*first, "", "", "")
 
 
-_DOES: Mapping[tuple[str, str], str] = {
+_CHANGES: Mapping[tuple[str, str], str] = {
     ("stay", "keeper"): "stays",
     ("stay", ""): "must stay",
     ("update", "keeper"): "stays, takes in",
@@ -338,42 +340,41 @@ _DOES: Mapping[tuple[str, str], str] = {
 }
 
 
-def _said(text: str | None) -> str:
+def _text(text: str | None) -> str:
     return "null" if text is None else text or "''"
 
 
-def _beside(one: Planned, bundle: Bundle) -> Iterator[str]:
+def _remarks(planned: Planned, bundle: Bundle) -> Iterator[str]:
     match bundle.reversible:
         case "no":
             yield "undo: none"
         case "yes":
             yield "undo: yes"
         case _:
-            yield "undo: as long as nothing stands in its way"
+            yield "undo: possible unless these rows change"
     yield from (f"  {sentence}" for sentence in bundle.why)
     if bundle.triggers:
         yield f"triggers that fire: {', '.join(bundle.triggers)}"
     yield f"plan: {bundle.plan_hash}"
-    yield _next_step(one, bundle)
+    yield _next_step(planned, bundle)
 
 
-def _next_step(one: Planned, bundle: Bundle) -> str:
+def _next_step(planned: Planned, bundle: Bundle) -> str:
     approve = f"reconcile approve {bundle.finding} --plan {bundle.plan_hash[:_BEGINNING]}"
-    match one.stands:
+    match planned.stands:
         case "awaiting_approval":
-            people = "two people" if one.asks == "two_person" else "somebody"
-            return f"it waits until {people} approved it: {approve}"
-        case None if one.finding.state.value == "failed":
-            return f"its cleaning failed, and no run tries it again: reconcile retry {bundle.finding}"
+            return f"waits for approval{' by two people' if planned.asks == 'two_person' else ''}: {approve}"
+        case None if planned.finding.state.value == "failed":
+            return f"its cleaning failed, and no run retries it: reconcile retry {bundle.finding}"
         case None | "another":
-            waits = "a plan made earlier waits and is replaced; " if one.stands else ""
-            asks = {"none": "does it without asking", "two_person": "asks two people"}.get(
-                one.asks or "", "asks for approval"
+            waits = "an earlier plan waits and is replaced; " if planned.stands else ""
+            asks = {"none": "cleans it without approval", "two_person": "asks two people for approval"}.get(
+                planned.asks or "", "asks for approval"
             )
-            how = "" if one.asks == "none" else f": {approve}"
-            return f"{waits}the next run {asks}{how}"
+            command = "" if planned.asks == "none" else f": {approve}"
+            return f"{waits}the next run {asks}{command}"
         case state:
-            return f"it is {state.replace('_', ' ')}"
+            return f"state: {state.replace('_', ' ')}"
 
 
 __all__ = ["NothingToPlan", "plan", "register"]

@@ -1,4 +1,4 @@
-"""What keeps rules from cleaning where they want to, as far as a configuration tells without connecting."""
+"""Check the settings of rules that clean, without connecting to a source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_CLEANING = ("approval", "approval_expires", "limits", "retry")
 
 @dataclass(frozen=True)
 class Cleanable:
-    """A configuration as far as it could be read. `connectors` are the classes of its sources."""
+    """The valid parts of a configuration. `connectors` are the classes of its sources."""
 
     sections: Sections
     top: TopSettings | None
@@ -33,7 +33,7 @@ class Cleanable:
     connectors: Mapping[str, Any]
 
     def problems(self) -> Iterator[Problem]:
-        """Every mistake, at its place."""
+        """Yield every mistake at its place."""
         for name, rule in self.rules.items():
             node = self.sections["rules"][name].node
             yield from self._retry(rule, node)
@@ -45,87 +45,87 @@ class Cleanable:
         yield from self._names("maintenance")
 
     def notes(self) -> Iterator[Problem]:
-        """What is said and has no use."""
+        """Yield the settings that have no effect."""
         for name, rule in self.rules.items():
             for key in _OF_CLEANING if rule.clean is None else ():
                 place = locate(self.sections["rules"][name].node, (key,))
                 if place.path == (key,):
-                    yield Problem.at(place.key_at, f"`{key}` has no use in a rule without `clean`; remove it")
+                    yield Problem.at(place.key_at, f"`{key}` has no effect in a rule without `clean`; remove it")
 
     def _retry(self, rule: Rule, node: Node) -> Iterator[Problem]:
-        known = {*OWN_RETRIES, *(self.top.retry if self.top else ())}
-        if self.top is not None and rule.retry not in known:
-            said = f"`retry`: there is no template `{short(rule.retry)}`; {suggestion(rule.retry, known)}"
-            yield Problem.at(locate(node, ("retry",)).node.at, said)
+        templates = {*OWN_RETRIES, *(self.top.retry if self.top else ())}
+        if self.top is not None and rule.retry not in templates:
+            sentence = f"`retry`: there is no template `{short(rule.retry)}`; {suggestion(rule.retry, templates)}"
+            yield Problem.at(locate(node, ("retry",)).node.at, sentence)
 
     def _cleaning(self, rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Problem]:
         at = locate(node, ("clean",)).key_at
         if not dataset.id:
-            said = "has no `id`, so that its records cannot be told apart for certain; give it one"
-            yield Problem.at(at, f"`clean`: dataset `{dataset.name}` {said}")
+            mistake = "has no `id`, so its records cannot be identified for certain; add `id`"
+            yield Problem.at(at, f"`clean`: dataset `{dataset.name}` {mistake}")
         obstacle = self._obstacle(dataset)
         if obstacle is not None:
             yield Problem.at(at, f"`clean`: {obstacle}")
         if dataset.money is None and rule.limits.money:
-            said = "limits an amount, and its dataset says nothing of `money`; say which column holds it"
-            yield Problem.at(locate(node, ("limits", "money")).key_at, f"`money` {said}")
+            mistake = "limits an amount, but the dataset has no `money`; add it with the column of the amount"
+            yield Problem.at(locate(node, ("limits", "money")).key_at, f"`money` {mistake}")
         if dataset.money is None and rule.approval.needs_money:
-            said = "asks for an amount, and its dataset says nothing of `money`; say which column holds it"
-            yield Problem.at(locate(node, ("approval", "when")).node.at, f"`when` {said}")
-        yield from _drifting(rule, dataset, node)
+            mistake = "needs an amount, but the dataset has no `money`; add it with the column of the amount"
+            yield Problem.at(locate(node, ("approval", "when")).node.at, f"`when` {mistake}")
+        yield from _keep_drifts(rule, dataset, node)
 
     def _obstacle(self, dataset: DatasetConfig) -> str | None:
-        """Why nothing can be changed in the dataset's source; None, too, where the source is not known."""
+        """Return why the dataset's source cannot be changed; None if it can, or if the source is unknown."""
         source, connector = self.sources.get(dataset.source), self.connectors.get(dataset.source)
         if source is None or connector is None:
             return None
         if not hasattr(connector, "obstacle"):
-            return f"records of a source of type `{source.type}` cannot be cleaned in this version; only databases can"
-        said: str | None = connector.obstacle(source.settings, dataset.settings)
-        if said is not None:
-            return f"dataset `{dataset.name}` cannot be cleaned: {said}"
+            return f"sources of type `{source.type}` cannot be cleaned in this version; only databases can"
+        obstacle: str | None = connector.obstacle(source.settings, dataset.settings)
+        if obstacle is not None:
+            return f"dataset `{dataset.name}` cannot be cleaned: {obstacle}"
         folder = self.sections.path.parent
         file = connector.file(source.settings, folder)
-        if self.top is not None and file is not None and _same(file, _file_of(self.top, folder)):
-            return "the state and the records it cleans cannot be in one file; give `state` another one"
+        if self.top is not None and file is not None and _same_file(file, _file_of(self.top, folder)):
+            return "the state and the records to clean cannot be in one file; set `state` to another file"
         return None
 
     def _names(self, key: str) -> Iterator[Problem]:
-        """Sources that a setting of the whole project names."""
+        """Yield the unknown sources that a setting of the whole project names."""
         entry = self.sections.top.entries.get(key)
         if entry is None or self.top is None or not self.sections.whole:
             return
         for at, name in _named(self.top, key, entry):
             if name not in self.sections["sources"]:
-                said = suggestion(name, self.sections["sources"])
-                yield Problem.at(at, f"`{key}`: there is no source `{short(name)}`; {said}")
+                hint = suggestion(name, self.sections["sources"])
+                yield Problem.at(at, f"`{key}`: there is no source `{short(name)}`; {hint}")
 
 
 def _named(top: TopSettings, key: str, entry: Entry) -> Iterable[tuple[Position, str]]:
     if key == "limits":
         return [(locate(entry.node, (name,)).key_at, name) for name in top.limits]
-    many = enumerate(top.maintenance)
-    return [(locate(entry.node, (index, "source")).node.at, one.source) for index, one in many]
+    windows = enumerate(top.maintenance)
+    return [(locate(entry.node, (index, "source")).node.at, window.source) for index, window in windows]
 
 
-def _drifting(rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Problem]:
-    """What decides which record stays may not change unseen: the surplus would go though it is the one to keep now."""
+def _keep_drifts(rule: Rule, dataset: DatasetConfig, node: Node) -> Iterator[Problem]:
+    """Refuse `ignore_drift` for columns that choose the keeper: after a change, the record to keep would be deleted."""
     ignored = rule.clean.ignore_drift if rule.clean is not None else ()
-    behind = {name for column in rule.kept_by if ignored for name in _behind(column, dataset.derived)}
+    columns = {name for column in rule.kept_by if ignored for name in _source_columns(column, dataset.derived)}
     for index, name in enumerate(ignored):
-        if name in behind:
-            said = f"`ignore_drift` names `{name}`, by which `keep` chooses the record that stays; leave it out"
-            yield Problem.at(locate(node, ("clean", "ignore_drift", index)).node.at, said)
+        if name in columns:
+            sentence = f"`ignore_drift` names `{name}`, which `keep` uses to choose the record that stays; remove it"
+            yield Problem.at(locate(node, ("clean", "ignore_drift", index)).node.at, sentence)
 
 
-def _behind(column: str, derived: Mapping[str, str]) -> Iterator[str]:
-    """The column itself or, of a derived one, those that it is computed from; each of these may use those before it."""
+def _source_columns(column: str, derived: Mapping[str, str]) -> Iterator[str]:
+    """Yield the column and, if it is derived, its source columns; a derived column may use earlier ones."""
     yield column
     if column in derived:
-        earlier = dict(itertools.takewhile(lambda one: one[0] != column, derived.items()))
-        with contextlib.suppress(ExpressionError):  # told with the dataset
+        earlier = dict(itertools.takewhile(lambda item: item[0] != column, derived.items()))
+        with contextlib.suppress(ExpressionError):  # reported with the dataset
             for name in parse(derived[column]).columns:
-                yield from _behind(name, earlier)
+                yield from _source_columns(name, earlier)
 
 
 def _links(dataset: DatasetConfig, entry: Entry) -> Iterator[Problem]:
@@ -133,10 +133,10 @@ def _links(dataset: DatasetConfig, entry: Entry) -> Iterator[Problem]:
         to = link.to or dataset.id
         place = locate(entry.node, ("references", index))
         if getattr(dataset.settings, "table", None) is None:
-            yield Problem.at(place.node.at, "`references` are of tables, and this dataset is none; remove it")
+            yield Problem.at(place.node.at, "`references` needs a table, but this dataset has none; remove it")
         elif len(link.columns) != len(to):
-            said = f"names {len(link.columns)} columns for {len(to)}; write one for each" if to else "needs `to`"
-            yield Problem.at(place.node.at, f"the link from `{short(link.table)}` {said}")
+            mistake = f"names {len(link.columns)} columns for {len(to)}; write one for each" if to else "needs `to`"
+            yield Problem.at(place.node.at, f"the link from `{short(link.table)}` {mistake}")
 
 
 def _file_of(top: TopSettings, folder: Path) -> Path | None:
@@ -144,8 +144,8 @@ def _file_of(top: TopSettings, folder: Path) -> Path | None:
     return folder / path.split("?")[0] if scheme.startswith("sqlite") else None
 
 
-def _same(source: Path, state: Path | None) -> bool:
-    """Return True if both are one file; a name that is too long for a file is none."""
+def _same_file(source: Path, state: Path | None) -> bool:
+    """Return True if both are the same file; a name that is too long for a file is not one."""
     if state is None:
         return False
     exist = os.path.exists(source) and os.path.exists(state)  # noqa: PTH110 - Path.exists raises for a long name

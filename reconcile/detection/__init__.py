@@ -1,1 +1,1 @@
-"""Step 1: choose the engine for a rule, give it the records, and get its answer within limits."""
+"""Step 1: choose the engine for a rule, pass it the records, and get its answer within time limits."""

@@ -1,10 +1,10 @@
-"""Limits of one rule: its work runs in a thread that can be given up, while the caller waits and hears signals.
+"""Time limits for a rule: its work runs in a thread that can be abandoned, while the caller waits and gets signals.
 
-A driver can sit in C for as long as its server likes. Nothing can end a thread there, so: what the work waits for is
-stopped (`stop`: cancelled in the database, cut off by socket, interrupted in DuckDB), and if the thread is not back
-within a grace, the caller goes on without it. A thread left behind is harmless: it only ever reads, what it brings is
-looked at by nobody, its next word of progress ends it, and then it closes what it holds. It is a daemon, so a process
-that ends does not wait for it.
+A driver can block in C for as long as its server likes, and nothing can end a thread there. So `stop` ends the
+operation that blocks: cancelled in the database, cut off by socket, or interrupted in DuckDB. If the thread does not
+end within a grace period, the caller goes on without it. An abandoned thread is harmless: it only reads, its result
+is ignored, and its next progress report ends it; then it closes its resources. It is a daemon thread, so the process
+can end without it.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from rules.engines.base import Stop
 from rules.kinds.base import Rule
 
 STEP = 0.1
-"""Seconds between two looks at the clock, so also how late a signal is heard."""
+"""Seconds between two checks of the clock, and so the longest delay of a signal."""
 GRACE = 5.0
-"""Seconds the work gets to end by itself after a limit; at a signal there is less time."""
+"""Seconds for the work to end by itself after a limit; there is less time after a signal."""
 GRACE_AT_A_SIGNAL = 1.5
 T = TypeVar("T")
 
 
 class RuleEnded(Exception):
-    """A rule was ended because a limit of its job had passed; its findings were left as they are."""
+    """A rule was stopped at a limit of its job; its findings are unchanged."""
 
 
 class RuleTimedOut(RuleEnded):
-    """The rule took longer than it may."""
+    """The rule took longer than `time_limit` of its job."""
 
     def __init__(self, rule: str, limits: Limits) -> None:
         super().__init__(
-            f"Rule {rule!r} was ended after {said(limits.time)}, the `time_limit` of job {limits.job!r}, so what it "
-            f"checks could not be read in time. Its findings were left as they are; raise `time_limit:` of the job, "
-            f"or help the source with an index or a narrower dataset"
+            f"Rule {rule!r} timed out after {duration_text(limits.time)}, the `time_limit` of job {limits.job!r}: "
+            f"its records could not be read in time. Its findings are unchanged. Raise `time_limit:` of the job, add "
+            f"an index to the source, or narrow the dataset"
         )
 
 
 class RuleStalled(RuleEnded):
-    """The rule's source gave nothing for longer than it may be silent."""
+    """The rule's source sent nothing for longer than `stall` of its job."""
 
     def __init__(self, rule: str, limits: Limits) -> None:
         super().__init__(
-            f"Rule {rule!r} was ended because nothing came for {said(limits.stall)}, the `stall` of job "
-            f"{limits.job!r}: what it checks could not be read. Its findings were left as they are; look at the "
-            f"source, or raise `stall:` of the job where one answer takes longer"
+            f"Rule {rule!r} was stopped because its source sent nothing for {duration_text(limits.stall)}, the `stall` "
+            f"of job {limits.job!r}: its records could not be read. Its findings are unchanged. Check the source, or "
+            f"raise `stall:` of the job if an answer takes longer"
         )
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a rule of the job may take (`time`), and be without progress, a batch or an answer (`stall`)."""
+    """The longest time of a rule of the job (`time`), and its longest time without a batch or an answer (`stall`)."""
 
     time: dt.timedelta = dt.timedelta(hours=1)
     stall: dt.timedelta = dt.timedelta(minutes=15)
@@ -75,11 +75,11 @@ def bounded(
     clock: Callable[[], float] = time.monotonic,
     grace: float = GRACE,
 ) -> T:
-    """What `work` returns or raises. It is given a function to tell its progress with: records read so far.
+    """Return or raise the result of `work`, which gets a function to report progress: records read so far.
 
-    While it works, `watch` is called here every tenth of a second with the records read, and may raise to end it;
-    `alive` is called here after each word of progress. `stop` ends what the work waits for, from another thread; it is
-    called again until the work has ended. Raises RuleTimedOut or RuleStalled after a limit.
+    Every tenth of a second this thread calls `watch` with the records read; it may raise to end the work. After each
+    progress report this thread calls `alive`. Another thread calls `stop` until the work has ended. Raises
+    RuleTimedOut or RuleStalled after a limit.
     """
     attempt = _Attempt(work, rule, clock)
     try:
@@ -109,9 +109,9 @@ def detected(
     watch: Callable[[str, int], None],
     alive: Callable[[], None] = lambda: None,
 ) -> Detected:
-    """The rule's answer, within the limits of the job. Raises as `detect` and `bounded` do.
+    """Return the rule's answer within the limits of the job. Raises as `detect` and `bounded` do.
 
-    `stop` ends the reads of a dataset's source; `watch` is told the rule and the records read so far, and may raise.
+    `stop` ends the reads of a dataset's source; `watch` gets the rule and the records read so far, and may raise.
     """
     interrupt = Stop()
 
@@ -120,21 +120,21 @@ def detected(
         tell(0)
         return detect(rule, subjects, slot, budget, tell, interrupt)
 
-    def stop_it() -> None:
+    def stop_all() -> None:
         interrupt()
         for dataset in rule.datasets:
             stop(dataset)
 
-    def look(read: int) -> None:
+    def report(read: int) -> None:
         watch(rule.name, read)
 
-    look(0)
+    report(0)
     limits = Limits(job.time_limit, job.stall, job.name)
-    return bounded(work, rule.name, limits, stop_it, watch=look, alive=alive)
+    return bounded(work, rule.name, limits, stop_all, watch=report, alive=alive)
 
 
-def said(length: dt.timedelta) -> str:
-    """A length of time as the configuration writes it, in its largest whole unit: 90s, 15m, 1h."""
+def duration_text(length: dt.timedelta) -> str:
+    """Return a duration as the configuration writes it, in its largest whole unit: 90s, 15m, 1h."""
     seconds = length.total_seconds()
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if seconds >= size and seconds % size == 0:
@@ -143,15 +143,15 @@ def said(length: dt.timedelta) -> str:
 
 
 class _GivenUp(Exception):
-    """Told to work whose result nobody waits for any more."""
+    """Raised in abandoned work."""
 
 
 class _Attempt(Generic[T]):
-    """The work while it is done. Only `_run` and `_tell` are called by its thread."""
+    """The work and its progress. Its thread calls only `_run` and `_tell`."""
 
     def __init__(self, work: Callable[[Callable[[int], None]], T], rule: str, clock: Callable[[], float]) -> None:
         self._work, self._rule, self._clock = work, rule, clock
-        self._begun = self._last = self._heard = clock()
+        self._begun = self._last = self._reported = clock()
         self._result: list[T] = []
         self._error: BaseException | None = None
         self._given_up = False
@@ -162,9 +162,9 @@ class _Attempt(Generic[T]):
         threading.Thread(target=self._run, name=f"checking {self._rule}", daemon=True).start()
 
     def has_news(self) -> bool:
-        """Whether the work said anything since the last call."""
-        heard, self._heard = self._heard, self._last
-        return heard != self._heard
+        """Return True if the work reported progress since the last call."""
+        reported, self._reported = self._reported, self._last
+        return reported != self._reported
 
     def check(self, limits: Limits) -> None:
         now = self._clock()
@@ -179,7 +179,7 @@ class _Attempt(Generic[T]):
         return self._result[0]
 
     def end(self, stop: Callable[[], None], grace: float) -> None:
-        """Have the work stopped, and wait for it as long as the grace; then it is left behind."""
+        """Stop the work and wait for it until the grace period ends; then abandon it."""
         self._given_up = True
         stopping = threading.Thread(target=self._stop, args=(stop, time.monotonic() + grace), daemon=True)
         stopping.start()
@@ -193,7 +193,7 @@ class _Attempt(Generic[T]):
     def _run(self) -> None:
         try:
             self._result.append(self._work(self._tell))
-        except BaseException as error:  # noqa: BLE001 - the caller raises it, unless nobody waits any more
+        except BaseException as error:  # noqa: BLE001 - the caller raises it, unless it abandoned the work
             self._error = error
         finally:
             self.done.set()

@@ -1,4 +1,4 @@
-"""Step 1: pick the engine for a rule, give it the records, and get its answer."""
+"""Choose the engine for a rule, pass it the records, and get its answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 import rules.engines.embedded
-import rules.engines.pushdown  # noqa: F401 - else they are loaded when a source that began early has ended
+import rules.engines.pushdown  # noqa: F401 - loaded here, while a source that began early still works
 from connectors.base import DuckReadable, DuckScan, Forewarning, Problem, Queryable, Scan, Source
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
@@ -30,7 +30,7 @@ from rules.values import Value, schema_from_arrow
 A = TypeVar("A")
 T = TypeVar("T")
 SLOW_GROUPERS = {"mysql": "MariaDB and MySQL are read faster than they group"}
-"""Measured (docs/engines.md): dialects on which pulling wins, with the words for it."""
+"""Dialects on which pulling is faster, measured in docs/engines.md, with the reason in words."""
 MOST_UNNAMED = 2_000
 """Columns of a dataset without `id`. Measured: with 9,000 of them a run takes a minute and 740 MB of memory."""
 
@@ -40,7 +40,7 @@ def _ended(sentence: str) -> str:
 
 
 class RuleDoesNotFit(Exception):
-    """A rule cannot be checked on its datasets as they are now; the message holds every mistake, one sentence each."""
+    """The rule does not fit its current datasets; the message has one sentence for each mistake."""
 
     def __init__(self, rule: Rule, mistakes: Sequence[str]) -> None:
         datasets = listed([repr(name) for name in rule.datasets])
@@ -50,7 +50,7 @@ class RuleDoesNotFit(Exception):
 
 @dataclass(frozen=True)
 class Budget:
-    """What one detection may use: `memory` as DuckDB writes it (`2GB`), and a folder for what does not fit."""
+    """The resources of one detection: `memory` as DuckDB writes it (`2GB`), and a folder to spill to."""
 
     memory: str
     folder: Path | None = None
@@ -58,7 +58,7 @@ class Budget:
 
 @dataclass
 class Subject:
-    """A dataset ready to be checked: its source, and how rules see it."""
+    """A dataset ready to be checked: its settings, its source, and its relation for rules."""
 
     dataset: DatasetConfig
     source: Source
@@ -78,7 +78,7 @@ class Subject:
         )
 
     def warnings(self, columns: Sequence[str] | None = None) -> tuple[Problem, ...]:
-        """What people should know of the dataset as a whole who read these columns, or any."""
+        """Warnings about the whole dataset for a read of these columns, or of any."""
         source = self.source
         return source.warnings(self.dataset.settings, columns) if isinstance(source, Forewarning) else ()
 
@@ -88,20 +88,20 @@ Subjects = Mapping[str, Subject]
 
 
 def subjects_of(rule: Rule, subject: Callable[[str], Subject]) -> Subjects:
-    """The rule's datasets. Raises what opening and describing their sources raises."""
+    """Open the rule's datasets. Raises the errors of opening and describing their sources."""
     return {name: subject(name) for name in rule.datasets}
 
 
 @dataclass(frozen=True)
 class Detected:
-    """A rule's answer, which engine gave it and why, what could not be read in single cells, and how long it took."""
+    """A rule's answer with its engine and the reason for it, the unreadable cells, and the seconds it took."""
 
     detection: Detection
     choice: Choice
     problems: tuple[Problem, ...]
     seconds: float
     definition: str
-    """What the datasets let through and derive, as text: an edit of it is an edit of what the rule matches."""
+    """The filters and derived columns of the datasets as text: an edit of it changes what the rule matches."""
     subjects: Subjects
     fitted: Fitted
 
@@ -122,44 +122,44 @@ def fit(rule: Rule, subjects: Subjects) -> Fitted:
 
 
 def choose(rule: Rule, fitted: Fitted, subjects: Subjects) -> Choice:
-    """Which engine runs the rule, and why. Raises RuleDoesNotFit where `engine: pushdown` cannot give the answer."""
-    forced = rule.engine == "pushdown"
+    """Choose the engine that runs the rule. Raises RuleDoesNotFit if `engine: pushdown` cannot give the answer."""
+    is_forced = rule.engine == "pushdown"
     sources = {subject.source.name: subject.source for subject in subjects.values()}
     for name, source in sources.items():
         if not isinstance(source, Queryable):
-            if forced:
-                reason = f"Source {name!r} cannot run queries; use `engine: embedded` or leave it out."
+            if is_forced:
+                reason = f"Source {name!r} cannot run queries; use `engine: embedded` or remove the setting."
                 raise RuleDoesNotFit(rule, [reason])
-            return Choice("embedded", f"source {name!r} is read here: it cannot run queries itself")
+            return Choice("embedded", f"source {name!r} cannot run queries")
     if rule.engine == "embedded":
-        return Choice("embedded", "the rule says `engine: embedded`")
-    source, *others = sources.values()
-    assert isinstance(source, Queryable)  # noqa: S101 - just seen
-    obstacle = "its datasets are in several sources" if others else fitted.obstacle(source.dialect)
-    if obstacle and forced:
-        raise RuleDoesNotFit(rule, [f"It says `engine: pushdown`, but {obstacle}."])
+        return Choice("embedded", "the rule sets `engine: embedded`")
+    source, *other_sources = sources.values()
+    assert isinstance(source, Queryable)  # noqa: S101 - checked above
+    obstacle = "its datasets are in several sources" if other_sources else fitted.obstacle(source.dialect)
+    if obstacle and is_forced:
+        raise RuleDoesNotFit(rule, [f"It sets `engine: pushdown`, but {obstacle}."])
     if obstacle:
         return Choice("embedded", obstacle)
-    if forced:
-        return Choice("pushdown", "the rule says `engine: pushdown`, and the answer is the same there")
+    if is_forced:
+        return Choice("pushdown", "the rule sets `engine: pushdown`, and the answer is the same")
     if source.dialect in SLOW_GROUPERS:
         return Choice("embedded", f"{SLOW_GROUPERS[source.dialect]}; `engine: pushdown` forces it")
-    return Choice("pushdown", f"source {source.name!r} compares these columns exactly as we do")
+    return Choice("pushdown", f"source {source.name!r} compares these columns exactly as DuckDB does")
 
 
 def _too_wide(subject: Subject) -> Iterator[str]:
-    """Without an `id` a record is named by all of its columns, which takes memory and time beyond any use of it."""
+    """Refuse very wide datasets without `id`: all columns identify a record there, which takes memory and time."""
     name, columns = subject.dataset.name, len(subject.relation.schema.names)
     if not subject.relation.id and columns > MOST_UNNAMED:
         yield f"Dataset `{name}` has {columns:,} columns; with more than {MOST_UNNAMED:,} it needs an `id`"
 
 
 def _hides_nothing(subject: Subject) -> Iterator[str]:
-    """A misspelt column of `pii` would stand in clear in the first message; nothing else looks for it."""
-    known = (*subject.relation.schema.names, *subject.relation.derived)
+    """Refuse unknown columns in `pii`: a misspelt column would appear unmasked in the first message."""
+    columns = (*subject.relation.schema.names, *subject.relation.derived)
     for column in subject.dataset.pii:
-        if column not in known:
-            near = suggestion(column, known)
+        if column not in columns:
+            near = suggestion(column, columns)
             yield f"`pii` names `{column}`, but dataset `{subject.dataset.name}` has no such column; {near}"
 
 
@@ -171,10 +171,10 @@ def detect(
     progress: Callable[[int], None] = lambda _: None,
     stop: Stop | None = None,
 ) -> Detected:
-    """Run the rule. `progress` is told of every batch and answer: how many records were read so far, where they stream
-    through us, else 0. `stop` interrupts what is computed here; reads are ended at their source.
+    """Run the rule. `progress` is called for every batch and answer with the number of records streamed so far, or 0
+    if they do not stream through this process. `stop` interrupts computations here; reads end at their source.
 
-    Raises RuleDoesNotFit, or the source's ConnectorError; nothing is half found.
+    Raises RuleDoesNotFit, or the source's ConnectorError; there are no partial answers.
     """
     begin = time.monotonic()
     fitted = fit(rule, subjects)
@@ -185,19 +185,19 @@ def detect(
     except ValueDoesNotFit as misfit:
         if choice.engine != "pushdown" or rule.engine == "pushdown":
             raise
-        choice = Choice("embedded", f"column `{misfit.column}` holds a value that the database compares otherwise")
+        choice = Choice("embedded", f"column `{misfit.column}` holds a value that the database compares differently")
         detection, problems = work.detect(choice.engine)
     seconds = time.monotonic() - begin
     return Detected(detection, choice, tuple(problems), seconds, _definition(subjects), subjects, fitted)
 
 
 def _definition(subjects: Subjects) -> str:
-    each = {name: [one.dataset.where, dict(one.dataset.derived)] for name, one in subjects.items()}
-    return json.dumps(next(iter(each.values())) if len(each) == 1 else each, sort_keys=True)
+    definitions = {name: [subject.dataset.where, dict(subject.dataset.derived)] for name, subject in subjects.items()}
+    return json.dumps(next(iter(definitions.values())) if len(definitions) == 1 else definitions, sort_keys=True)
 
 
 def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:
-    """The choice with the statements that would run."""
+    """Return the choice of the engine with the statements that would run."""
     fitted = fit(rule, subjects)
     choice = choose(rule, fitted, subjects)
     work = _Work(fitted, subjects, slot, Budget(""), lambda _: None, None)
@@ -206,7 +206,7 @@ def explain(rule: Rule, subjects: Subjects, slot: dt.datetime) -> Choice:
 
 
 def read_again(subject: Subject) -> Iterator[Mapping[str, Value]]:
-    """All records of a dataset as they are now, in bounded memory. Raises the source's ConnectorError."""
+    """Yield all current records of a dataset, in bounded memory. Raises the source's ConnectorError."""
     scan = subject.source.scan(subject.dataset.settings, tuple(subject.relation.schema.names))
     try:
         for batch in scan.reader:
@@ -217,7 +217,7 @@ def read_again(subject: Subject) -> Iterator[Mapping[str, Value]]:
 
 @dataclass(frozen=True)
 class _Work:
-    """What a detection works with."""
+    """A detection with its inputs."""
 
     fitted: Fitted
     subjects: Subjects
@@ -234,15 +234,15 @@ class _Work:
         with self.records(engine, problems, confirm) as records:
             budget = self.budget
             detection = self.fitted.detect(records, self.slot, budget.memory, budget.folder, self.stop)
-            for name, told in confirm.items():
-                told(detection.read_of.get(name, detection.read))
+            for name, confirm_read in confirm.items():
+                confirm_read(detection.read_of.get(name, detection.read))
         return detection, problems
 
     @contextmanager
     def records(
         self, engine: str, problems: list[Problem], confirm: dict[str, Callable[[int], None]]
     ) -> Iterator[dict[str, Records]]:
-        """The records of each dataset; see `_records`."""
+        """Provide the records of each dataset; see `_records`."""
         with ExitStack() as stack:
             yield {
                 name: stack.enter_context(
@@ -262,28 +262,28 @@ def _records(
     progress: Callable[[int], None],
     confirm: dict[str, Callable[[int], None]],
 ) -> Iterator[Records]:
-    """The records in the form the engine takes; after the block `problems` holds what was wrong with cells.
+    """Provide the records in the form the engine takes; after the block `problems` holds the unreadable cells.
 
-    The block calls what `confirm` holds for the dataset with the number of records read. A stream confirms by itself.
+    The block calls the dataset's function in `confirm` with the number of records read. A stream confirms by itself.
     """
     source, reading = subject.source, subject.dataset.settings
     failed: list[ConnectorError] = []
     if engine == "pushdown":
-        assert isinstance(source, Queryable)  # noqa: S101 - choose() looked
+        assert isinstance(source, Queryable)  # noqa: S101 - choose() checked it
         with source.snapshot() as snapshot, _as_it_failed(failed):
             yield Pushed(
                 source.dialect,
                 source.relation(reading),
-                _telling(lambda asked: _counting(snapshot.query(asked), lambda _: progress(0), failed), progress),
-                _telling(snapshot.whole, progress),
-                _telling(lambda columns: snapshot.unique(reading, columns), progress),
+                _reporting(lambda query: _counting(snapshot.query(query), lambda _: progress(0), failed), progress),
+                _reporting(snapshot.whole, progress),
+                _reporting(lambda columns: snapshot.unique(reading, columns), progress),
             )
             problems += snapshot.problems()
         return
     scans = functools.cache(functools.partial(_duck_scan, source, reading))
     scan = scans(needed)
     if scan is not None:
-        assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() looked
+        assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() checked it
         confirm[name] = scan.confirm
         try:
             yield Readable(
@@ -303,15 +303,15 @@ def _records(
         with _as_it_failed(failed):
             yield Streamed(stream)
     finally:
-        for one in opened:
-            one.close()
-    for one in opened:
-        problems += one.problems()
+        for opened_scan in opened:
+            opened_scan.close()
+    for opened_scan in opened:
+        problems += opened_scan.problems()
 
 
 @contextmanager
 def _as_it_failed(failed: list[ConnectorError]) -> Iterator[None]:
-    """DuckDB hands an error of a stream on as one of its own, with a traceback for a message."""
+    """Raise the original error of a stream: DuckDB raises its own instead, with a traceback as its message."""
     try:
         yield
     except Exception:
@@ -320,16 +320,16 @@ def _as_it_failed(failed: list[ConnectorError]) -> Iterator[None]:
         raise
 
 
-def _telling(ask: Callable[[A], T], progress: Callable[[int], None]) -> Callable[[A], T]:
-    """The same question; `progress` hears that it is asked, and that it was answered."""
+def _reporting(ask: Callable[[A], T], progress: Callable[[int], None]) -> Callable[[A], T]:
+    """Wrap a query so that it reports `progress` before and after."""
 
-    def asked(what: A) -> T:
+    def reporting(query: A) -> T:
         progress(0)
-        answer = ask(what)
+        answer = ask(query)
         progress(0)
         return answer
 
-    return asked
+    return reporting
 
 
 def _duck_scan(source: Source, reading: object, columns: tuple[str, ...]) -> DuckScan | None:
@@ -338,14 +338,14 @@ def _duck_scan(source: Source, reading: object, columns: tuple[str, ...]) -> Duc
 
 def _read(scans: Callable[[tuple[str, ...]], DuckScan | None], columns: tuple[str, ...]) -> DuckScan:
     scan = scans(columns)
-    assert scan is not None  # noqa: S101 - a source that can read all needed columns so can read some of them so
+    assert scan is not None  # noqa: S101 - DuckDB can read some of the columns if it can read all of them
     return scan
 
 
 def _counting(
     reader: pa.RecordBatchReader, progress: Callable[[int], None], failed: list[ConnectorError]
 ) -> pa.RecordBatchReader:
-    """The same batches, `progress` told of each, and what stopped them kept in `failed`."""
+    """Pass on the batches, report `progress` for each, and keep the error that stops them in `failed`."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         read = 0

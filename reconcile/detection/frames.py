@@ -1,4 +1,4 @@
-"""Duplicates in a pandas frame, by the same rules as everywhere else."""
+"""Find duplicates in a pandas frame, with the rules of kind `duplicates`."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def find_duplicates(
     timezone: str = "UTC",
     slot: dt.datetime | None = None,
 ) -> pd.DataFrame:
-    """The rows of `frame` that share a key, group by group, keeper first.
+    """Return the rows of `frame` that share a key, group by group, keeper first.
 
-    Returns the rows as they are, index kept, with two columns in front: `group` (0, 1, …) and `role` (`keeper` or
-    `surplus`). Settings mean what they mean in a rule of kind `duplicates` (docs/rules.md); naive times are in
-    `timezone`. Raises ValueError, in one sentence, for a setting or column that does not fit.
+    The rows are unchanged and keep their index; two columns come first: `group` (0, 1, …) and `role` (`keeper` or
+    `surplus`). The settings are those of a rule of kind `duplicates` (docs/rules.md); naive times are in `timezone`.
+    Raises ValueError, in one sentence, for a setting or column that does not fit.
     """
-    _known(timezone)
+    _check_timezone(timezone)
     table = _arrow(frame, timezone)
     kind: Kind = Kinds("rules").load("duplicates")()
     rule = _rule(
@@ -61,10 +61,10 @@ def find_duplicates(
     except DoesNotFit as misfit:
         raise ValueError(" ".join(misfit.mistakes)) from None
     records = Streamed(open=lambda columns: table.select(list(columns)).to_reader())
-    found = fitted.detect({"frame": records}, slot or dt.datetime.now(dt.UTC))
+    detection = fitted.detect({"frame": records}, slot or dt.datetime.now(dt.UTC))
     members = [
         (number, "surplus" if place else "keeper", int(str(member.id[0])))
-        for number, group in enumerate(found.groups)
+        for number, group in enumerate(detection.groups)
         for place, member in enumerate(group.members)
     ]
     result = frame.iloc[[position for _, _, position in members]].copy()
@@ -73,7 +73,7 @@ def find_duplicates(
     return result
 
 
-def _known(timezone: str) -> None:
+def _check_timezone(timezone: str) -> None:
     try:
         ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -83,8 +83,8 @@ def _known(timezone: str) -> None:
 def _rule(model: type[Rule], **settings: Any) -> Rule:
     try:
         return model.model_validate({"name": "frame", "dataset": "frame", **settings})
-    except ValidationError as wrong:
-        raise ValueError("; ".join(_sentence(error) for error in wrong.errors())) from None
+    except ValidationError as invalid:
+        raise ValueError("; ".join(_sentence(error) for error in invalid.errors())) from None
 
 
 def _mixed(frame: pd.DataFrame) -> str:
@@ -97,22 +97,22 @@ def _mixed(frame: pd.DataFrame) -> str:
 
 
 def _sentence(error: Any) -> str:
-    said = " ".join(str(error["msg"]).removeprefix("Value error, ").split())
-    return f"{error['loc'][0]}: {said}" if error["loc"] else said
+    message = " ".join(str(error["msg"]).removeprefix("Value error, ").split())
+    return f"{error['loc'][0]}: {message}" if error["loc"] else message
 
 
 def _arrow(frame: pd.DataFrame, timezone: str) -> pa.Table:
-    """The frame's columns as rules see them, and the position of each row as its id."""
-    taken = [name for name in _ADDED if name in frame.columns]
-    if taken:
-        raise ValueError(f"the frame has a column named {' and '.join(taken)}, which the answer adds; rename it")
+    """Return the frame as a table of rule types, with the position of each row as its id."""
+    clashing = [name for name in _ADDED if name in frame.columns]
+    if clashing:
+        raise ValueError(f"the frame has a column named {' and '.join(clashing)}, which the result adds; rename it")
     if not frame.columns.is_unique:
-        twice = sorted({str(c) for c in frame.columns[frame.columns.duplicated()]})
-        raise ValueError(f"the frame has more than one column named {', '.join(twice)}; give each its own name")
+        repeated = sorted({str(column) for column in frame.columns[frame.columns.duplicated()]})
+        raise ValueError(f"the frame has several columns named {', '.join(repeated)}; rename them")
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ValueError(f"{_mixed(frame)} holds values of several types; give it one, e.g. astype('str')") from error
+        raise ValueError(f"{_mixed(frame)} holds values of several types; convert it, e.g. astype('str')") from error
     for number, column in enumerate(table.schema):
         if pa.types.is_timestamp(column.type):
             values = table[number].cast(pa.timestamp("us", tz=column.type.tz), safe=False)

@@ -1,4 +1,4 @@
-"""Keeps pyarrow from loading pandas in processes of our own, which hold no frames."""
+"""Keep pyarrow from loading pandas in our own processes, which hold no frames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import ModuleType
 
 
 class _NoPandas:
-    """An import hook for which there is no pandas."""
+    """An import hook that reports pandas as not installed."""
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> None:
@@ -18,7 +18,7 @@ class _NoPandas:
 
 
 class _Watch:
-    """An import hook that has pyarrow look for pandas as soon as it is loaded itself, by whoever needs it first."""
+    """An import hook that makes pyarrow look for pandas as soon as pyarrow itself is loaded."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -37,10 +37,11 @@ class _Watch:
 
 
 def leave_pandas_alone() -> None:
-    """pyarrow loads pandas, where installed, to look whether a value is a frame; that costs more than a small run.
+    """Keep pyarrow from loading pandas.
 
-    It looks once, as soon as it is loaded, and finds none. A connector that works with frames imports pandas as ever,
-    and pyarrow then finds it. In Python programs, which may hold frames, nothing is done.
+    pyarrow loads pandas, if installed, to check whether a value is a frame; that costs more than a small run. With
+    this hook it looks once, when it is loaded, and finds none. A connector that uses frames imports pandas as usual,
+    and pyarrow then finds it. If pandas is loaded already, as in Python programs with frames, nothing changes.
     """
     if "pandas" in sys.modules:
         return

@@ -1,7 +1,7 @@
-"""What `check` proposes for a dataset of files or of a sheet, from its first records: decimal mark, types and formats.
+"""Proposals of `check` for a dataset of files or a sheet, from its first records: decimal mark, types and formats.
 
-A type is proposed where it reads every value; nothing is taken for granted. No value of the data is shown but a short
-text without digits among numbers or days, such as `n.v.`, that is not personal.
+A type is proposed only if it reads every value. Of the data, only short texts without digits among numbers or days
+are shown, such as `n.v.`, and only if they are not personal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reconcile.detection.detect import Subject
 
 SAMPLE = 1_000
 MOST_COLUMNS = 200
-"""So many text columns are looked at; a table with more is no one's to declare by hand."""
+"""The most text columns that are checked; nobody declares more by hand."""
 MOST_ODD = 3
 LONGEST_ODD = 10
 DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
@@ -40,22 +40,22 @@ Columns = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Proposals:
-    """What to add to the dataset, ready to copy, and remarks; `wrong` are declared types that read no value."""
+    """Remarks with settings to copy to the dataset; `wrong` holds sentences about declared types that read no value."""
 
     remarks: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
 
 
 def proposals(subject: Subject) -> Proposals:
-    """Look at the first records. Raises a ConnectorError as a scan."""
+    """Propose settings from the first records. Raises a ConnectorError like a scan."""
     if isinstance(subject.source, Queryable):
-        return Proposals()  # a database has types of its own
+        return Proposals()  # a database has its own types
     settings = subject.dataset.settings
     cells = _sampled(subject, settings)
     odd = {
         name: texts
         for name, counts in cells.items()
-        if (texts := _odd(counts, is_personal=name in subject.dataset.pii))
+        if (texts := _odd_texts(counts, is_personal=name in subject.dataset.pii))
     }
     values = {name: sorted(counts.keys() - odd.get(name, ())) for name, counts in cells.items()}
     forms = dict(_days(values, settings))
@@ -68,13 +68,13 @@ def proposals(subject: Subject) -> Proposals:
     declared_or_proposed = settings.columns | types
     nulls = sorted({text for name in odd if name in declared_or_proposed for text in odd[name]})
     proposed = settings.model_copy(update={"columns": declared_or_proposed, "decimal": mark})
-    wrong, some = _unreadable(subject, settings, proposed, cells, odd)
-    notes = (*_told(types, marks, settings, nulls, values), *_asked(unclear))
-    return Proposals((*notes, *some), wrong)
+    wrong, partial = _unreadable(subject, settings, proposed, cells, odd)
+    notes = (*_remarks(types, marks, settings, nulls, values), *_questions(unclear))
+    return Proposals((*notes, *partial), wrong)
 
 
-def _odd(counts: Counter[str], *, is_personal: bool) -> set[str]:
-    """The few short texts among values with digits; none that must not be shown."""
+def _odd_texts(counts: Counter[str], *, is_personal: bool) -> set[str]:
+    """Return the few short texts among values with digits; none of a personal column."""
     texts = {text for text in counts if not any(map(str.isdigit, text))}
     fits = len(texts) <= MOST_ODD and all(len(text) <= LONGEST_ODD for text in texts) and not is_personal
     return texts if fits and 2 * sum(counts[text] for text in texts) < counts.total() else set()
@@ -87,30 +87,30 @@ def _unreadable(
     cells: Mapping[str, Counter[str]],
     odd: Mapping[str, set[str]],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Sentences about columns of which no value can be read, and about those of which some cannot."""
-    wrong, some = [], []
+    """Return sentences about columns without any readable value, and about columns with some unreadable values."""
+    unreadable, partial = [], []
     for name, word in proposed.columns.items():
         if name not in cells:
             continue
-        now = settings if name in settings.columns else proposed
-        unread = _unread(list(cells[name]), settings.columns.get(name, word), now.decimal, now.timezone)
+        current = settings if name in settings.columns else proposed
+        unread = _unread_texts(list(cells[name]), settings.columns.get(name, word), current.decimal, current.timezone)
         if not unread:
             continue
         count, total = sum(cells[name][text] for text in unread), cells[name].total()
-        sentence = f"{total - count:,} of {total:,} values of `{name}` can be read as {now.columns[name]}"
+        sentence = f"{total - count:,} of {total:,} values of `{name}` can be read as {current.columns[name]}"
         remedy = _remedy(name, sorted(cells[name].keys() - odd.get(name, ())), proposed)
         if count == total:
-            wrong.append(sentence + remedy)
+            unreadable.append(sentence + remedy)
             continue
-        first = _first(subject, now, name)
+        first = _first(subject, current, name)
         shown = [text for text in unread if text in odd.get(name, ())]
         if len(shown) == len(unread):
             texts = ", ".join(f"`{text}`" for text in shown)
             remedy = f": `{_nulls(settings, shown)}`"
-            some.append(f"{sentence}; {texts} at {first}{remedy}")
+            partial.append(f"{sentence}; {texts} at {first}{remedy}")
         else:
-            some.append(f"{sentence}; the first other one is at {first}{remedy}")
-    return tuple(wrong), tuple(some)
+            partial.append(f"{sentence}; the first unreadable value is at {first}{remedy}")
+    return tuple(unreadable), tuple(partial)
 
 
 def _remedy(name: str, texts: Sequence[str], proposed: DatasetSettings) -> str:
@@ -122,7 +122,7 @@ def _remedy(name: str, texts: Sequence[str], proposed: DatasetSettings) -> str:
 
 
 def _first(subject: Subject, settings: DatasetSettings, name: str) -> str:
-    """The place of the first value of this column that cannot be read."""
+    """Return the place of the column's first unreadable value."""
     scan = subject.source.scan(settings, [name])
     try:
         next(iter(scan.reader), None)
@@ -135,7 +135,7 @@ def _nulls(settings: DatasetSettings, texts: Iterable[str]) -> str:
     return f"null_values: [{', '.join(map(_json, dict.fromkeys((*settings.null_values, *texts))))}]"
 
 
-def _told(
+def _remarks(
     types: Mapping[str, str],
     marks: Sequence[str | None],
     settings: DatasetSettings,
@@ -150,17 +150,17 @@ def _told(
     if lines and nulls:
         lines.append(_nulls(settings, nulls))
     if lines:
-        yield f"the first records are read whole with {' and '.join(f'`{line}`' for line in lines)}"
+        yield f"the first records can all be read with {' and '.join(f'`{line}`' for line in lines)}"
     if len(marks) > 1 and any(_COMMA.fullmatch(text) for texts in values.values() for text in texts):
-        yield 'numbers like `1,234` are read with `decimal: "."` as 1234, with `decimal: ","` as 1.234; say which'
+        yield 'numbers like `1,234` mean 1234 with `decimal: "."`, or 1.234 with `decimal: ","`; set one of them'
     elif len(marks) > 1:
-        yield 'numbers like `1.234` are read with `decimal: "."` as 1.234, with `decimal: ","` as 1234; say which'
+        yield 'numbers like `1.234` mean 1.234 with `decimal: "."`, or 1234 with `decimal: ","`; set one of them'
 
 
-def _asked(unclear: Columns) -> Iterator[str]:
+def _questions(unclear: Columns) -> Iterator[str]:
     for name, forms in unclear.items():
         ways = " or ".join(f"`columns: {{{_quoted(name)}: {form}}}`" for form in forms)
-        yield f"the first records are read whole with {ways}; say which"
+        yield f"the first records can all be read with {ways}; set one of them"
 
 
 def _quoted(text: str) -> str:
@@ -174,7 +174,7 @@ def _json(text: str) -> str:
 
 
 def _sampled(subject: Subject, settings: DatasetSettings) -> dict[str, Counter[str]]:
-    """The texts of the first records and how often each is there, by column; columns without any are left out."""
+    """Return the texts of the first records with their counts, by column; columns without any text are left out."""
     untyped = settings.model_copy(update={"columns": {}})
     fields = [field for field in subject.source.describe(untyped) if pa.types.is_string(field.type)]
     names = [field.name for field in fields if field.name != "_file"][:MOST_COLUMNS]
@@ -192,7 +192,7 @@ def _sampled(subject: Subject, settings: DatasetSettings) -> dict[str, Counter[s
 
 
 def _days(values: Columns, settings: DatasetSettings) -> Iterator[tuple[str, list[str]]]:
-    """The types that read the columns of days or times which are not read so now; several where the values fit all."""
+    """Yield the types that read each column of days or times without such a type; several if all its values fit."""
     for name, texts in values.items():
         word = settings.columns.get(name)
         if word is not None and (
@@ -201,27 +201,27 @@ def _days(values: Columns, settings: DatasetSettings) -> Iterator[tuple[str, lis
             continue
         ways: tuple[Iterable[str], ...] = ()
         if all(map(_DAY.fullmatch, texts)):
-            ways = (["date"], (f"date {form}" for form in (*DAYS, *SHORT_DAYS)), _of_both())
+            ways = (["date"], (f"date {form}" for form in (*DAYS, *SHORT_DAYS)), _mixed_days())
         elif all(map(_TIME.fullmatch, texts)):
-            ways = (["instant"], _of_times())
+            ways = (["instant"], _times())
         for way in ways:
             if reading := [form for form in way if _reads(texts, form, None, settings.timezone)]:
                 yield name, reading
                 break
 
 
-def _of_both() -> Iterator[str]:
-    """Days with years of four and of two digits."""
+def _mixed_days() -> Iterator[str]:
+    """Yield day formats that accept years of four and of two digits."""
     short = {day.replace("%y", "%Y"): day for day in SHORT_DAYS}
     yield from (f"date {day} | {short[day]}" for day in DAYS if day in short)
 
 
-def _of_times() -> Iterator[str]:
+def _times() -> Iterator[str]:
     yield from (f"instant {day} {time}" for day, time in itertools.product((*DAYS, *SHORT_DAYS), TIMES))
 
 
 def _numbers(values: Columns, settings: DatasetSettings, forms: Collection[str]) -> list[str]:
-    """Columns nobody declared that hold numbers with marks; digits alone are more often ids than amounts."""
+    """Return undeclared columns of numbers with marks; digits alone are more often ids than amounts."""
     return [
         name
         for name, texts in values.items()
@@ -231,7 +231,7 @@ def _numbers(values: Columns, settings: DatasetSettings, forms: Collection[str])
 
 
 def _marks(values: Columns, settings: DatasetSettings, forms: Collection[str]) -> list[str | None]:
-    """The decimal marks with which most number columns are read; the one that is set where it is among them."""
+    """Return the decimal marks that read most number columns; only the mark that is set if it is one of them."""
     wanted = dict.fromkeys(_numbers(values, settings, forms), "decimal")
     wanted |= {name: word for name, word in settings.columns.items() if word.startswith(_NUMERIC) and name in values}
     marks: tuple[str | None, ...] = (settings.decimal, ".", ",")
@@ -244,12 +244,12 @@ def _marks(values: Columns, settings: DatasetSettings, forms: Collection[str]) -
 
 
 def _reads(texts: Sequence[str], word: str, mark: str | None, timezone: str = "UTC") -> bool:
-    """Return True if every text is read as that type."""
-    return not _unread(texts, word, mark, timezone)
+    """Return True if the type reads every text."""
+    return not _unread_texts(texts, word, mark, timezone)
 
 
-def _unread(texts: Sequence[str], word: str, mark: str | None, timezone: str) -> list[str]:
-    """The texts that are not read as that type."""
+def _unread_texts(texts: Sequence[str], word: str, mark: str | None, timezone: str) -> list[str]:
+    """Return the texts that the type cannot read."""
     batch: Any = pa.RecordBatch.from_pydict({"value": pa.array(texts, pa.string())})
     coercion = Coercion(batch.schema, {"value": declared("value", word)}, Notation(mark, (), timezone))
     try:

@@ -1,4 +1,4 @@
-"""`reconcile check`: connect, compare columns and types, and say what a run would stumble over."""
+"""`reconcile check`: connect, compare columns and types, and report problems before a run meets them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from rules.kinds.base import Fitted, Rule
 _OK, _WRONG, _FAILED, _REFUSED = 0, 2, 3, 4
 
 
-def _asks_for(error: ConnectorError) -> int:
-    """A table that is not there is as wrong as a column that is not; a source that does not answer failed."""
+def _code_for(error: ConnectorError) -> int:
+    """Return the exit code: wrong for a missing table or column, failed for a source that does not answer."""
     return _FAILED if is_of_the_source(error) else _WRONG
 
 
 @dataclass(frozen=True)
 class Look:
-    """What was looked at, and what was seen there. `code` is the exit code it asks for; `warnings` stop nothing."""
+    """The result of one check: its subject, a sentence, the exit code, and warnings, which do not change the code."""
 
     subject: str
     sentence: str
@@ -46,39 +46,39 @@ class Look:
 
 
 def state(application: Application) -> Look:
-    """Where findings are kept, which is left as it is: not made, not upgraded."""
+    """Check the state database without creating or upgrading it."""
     try:
-        where, found = Store.found_at(application.project.state.get_secret_value(), application.project.directory)
+        place, revision = Store.found_at(application.project.state.get_secret_value(), application.project.directory)
     except StoreError as error:
         return Look("state", str(error), _WRONG if isinstance(error, StoreMisnamed) else _FAILED)
-    if found is None:
-        return Look("state", f"there is none yet; the first run makes it in {where}")
-    return Look("state", f"{where}, schema {found}")
+    if revision is None:
+        return Look("state", f"none yet; the first run creates it in {place}")
+    return Look("state", f"{place}, schema {revision}")
 
 
 def look(application: Application, source: str | None = None) -> Iterator[Look]:
-    """Every source, dataset, rule and channel in order; with `source`, only it and what reads it.
+    """Check every source, dataset, rule and channel in order; with `source`, only that source and its readers.
 
-    Raises NameUnknown for a source the configuration does not have.
+    Raises NameUnknown for a source that is not in the configuration.
     """
     project = application.project
     if source is not None:
         application.require("source", source, tuple(project.sources))
-    seen = {name: _source(application, name) for name in (project.sources if source is None else (source,))}
-    yield from seen.values()
+    looks = {name: _source(application, name) for name in (project.sources if source is None else (source,))}
+    yield from looks.values()
     subjects: dict[str, Subject] = {}
     owners: set[str] = set()
     for dataset in project.datasets.values():
-        if dataset.source in seen and seen[dataset.source].wrong:
-            sentence = f"not looked at, since source {dataset.source} cannot be"
-            yield Look(f"dataset {dataset.name}", sentence, seen[dataset.source].code)
-        elif dataset.source in seen:
+        if dataset.source in looks and looks[dataset.source].wrong:
+            sentence = f"skipped: source {dataset.source} is unavailable"
+            yield Look(f"dataset {dataset.name}", sentence, looks[dataset.source].code)
+        elif dataset.source in looks:
             yield _dataset(application, dataset.name, subjects)
     for rule in project.rules.values():
         if subjects.keys() >= set(rule.datasets):
-            seen_rule = _rule(rule, {name: subjects[name] for name in rule.datasets})
-            yield seen_rule
-            if rule.clean is not None and not seen_rule.wrong:
+            rule_look = _rule(rule, {name: subjects[name] for name in rule.datasets})
+            yield rule_look
+            if rule.clean is not None and not rule_look.wrong:
                 yield from _owner(application, rule.dataset, subjects[rule.dataset], owners)
     if source is None:
         for name in project.channels:
@@ -87,25 +87,25 @@ def look(application: Application, source: str | None = None) -> Iterator[Look]:
 
 def _source(application: Application, name: str) -> Look:
     try:
-        found = application.sources[name].datasets()
+        datasets = application.sources[name].datasets()
     except ConnectorError as error:
-        return Look(f"source {name}", str(error), _asks_for(error))
-    some = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
-    return Look(f"source {name}", f"answers; it holds {some}" if found else "answers; it holds nothing to read yet")
+        return Look(f"source {name}", str(error), _code_for(error))
+    names = ", ".join(datasets[:5]) + (f" and {len(datasets) - 5} more" if len(datasets) > 5 else "")
+    return Look(f"source {name}", f"reachable; it contains {names}" if datasets else "reachable; it is empty")
 
 
 def _dataset(application: Application, name: str, subjects: dict[str, Subject]) -> Look:
     try:
         subject = subjects[name] = application.subject(name)
-        warnings = tuple(f"dataset {name}: {one.first}: {one.reason}" for one in subject.warnings())
+        warnings = tuple(f"dataset {name}: {problem.first}: {problem.reason}" for problem in subject.warnings())
         proposed = proposals(subject)
         warnings += tuple(f"dataset {name}: {remark}" for remark in proposed.remarks)
     except ConnectorError as error:
-        return Look(f"dataset {name}", str(error), _asks_for(error))
+        return Look(f"dataset {name}", str(error), _code_for(error))
     if proposed.wrong:
         return Look(f"dataset {name}", "; ".join(proposed.wrong), _WRONG, warnings)
-    columns = ", ".join(f"{c.name} {c.type.value}" for c in subject.relation.schema)
-    unnamed = "" if subject.relation.id else "; it has no `id`, so its records are named by their content and place"
+    columns = ", ".join(f"{column.name} {column.type.value}" for column in subject.relation.schema)
+    unnamed = "" if subject.relation.id else "; it has no `id`, so content and place identify its records"
     return Look(f"dataset {name}", f"{columns}{unnamed}", warnings=warnings)
 
 
@@ -115,64 +115,64 @@ def _rule(rule: Rule, subjects: Subjects) -> Look:
         choice = detect.choose(rule, fitted, subjects)
     except RuleDoesNotFit as error:
         return Look(f"rule {rule.name}", str(error), _WRONG)
-    seen = Look(f"rule {rule.name}", f"fits; {choice.engine}, because {choice.reason}")
-    return seen if rule.clean is None else _cleaning(rule, fitted, subjects[rule.dataset], seen)
+    result = Look(f"rule {rule.name}", f"fits; {choice.engine}, because {choice.reason}")
+    return result if rule.clean is None else _cleaning(rule, fitted, subjects[rule.dataset], result)
 
 
-def _cleaning(rule: Rule, fitted: Fitted, subject: Subject, seen: Look) -> Look:
-    """Whether what the rule does about its findings fits the table as its database describes it."""
+def _cleaning(rule: Rule, fitted: Fitted, subject: Subject, result: Look) -> Look:
+    """Check that the rule's `clean` fits the table as its database describes it."""
     from reconcile.cleaning.planning import plan  # noqa: PLC0415 - only for rules that clean
 
-    assert rule.clean is not None  # noqa: S101 - the caller looked
+    assert rule.clean is not None  # noqa: S101 - the caller checked it
     if not isinstance(subject.source, Target):
-        return Look(seen.subject, f"{seen.sentence}; source {subject.dataset.source} cannot be cleaned", _WRONG)
+        return Look(result.subject, f"{result.sentence}; source {subject.dataset.source} cannot be cleaned", _WRONG)
     try:
         links = plan.soft_links(subject.dataset)
         catalogue = subject.source.catalogue(subject.dataset.settings, links)
         place = plan.place(subject.source, subject.dataset, subject.relation, catalogue)
-        wrong = plan.mistakes(rule, place, fitted)
+        mistakes = plan.mistakes(rule, place, fitted)
     except TargetRefused as error:
-        return Look(seen.subject, str(error), _WRONG)
+        return Look(result.subject, str(error), _WRONG)
     except ConnectorError as error:
-        return Look(seen.subject, str(error), _asks_for(error))
-    if wrong:
-        return Look(seen.subject, "; ".join(wrong), _WRONG)
-    return Look(seen.subject, f"{seen.sentence}; {_means(rule, catalogue)}")
+        return Look(result.subject, str(error), _code_for(error))
+    if mistakes:
+        return Look(result.subject, "; ".join(mistakes), _WRONG)
+    return Look(result.subject, f"{result.sentence}; {_conditions(rule, catalogue)}")
 
 
-def _owner(application: Application, dataset: str, subject: Subject, looked: set[str]) -> Iterator[Look]:
-    """Who cleans there, where that is another state or cannot be told; `looked` are the datasets that were asked of."""
-    if dataset in looked:
+def _owner(application: Application, dataset: str, subject: Subject, checked: set[str]) -> Iterator[Look]:
+    """Report another state that cleans the dataset, or a failure to find out; `checked` holds the checked datasets."""
+    if dataset in checked:
         return
-    looked.add(dataset)
-    about = f"cleaning of dataset {dataset}"
+    checked.add(dataset)
+    topic = f"cleaning of dataset {dataset}"
     try:
-        _, found = Store.found_at(application.project.state.get_secret_value(), application.project.directory)
-        if found is not None and found < tables.REVISION:
-            return  # who asks it upgrades it
+        _, revision = Store.found_at(application.project.state.get_secret_value(), application.project.directory)
+        if revision is not None and revision < tables.REVISION:
+            return  # to check the owner would upgrade the state
         target = application.target(subject.dataset.source)
-        store = None if found is None else application.store
+        store = None if revision is None else application.store
         ownership.must_be_ours(store, target, target.table(subject.dataset.settings))
     except (TargetRefused, ownership.OwnershipRefused) as error:
-        yield Look(about, str(error), _REFUSED)
+        yield Look(topic, str(error), _REFUSED)
     except StoreError:
-        return  # told where the state was looked at
+        return  # reported with the state
     except ConnectorError as error:
-        yield Look(about, str(error), _asks_for(error))
+        yield Look(topic, str(error), _code_for(error))
 
 
-def _means(rule: Rule, catalogue: Catalogue) -> str:
-    """What cleaning has to mind there, as the end of a sentence."""
-    assert rule.clean is not None  # noqa: S101 - the caller looked
+def _conditions(rule: Rule, catalogue: Catalogue) -> str:
+    """Return the conditions of the cleaning, as the end of a sentence."""
+    assert rule.clean is not None  # noqa: S101 - the caller checked it
     facts = [f"it cleans by {rule.clean.action}"]
-    referring = sorted({one.table for one in catalogue.references})
+    referring = sorted({reference.table for reference in catalogue.references})
     if referring:
-        facts.append(f"rows of {listed(referring)} may refer to its records, `references: {rule.clean.references}`")
+        facts.append(f"rows of {listed(referring)} can refer to its records, `references: {rule.clean.references}`")
     triggers = sorted({name for table in catalogue.tables.values() for name in table.triggers})
     if triggers:
-        without = "" if rule.clean.triggers else ", so people are asked until the rule says `triggers: known`"
-        facts.append(f"triggers fire there: {listed(triggers)}{without}")
-    return "; ".join([*facts, *(one.rstrip(".") for one in catalogue.told)])
+        approval = "" if rule.clean.triggers else ", so each plan needs approval until the rule sets `triggers: known`"
+        facts.append(f"triggers fire: {listed(triggers)}{approval}")
+    return "; ".join([*facts, *(remark.rstrip(".") for remark in catalogue.told)])
 
 
 def _channel(application: Application, name: str) -> Look:
@@ -182,4 +182,4 @@ def _channel(application: Application, name: str) -> Look:
             channel.check()
     except ChannelError as error:
         return Look(f"channel {name}", str(error), _FAILED)
-    return Look(f"channel {name}", f"is set up; `reconcile notify test {name}` sends a test message")
+    return Look(f"channel {name}", f"configured; `reconcile notify test {name}` sends a test message")

@@ -1,4 +1,4 @@
-"""Step 4: findings become a notice for one channel, with personal data masked unless the channel may show it."""
+"""Step 4: turn findings into a notice for a channel, with personal data masked unless the channel may show it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from rules.kinds.base import Rule
 from rules.values import Value
 
 MOST_GROUPS = 40
-"""A message shows three groups, its thread some more; the rest is a count and a command."""
+"""The most groups of a rule in a notice. A message shows three, its thread some more; a count stands for the rest."""
 
 _COMPARED = 10
-"""Records of one group that are compared by the places they stand at."""
+"""Records of a group whose places in files are compared."""
 _MOST_SHIFTS = 10_000
 
 
 @dataclass(frozen=True)
 class FailureNews:
-    """Something that could not be checked, since when, or that it can be again."""
+    """A subject that could not be checked since a time, or can be checked again (`ended`)."""
 
     subject: str
     sentence: str
@@ -44,9 +44,9 @@ class FailureNews:
 
 @dataclass(frozen=True)
 class Letter:
-    """What every part of one message needs: whose it is, and which masked columns it may show.
+    """Data that every part of a message needs: its origin, and the masked columns it may show.
 
-    `plans` are the hashes of plans that wait for approval, by finding.
+    `plans` holds the hashes of plans that wait for approval, by finding.
     """
 
     project: Project
@@ -61,7 +61,7 @@ class Letter:
 
 
 class News:
-    """What there is to tell of findings: sums for each rule, the largest findings, and which `versions` these were."""
+    """News about findings: sums for each rule, the largest findings, and the `versions` of all of them."""
 
     def __init__(self) -> None:
         self.versions: dict[str, int] = {}
@@ -69,20 +69,20 @@ class News:
 
     @classmethod
     def of(cls, project: Project, findings: Iterable[Finding]) -> News:
-        """Findings are looked at one after the other, and most of them forgotten."""
-        made = cls()
-        for one in findings:
-            rule = project.rules[one.rule]
-            made.versions[one.id] = one.version
-            made._rules[one.rule].add(one, _gaps(one, rule))
-        return made
+        """Collect the news one finding at a time, and keep only the largest findings."""
+        news = cls()
+        for finding in findings:
+            rule = project.rules[finding.rule]
+            news.versions[finding.id] = finding.version
+            news._rules[finding.rule].add(finding, _gaps(finding, rule))
+        return news
 
     def of_rule(self, name: str) -> _OfRule:
         return self._rules[name]
 
     @property
     def shown(self) -> list[str]:
-        """The findings that a message may show."""
+        """The ids of the findings that a message may show."""
         return [finding.id for rule in self._rules.values() for finding in rule.largest()]
 
     def __bool__(self) -> bool:
@@ -90,7 +90,7 @@ class News:
 
 
 class _OfRule:
-    """What there is to tell of one rule's findings. `records`: surplus that no earlier decision covers."""
+    """News about a rule's findings. `records` counts the surplus that no earlier decision covers."""
 
     def __init__(self) -> None:
         self.changes: Counter[Change] = Counter()
@@ -105,19 +105,19 @@ class _OfRule:
     def add(self, finding: Finding, gaps: Iterable[float]) -> None:
         self.changes[finding.change] += 1
         self.states[finding.state] += 1
-        self.records += sum(one.settled_at is None for one in finding.surplus)
+        self.records += sum(record.settled_at is None for record in finding.surplus)
         sums.add(self.money, finding.money)
         self.summary = self.summary or finding.summary
         self.gaps.extend(gaps)
         self.shifts.update(_shifts(finding))
-        if len(self.shifts) > _MOST_SHIFTS:  # what most have in common stays
+        if len(self.shifts) > _MOST_SHIFTS:  # keep the most common ones
             self.shifts = Counter(dict(self.shifts.most_common(_MOST_SHIFTS // 10)))
         self._large.append(finding)
-        if len(self._large) > 10 * MOST_GROUPS:  # sorted once in a while, and not for each
+        if len(self._large) > 10 * MOST_GROUPS:  # sort now and then, not for every finding
             self._large = self.largest()
 
     def largest(self) -> list[Finding]:
-        """The most money first, then the most records, then the oldest."""
+        """Return the largest findings: the most money first, then the most records, then the oldest."""
 
         def rank(finding: Finding) -> tuple[Decimal, int, dt.datetime, str]:
             return -max(finding.money.values(), default=Decimal(0)), -finding.records, finding.first_seen, finding.id
@@ -126,7 +126,7 @@ class _OfRule:
 
 
 def message_id(run: str, channel: str, attempt: int) -> str:
-    """One id for one attempt's message to one channel, however often it is sent."""
+    """Return the id of an attempt's message to a channel, the same for every delivery."""
     digest = hashlib.sha256(f"reconcile/message/1|{run}|{channel}|{attempt}".encode()).hexdigest()
     return f"msg1_{digest[:24]}"
 
@@ -139,15 +139,17 @@ def digest(
     asking: News,
     not_undone: News,
 ) -> Notice:
-    """The one message of a run to a channel: what waits for a person (`asking`, and undos that were `not_undone`), what
-    is new to the channel, what could not be checked, what was cleaned, and what got better."""
+    """Build a run's only message to a channel: findings that wait for a person (`asking`, and `not_undone`), new
+    findings, failed checks, cleanings, and improvements."""
     return Notice(
         id=letter.message,
         job=letter.job,
         run=letter.run,
         slot=letter.slot,
-        rules=tuple(_rule(letter, o, untold.of_rule(o["rule"])) for o in outcomes if "failed" not in o),
-        failures=tuple(FailureNotice(n.subject, n.sentence, n.since, n.ended) for n in news),
+        rules=tuple(
+            _rule(letter, outcome, untold.of_rule(outcome["rule"])) for outcome in outcomes if "failed" not in outcome
+        ),
+        failures=tuple(FailureNotice(item.subject, item.sentence, item.since, item.ended) for item in news),
         since=letter.since,
         created=letter.created,
         timezone=letter.project.timezone,
@@ -156,30 +158,30 @@ def digest(
 
 
 def says_something(outcomes: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether there is something to tell of what was done, beyond findings and a stop that the run `before` told."""
-    known = {(one["rule"], one.get("cleaning", {}).get("stopped")) for one in before}
+    """Return True if the cleaning has news, apart from findings and stops that the run `before` reported."""
+    stops = {(outcome["rule"], outcome.get("cleaning", {}).get("stopped")) for outcome in before}
 
-    def is_new(rule: str, said: Mapping[str, Any]) -> bool:
-        stops = said.get("stopped") and (rule, said["stopped"]) not in known
-        return bool(stops or any(said.get(name) for name in ("cleaned", "of_killed", "stale", "next_run")))
+    def is_new(rule: str, cleaning: Mapping[str, Any]) -> bool:
+        is_stopped = cleaning.get("stopped") and (rule, cleaning["stopped"]) not in stops
+        return bool(is_stopped or any(cleaning.get(name) for name in ("cleaned", "of_killed", "stale", "next_run")))
 
-    return any(is_new(one["rule"], one.get("cleaning", {})) for one in outcomes)
+    return any(is_new(outcome["rule"], outcome.get("cleaning", {})) for outcome in outcomes)
 
 
 def _cleanings(
     letter: Letter, outcomes: Sequence[Mapping[str, Any]], asking: News, not_undone: News
 ) -> Iterator[CleaningNotice]:
-    """A notice for each rule that did something or asks something, whether it could be checked or not; rules that ask
-    come first."""
-    made = [_cleaning(letter, one, asking.of_rule(one["rule"]), not_undone.of_rule(one["rule"])) for one in outcomes]
-    yield from sorted((one for one in made if one.is_told), key=lambda one: not one.asks)
+    """Yield a notice for each rule that cleaned or waits for people, checked or not; those that wait come first."""
+    rules = ((outcome, outcome["rule"]) for outcome in outcomes)
+    notices = [_cleaning(letter, outcome, asking.of_rule(rule), not_undone.of_rule(rule)) for outcome, rule in rules]
+    yield from sorted((notice for notice in notices if notice.is_told), key=lambda notice: not notice.asks)
 
 
 def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_undone: _OfRule) -> CleaningNotice:
     rule = letter.project.rules[outcome["rule"]]
     hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
-    said = outcome.get("cleaning", {})
-    cleaned = said.get("of_killed", {}) | ({letter.run: said["cleaned"]} if said.get("cleaned") else {})
+    cleaning = outcome.get("cleaning", {})
+    cleaned = cleaning.get("of_killed", {}) | ({letter.run: cleaning["cleaned"]} if cleaning.get("cleaned") else {})
     return CleaningNotice(
         rule=rule.name,
         severity=rule.severity.name,
@@ -189,66 +191,68 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
         failed=asking.states[State.FAILED],
         not_undone=not_undone.states.total(),
         cleaned=sum(cleaned.values()),
-        stale=said.get("stale", 0),
-        waiting=said.get("waiting", 0),
-        next_run=said.get("next_run"),
+        stale=cleaning.get("stale", 0),
+        waiting=cleaning.get("waiting", 0),
+        next_run=cleaning.get("next_run"),
         money=hidden.risk(dict(sorted(asking.money.items())), asking.states.total()),
-        stopped=said.get("stopped") or said.get("uncounted"),
+        stopped=cleaning.get("stopped") or cleaning.get("uncounted"),
         undo="; ".join(f"reconcile undo --run {run}" for run in cleaned or (letter.run,)),
         findings=(
             *(
-                replace(_group(letter, one, rule), state=NOT_UNDONE, history=one.not_undone)
-                for one in not_undone.largest()
+                replace(_group(letter, finding, rule), state=NOT_UNDONE, history=finding.not_undone)
+                for finding in not_undone.largest()
             ),
-            *(_asking(letter, one, rule) for one in asking.largest()),
+            *(_asking(letter, finding, rule) for finding in asking.largest()),
         ),
         owner=rule.owner,
     )
 
 
 def _asking(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
-    """A finding that waits for a person: with its plan, or with why its cleaning failed."""
+    """Describe a finding that waits for a person, with its plan or the reason why its cleaning failed."""
     group = replace(_group(letter, finding, rule), state=finding.state.value, plan=letter.plans.get(finding.id))
     return group if finding.state is State.AWAITING else replace(group, history=finding.reason)
 
 
-def _rule(letter: Letter, outcome: Mapping[str, Any], told: _OfRule) -> RuleNotice:
+def _rule(letter: Letter, outcome: Mapping[str, Any], news: _OfRule) -> RuleNotice:
     rule = letter.project.rules[outcome["rule"]]
     hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
     counts = outcome["findings"]
-    still = counts["new"] + counts["known"] + counts["grown"] + counts["reopened"]
+    open_groups = counts["new"] + counts["known"] + counts["grown"] + counts["reopened"]
     return RuleNotice(
         rule=rule.name,
         kind=rule.kind,
         severity=rule.severity.name,
         dataset=rule.dataset,
-        new=told.changes[Change.NEW],
-        grown=told.changes[Change.GROWN],
-        reopened=told.changes[Change.REOPENED] + told.changes[Change.WOKEN],
-        known=max(0, still - told.changes.total() - outcome.get("cleaning", {}).get("cleaned", 0)),
+        new=news.changes[Change.NEW],
+        grown=news.changes[Change.GROWN],
+        reopened=news.changes[Change.REOPENED] + news.changes[Change.WOKEN],
+        known=max(0, open_groups - news.changes.total() - outcome.get("cleaning", {}).get("cleaned", 0)),
         resolved=counts["resolved"],
-        records=told.records,
-        money=hidden.risk(dict(sorted(told.money.items())), told.changes.total()),
-        first_run=told.summary,
+        records=news.records,
+        money=hidden.risk(dict(sorted(news.money.items())), news.changes.total()),
+        first_run=news.summary,
         owner=rule.owner,
         runbook=rule.runbook,
-        why=copy_sentence(told.shifts, told.records) or retry_sentence(told.gaps),
+        why=copy_sentence(news.shifts, news.records) or retry_sentence(news.gaps),
         trend=_trend(outcome),
-        largest=tuple(_group(letter, finding, rule) for finding in told.largest()),
+        largest=tuple(_group(letter, finding, rule) for finding in news.largest()),
         skipped=tuple(left_out(one) for one in outcome["skipped"]),
     )
 
 
 def _gaps(finding: Finding, rule: Rule) -> tuple[float, ...]:
-    """Seconds between neighbours, in the order of time, where the rule orders by an instant."""
+    """Return the seconds between neighbours in time, if the rule orders by an instant."""
     if rule.ordered_by is None:
         return ()
-    times = sorted(t for m in finding.members if isinstance(t := m.values.get(rule.ordered_by), dt.datetime))
+    times = sorted(
+        time for member in finding.members if isinstance(time := member.values.get(rule.ordered_by), dt.datetime)
+    )
     return tuple((later - earlier).total_seconds() for earlier, later in pairwise(times))
 
 
 def _shifts(finding: Finding) -> Iterator[Shift]:
-    """Its pairs of records of two files, where records are known by file and row."""
+    """Yield the finding's pairs of records in two files, if file and row identify records."""
     places = sorted(
         (file, row)
         for member in finding.members[:_COMPARED]
@@ -258,11 +262,12 @@ def _shifts(finding: Finding) -> Iterator[Shift]:
 
 
 def _trend(outcome: Mapping[str, Any]) -> str | None:
-    """How many groups the runs before found; said from the third run on."""
+    """Return the numbers of groups in earlier runs as a sentence, from the third run on."""
     before = outcome["groups_before"]
     if len(before) < 2:
         return None
-    return f"{outcome['groups']:,} groups in all; the runs before found {', '.join(f'{n:,}' for n in before)}"
+    groups = plural(outcome["groups"], "group", "groups")
+    return f"{groups} in all; earlier runs found {', '.join(f'{n:,}' for n in before)}"
 
 
 def _group(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
@@ -274,7 +279,10 @@ def _group(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     return GroupNotice(
         finding=finding.id,
         state=finding.change.value,
-        key={n: MASK if hidden.hides(n) else _text(raw.get(n, value)) for n, value in finding.key.items()},
+        key={
+            column: MASK if hidden.hides(column) else _text(raw.get(column, value))
+            for column, value in finding.key.items()
+        },
         keeper=named[0] if keeper else "",
         surplus=tuple(named[1:] if keeper else named),
         records=finding.records,
@@ -299,14 +307,14 @@ def _text(value: Value) -> str:
     return "" if value is None else str(public(value))
 
 
-def left_out(one: Mapping[str, Any]) -> str:
-    """One of `skipped` of a run's report, as a sentence for people without its end."""
-    column, reason, records = one["column"], one["reason"], plural(one["records"], "record", "records")
-    first = f", first at {one['first']}" if one.get("first") else ""
+def left_out(entry: Mapping[str, Any]) -> str:
+    """Describe an entry of `skipped` in a run's report, without a full stop."""
+    column, reason, records = entry["column"], entry["reason"], plural(entry["records"], "record", "records")
+    first = f", first at {entry['first']}" if entry.get("first") else ""
     if column == "id" and reason == "not unique":
-        return f"{plural(one['records'], 'record shares its id', 'records share their id')} with another"
-    if column == "*":  # it is said of the file
+        return f"{plural(entry['records'], 'record shares its id', 'records share their id')} with another"
+    if column == "*":  # the reason is about the file
         return f"{reason}{first}"
-    if "read_as" in one:  # the record took part; it is counted once more if it is left out for that
-        return f"{column} of {records} counts as empty, for it is {reason}{first}"
-    return f"{records} left out, {reason if column == 'where' else f'{column} is {reason}'}{first}"
+    if "read_as" in entry:  # the record took part; if it is skipped for that, another entry counts it
+        return f"{column} of {records} treated as empty: {reason}{first}"
+    return f"{records} skipped: {reason if column == 'where' else f'{column} is {reason}'}{first}"

@@ -1,1 +1,1 @@
-"""One run from its slot to its report, and the run that only looks."""
+"""One run from its slot to its report, and the dry run."""

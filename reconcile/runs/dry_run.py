@@ -1,4 +1,4 @@
-"""A run that only looks: finds, compares and plans; remembers nothing, tells nobody, takes no lease."""
+"""The dry run: detects, compares and plans, but stores nothing, sends no messages and takes no lease."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ def rehearse(
     stop: Callable[[str], None],
     target: Callable[[str], Target] | None = None,
 ) -> RunReport:
-    """What a run would find. `store` is None where there is no state yet: then everything is new."""
+    """Report what a run would find. `store` is None if there is no state yet: then everything is new."""
     outcomes: list[dict[str, Any]] = []
     findings = Packed[dict[str, Any]]()
     failed = False
     for name in rules:
         rule = project.rules[name]
         try:
-            found = detected(rule, job, slot, budget, subject=subject, stop=stop, watch=watch)
-            outcome, verdicts = _judged(rule, found, store, Existing(job.existing), slot)
+            answer = detected(rule, job, slot, budget, subject=subject, stop=stop, watch=watch)
+            outcome, verdicts = _judged(rule, answer, store, Existing(job.existing), slot)
         except (ConnectorError, RuleDoesNotFit, RuleEnded, Unanswerable, plausible.Implausible) as error:
             failed = True
             outcomes.append(
                 {"rule": name, "dataset": rule.dataset, "severity": rule.severity.name, "failed": str(error)}
             )
             continue
-        said = outcome_json(rule, found, outcome)
+        result = outcome_json(rule, answer, outcome)
         if rule.clean is not None and target is not None:
             from reconcile.cleaning import rehearsal  # noqa: PLC0415 - most runs clean nothing
 
-            scanned = found.detection.scanned
-            said["cleaning"] = rehearsal.would(project, rule, verdicts, found.subjects, target, store, slot, scanned)
-        outcomes.append(said)
-        for one in _findings(rule, verdicts):
-            findings.append(one)
+            scanned = answer.detection.scanned
+            result["cleaning"] = rehearsal.would(project, rule, verdicts, answer.subjects, target, store, slot, scanned)
+        outcomes.append(result)
+        for finding in _findings(rule, verdicts):
+            findings.append(finding)
     return RunReport(
         run=None,
         job=job.name,
@@ -73,15 +73,15 @@ def rehearse(
 
 
 def _judged(
-    rule: Rule, found: Detected, store: Store | None, existing: Existing, at: dt.datetime
+    rule: Rule, answer: Detected, store: Store | None, existing: Existing, at: dt.datetime
 ) -> tuple[RuleOutcome, Sequence[Verdict]]:
-    identity = RuleIdentity.of(rule, existing=existing, dataset_definition=found.definition)
-    groups = found.detection.groups
+    identity = RuleIdentity.of(rule, existing=existing, dataset_definition=answer.definition)
+    groups = answer.detection.groups
     if store is None:
-        plausible.refuse(rule, found, None)
+        plausible.refuse(rule, answer, None)
         return remember.of_the_first_run(identity, groups, at)
     with store.read() as tx:
-        plausible.refuse(rule, found, tx)
+        plausible.refuse(rule, answer, tx)
         return remember.preview(tx, identity, groups)
 
 

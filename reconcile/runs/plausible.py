@@ -1,7 +1,8 @@
-"""What a run must not take for a clean result: an emptied dataset, or a rule that compared nothing."""
+"""Refuse results that only look clean: an emptied dataset, or a rule that compared nothing."""
 
 from __future__ import annotations
 
+from notifications.wording.words import plural
 from reconcile.detection.detect import Detected
 from reconcile.messages.notify import left_out
 from reconcile.store import Transaction
@@ -11,45 +12,45 @@ from rules.kinds.base import Rule
 
 
 class Implausible(Exception):
-    """What was read cannot be believed; that is told, and nothing is resolved."""
+    """The result of a read is not plausible; the run reports it and resolves nothing."""
 
 
 class DatasetEmptied(Implausible):
-    """A dataset that held records holds none."""
+    """A dataset that had records has none."""
 
     def __init__(self, dataset: str, before: int) -> None:
         super().__init__(
-            f"Dataset {dataset!r} is empty, and held {before:,} records in the run before. Its findings were left as "
-            "they are. If it is meant to be empty, remove the rule; else look at what fills it"
+            f"Dataset {dataset!r} is empty, but had {plural(before, 'record', 'records')} in the previous run. Its "
+            "findings are unchanged. If it should be empty, remove the rule; otherwise check what fills it"
         )
 
 
 class NothingChecked(Implausible):
-    """A rule looked at records and compared none of them."""
+    """A rule read records but compared none of them."""
 
     def __init__(self, rule: str, why: str) -> None:
-        super().__init__(f"Rule {rule!r} compared nothing: {why}. Its findings were left as they are")
+        super().__init__(f"Rule {rule!r} compared nothing: {why}. Its findings are unchanged")
 
 
-def refuse(rule: Rule, found: Detected, tx: Transaction | None, run: str = "") -> None:
-    """Raises Implausible. `tx` is None where there is no store yet; `run` is the id of the run that found this."""
-    seen = found.detection
-    if seen.read == 0 and tx is not None:
+def refuse(rule: Rule, detected: Detected, tx: Transaction | None, run: str = "") -> None:
+    """Raise Implausible for such a result. `tx` is None if there is no store yet; `run` is the id of this run."""
+    detection = detected.detection
+    if detection.read == 0 and tx is not None:
         _refuse_emptied(rule, tx, run)
-    skipped = [one for one in seen.skipped if one.scanned]
-    if seen.scanned and sum(one.records for one in skipped) == seen.scanned:
-        why = [f"{one.column} is {one.reason} in {one.records:,} records" for one in skipped]
-        why += [left_out(vars(one) | ({} if one.skipped else {"read_as": None})) for one in found.problems]
-        raise NothingChecked(rule.name, f"every record was left out ({'; '.join(why)})")
-    if _nothing_passes(seen) and not (tx is not None and stored.ever_passed(tx, rule.dataset, rule.name)):
-        raise NothingChecked(rule.name, f"none of {seen.read:,} records passes its `where`, nor ever did")
+    skipped = [entry for entry in detection.skipped if entry.scanned]
+    if detection.scanned and sum(entry.records for entry in skipped) == detection.scanned:
+        reasons = [f"{entry.column} is {entry.reason} in {entry.records:,} records" for entry in skipped]
+        reasons += [left_out(vars(entry) | ({} if entry.skipped else {"read_as": None})) for entry in detected.problems]
+        raise NothingChecked(rule.name, f"every record was skipped ({'; '.join(reasons)})")
+    if _nothing_passes(detection) and not (tx is not None and stored.ever_passed(tx, rule.dataset, rule.name)):
+        raise NothingChecked(rule.name, f"none of {detection.read:,} records matches its `where`, and none ever has")
 
 
 def _refuse_emptied(rule: Rule, tx: Transaction, run: str) -> None:
-    before = next((s.read for s in stored.seen_before(tx, rule.dataset, rule.name, run, 1)), 0)
+    before = next((counts.read for counts in stored.seen_before(tx, rule.dataset, rule.name, run, 1)), 0)
     if before:
         raise DatasetEmptied(rule.dataset, before)
 
 
-def _nothing_passes(seen: Detection) -> bool:
-    return bool(seen.read) and not seen.scanned
+def _nothing_passes(detection: Detection) -> bool:
+    return bool(detection.read) and not detection.scanned

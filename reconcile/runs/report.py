@@ -1,4 +1,4 @@
-"""What a run came to, for people and as the public JSON of configuration.md. Pure."""
+"""The result of a run, for people and as the public JSON of configuration.md. Pure."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ _NOT_CLEANED = ("refused", "not_planned", "failed", "quarantined")
 _OPEN = ("open", "awaiting_approval", "stale", "failed", "quarantined")
 
 
-def outcome_json(rule: Rule, found: Detected, outcome: RuleOutcome) -> dict[str, Any]:
-    """One rule's part of the report: which engine, what it read, what it left out, what it found."""
+def outcome_json(rule: Rule, detected: Detected, outcome: RuleOutcome) -> dict[str, Any]:
+    """Return one rule's part of the report: its engine, the records it read and skipped, and its findings."""
     return {
         "rule": rule.name,
         "dataset": rule.dataset,
         "severity": rule.severity.name,
-        "engine": found.choice.engine,
-        "reason": found.choice.reason,
-        "read": found.detection.read,
-        "scanned": found.detection.scanned,
-        "skipped": _skipped(found),
+        "engine": detected.choice.engine,
+        "reason": detected.choice.reason,
+        "read": detected.detection.read,
+        "scanned": detected.detection.scanned,
+        "skipped": _skipped(detected),
         **outcome.to_json(),
-        "seconds": round(found.seconds, 3),
+        "seconds": round(detected.seconds, 3),
     }
 
 
-def _skipped(found: Detected) -> list[dict[str, Any]]:
-    """Records and cells that took no part, by column and reason; `first` is a place to look at."""
-    records = [{"column": s.column, "reason": s.reason, "records": s.records} for s in found.detection.skipped]
+def _skipped(detected: Detected) -> list[dict[str, Any]]:
+    """Return the skipped records and cells by column and reason; `first` is the place of the first."""
+    records = [{"column": s.column, "reason": s.reason, "records": s.records} for s in detected.detection.skipped]
     cells = [
-        {"column": p.column, "reason": p.reason, "records": p.records, "first": p.first}
-        | ({} if p.skipped else {"read_as": None})
-        for p in found.problems
+        {"column": problem.column, "reason": problem.reason, "records": problem.records, "first": problem.first}
+        | ({} if problem.skipped else {"read_as": None})
+        for problem in detected.problems
     ]
-    identity = found.detection.identity
-    wrong = [("null", identity.nulls), ("not unique", identity.repeated)]
-    return [*records, *cells, *({"column": "id", "reason": why, "records": n} for why, n in wrong if n)]
+    identity = detected.detection.identity
+    id_problems = [("null", identity.nulls), ("not unique", identity.repeated)]
+    return [*records, *cells, *({"column": "id", "reason": why, "records": n} for why, n in id_problems if n)]
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """One run's result. `rules` are JSON objects, one a rule; a rule that could not be checked has `failed`.
-    `findings` is empty where nobody asked for them.
+    """A run's result. `rules` holds a JSON object per rule; a rule that could not be checked has `failed`.
+    `findings` is empty unless requested.
 
-    `status`: succeeded, failed (some rule could not be checked), running (somebody else is at it), dry_run.
-    `repeated`: the slot had been run before, and nothing was done now. `undelivered` are sentences on messages;
-    `watchdog` is why the job's watchdog did not hear of the success, where it did not.
+    `status`: succeeded, failed (some rule could not be checked), running (in another process), dry_run.
+    `repeated`: the slot was run before, and nothing was done now. `undelivered` holds sentences about messages;
+    `watchdog` is the reason why the job's watchdog could not be called after a success.
     """
 
     run: str | None
@@ -91,35 +91,39 @@ class RunReport:
         return cls(run=run, job=job, slot=slot, status="running", by=by)
 
     def told(self, delivery: Delivery) -> RunReport:
-        """The report with what became of messages, its own and those that waited from before."""
-        stuck = [*delivery.failed, *delivery.waiting]
+        """Return the report with the delivery of its messages and of those that waited already."""
+        unsent = [*delivery.failed, *delivery.waiting]
         return replace(
             self,
-            sent=tuple(one.channel for one in delivery.sent),
-            undelivered=tuple(f"{one.channel}: {one.problem or 'waits for its next attempt'}" for one in stuck),
+            sent=tuple(message.channel for message in delivery.sent),
+            undelivered=tuple(
+                f"{message.channel}: {message.problem or 'waits for its next attempt'}" for message in unsent
+            ),
         )
 
     @property
     def failed(self) -> bool:
-        """Something could not be checked, cleaned or told."""
-        held_up = any(rule.get("cleaning", {}).get("held_up") for rule in self.rules)
-        return self.status == "failed" or held_up or bool(self.undelivered)
+        """True if something could not be checked, cleaned or delivered."""
+        is_held_up = any(rule.get("cleaning", {}).get("held_up") for rule in self.rules)
+        return self.status == "failed" or is_held_up or bool(self.undelivered)
 
     @property
     def refused(self) -> bool:
-        """Something was not cleaned: for safety, because no plan can be made for it, or because it failed."""
+        """True if something was not cleaned: for safety, because no plan is possible, or because it failed."""
         return any(rule.get("cleaning", {}).get(name) for rule in self.rules for name in _NOT_CLEANED)
 
     def has_open(self, severity: Severity) -> bool:
-        """Whether a finding at or above that severity is open."""
-        return any(f["status"] in _OPEN and Severity[f["severity"]] >= severity for f in self.findings)
+        """Return True if a finding at or above that severity is open."""
+        return any(
+            finding["status"] in _OPEN and Severity[finding["severity"]] >= severity for finding in self.findings
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return the report as plain JSON."""
         return self.to_stream() | {"findings": [dict(finding) for finding in self.findings]}
 
     def to_stream(self) -> dict[str, Any]:
-        """The same, with the findings as they are held, for who writes them one after the other."""
+        """Return the same without copying the findings, to write them one by one."""
         optional = {
             "repeated": self.repeated or None,
             "by": self.by,

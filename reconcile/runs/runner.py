@@ -1,8 +1,8 @@
-"""One run, readable top to bottom: claim the slot, check each rule, clean, tell people, end. Every step is one
+"""One run, readable top to bottom: claim the slot, check each rule, clean, queue messages, end. Every step is one
 transaction.
 
-A run is known by its job and slot. Whoever triggers it again finds it: under way, done, or left by a dead worker and
-then gone on with from its last checkpoint. All writes stand under the job's lease.
+Job and slot identify a run. A second trigger finds it running or done, or continues from the last checkpoint of a dead
+worker. The job's lease protects all writes.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from rules.packed import Packed
 
 LEASE = dt.timedelta(seconds=60)
 LATER = dt.timedelta(minutes=1)
-"""How much longer the lease bears silence than a rule may be silent: so the rule is ended, and not the run."""
+"""How much longer the lease tolerates silence than a rule's `stall`, so that only the rule ends, not the run."""
 ACTOR = "reconcile"
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be run: a job, or some of its rules, for one slot.
+    """An order to run a job, or some of its rules, for one slot.
 
-    `trigger` is what made it due: `manual`, `rules` (some of them only) or `slot` by hand; `schedule`, `after`,
+    `trigger` is what made it due: `manual`, `rules` (only some of them) or `slot` by hand; `schedule`, `after`,
     `file` or `request` under `serve`.
     """
 
@@ -70,9 +70,12 @@ class Order:
 
 @dataclass(frozen=True)
 class Equipment:
-    """What a run works with. `watch` is told what is happening: (rule, records read so far), and may
-    raise to stop the run; `stop` ends the reads of a dataset's source; `sleep` waits seconds; without `delivers`
-    somebody else empties the outbox, and without `lists` nobody looks at the report's list of findings."""
+    """The resources of a run.
+
+    `watch` gets (rule, records read so far) and may raise to stop the run; `stop` ends the reads of a dataset's source;
+    `sleep` waits seconds. Without `delivers` another process empties the outbox; without `lists` the report lists no
+    findings.
+    """
 
     project: Project
     store: Store
@@ -86,29 +89,29 @@ class Equipment:
     stop: Callable[[str], None] = lambda _dataset: None
     spans: traces.Spans = traces.NOWHERE
     target: Callable[[str], Target] | None = None
-    """The source of that name as one whose records can be changed; None: nothing is cleaned."""
+    """Return the source of that name as a Target, whose records can be changed; None: nothing is cleaned."""
 
 
 def run(order: Order, tools: Equipment) -> RunReport:
-    """Run the job for the slot, or find that it ran, or that somebody else is at it. Delivers what people are told.
+    """Run the job for the slot and deliver its messages, unless it ran already or runs in another process.
 
-    Raises a StoreError, LeaseLost or Paused; then the next run goes on from here.
+    Raises a StoreError, LeaseLost or Paused; then the next run continues from here.
     """
     run_id = slots.run_id(order.job.name, order.slot)
-    held = lease.acquire(tools.store, f"job:{order.job.name}", LEASE)
-    if isinstance(held, lease.LeaseHeld):
-        return RunReport.under_way(order.job.name, order.slot, run_id, str(held.by))
-    with lease.Heartbeat(tools.store, held, stall=order.job.stall + LATER) as heart:
-        work = _Run(order, tools, run_id, held, heart)
+    job_lease = lease.acquire(tools.store, f"job:{order.job.name}", LEASE)
+    if isinstance(job_lease, lease.LeaseHeld):
+        return RunReport.under_way(order.job.name, order.slot, run_id, str(job_lease.by))
+    with lease.Heartbeat(tools.store, job_lease, stall=order.job.stall + LATER) as heart:
+        current_run = _Run(order, tools, run_id, job_lease, heart)
         try:
-            report = work.ended_before() or work.traced()
+            report = current_run.ended_before() or current_run.traced()
         finally:
-            lease.give_back(tools.store, held)
+            lease.give_back(tools.store, job_lease)
     return report.told(_deliver(tools)) if tools.delivers else report
 
 
 def _deliver(tools: Equipment) -> delivery.Report:
-    """To every configured channel: messages that earlier runs could not deliver are tried again by any job."""
+    """Deliver to every configured channel; every job retries the undelivered messages of earlier runs."""
     configured = tools.project.channels
     ask = [name for name, channel in configured.items() if channel.settings.on_unknown == "person"]
     channels = {name: tools.channels[name] for name in configured}
@@ -117,7 +120,7 @@ def _deliver(tools: Equipment) -> delivery.Report:
 
 @dataclass
 class _Run:
-    """One run while it lasts."""
+    """One run in progress."""
 
     order: Order
     tools: Equipment
@@ -131,69 +134,69 @@ class _Run:
         return self.order.job.name
 
     def ended_before(self) -> RunReport | None:
-        """The report of a run that ended well already: a second trigger of a slot finds it and stops."""
+        """Return the report of a run that succeeded before: a second trigger of a slot ends here."""
         with self.tools.store.read() as tx:
-            known = stored.get(tx, self.id)
-            if known is None or known.status != "succeeded":
+            row = stored.get(tx, self.id)
+            if row is None or row.status != "succeeded":
                 return None
-            return RunReport.again(known.summary, _seen_by(tx, known) if self.tools.lists else ())
+            return RunReport.again(row.summary, _seen_by(tx, row) if self.tools.lists else ())
 
     def traced(self) -> RunReport:
         order = self.order
-        said = {"job": self.job, "run": self.id, "slot": slots.slot_text(order.slot), "trigger": order.trigger}
-        with self.tools.spans.span("reconcile.run", **said) as span:
-            report = self.through()
+        attributes = {"job": self.job, "run": self.id, "slot": slots.slot_text(order.slot), "trigger": order.trigger}
+        with self.tools.spans.span("reconcile.run", **attributes) as span:
+            report = self.run_steps()
             span.tell(status=report.status)
             if report.status == "failed":
                 span.failed()
             return report
 
-    def through(self) -> RunReport:
+    def run_steps(self) -> RunReport:
         attempt = self.begin()
         for name in self.order.chosen:
             if name not in self.outcomes:
-                self.go_on()
+                self.check_paused()
                 rule = self.tools.project.rules[name]
                 self.outcomes[name] = self.traced_check(rule)
         self.clean()
         return self.end(attempt)
 
     def clean(self) -> None:
-        """After all rules have looked, the worst first, then in the job's order; what is done is its own checkpoint."""
+        """Clean after all checks: highest severity first, then in the job's order. Each rule has its own checkpoint."""
         chosen = self.order.chosen
         rules = [rule for name in chosen if (rule := self.tools.project.rules[name]).clean is not None]
         rules = [rule for rule in rules if "failed" not in self.outcomes[rule.name]]
         for rule in sorted(rules, key=lambda rule: (-rule.severity, chosen.index(rule.name))):
             outcome = self.outcomes[rule.name]
             if "cleaned" not in outcome.get("cleaning", {}):
-                self.go_on()
+                self.check_paused()
                 outcome["cleaning"] = outcome.get("cleaning", {}) | self.traced_cleaning(rule, outcome)
-                with self.begun() as tx:
+                with self.owned() as tx:
                     stored.checkpoint(tx, self.id, rule.name, "done", outcome)
 
     def traced_cleaning(self, rule: Rule, outcome: Mapping[str, Any]) -> dict[str, Any]:
         from reconcile.cleaning import cleaning  # noqa: PLC0415 - most runs clean nothing
 
-        assert self.tools.target is not None  # noqa: S101 - whoever has rules that clean has targets
+        assert self.tools.target is not None  # noqa: S101 - a project with rules that clean has targets
         tools = cleaning.Cleaner(
             self.tools.store,
             Terms(self.tools.project),
             self.tools.target,
             self.tools.subject,
-            self.begun,
+            self.owned,
             self.id,
             self.order.slot,
             alive=lambda: self.alive(rule),
             sleep=self.tools.sleep,
         )
         with self.tools.spans.span("reconcile.clean", job=self.job, rule=rule.name, dataset=rule.dataset) as span:
-            said = cleaning.clean(rule, outcome, tools).to_json()
-            span.tell(cleaned=said["cleaned"], proposed=said["proposed"])
-            return said
+            result = cleaning.clean(rule, outcome, tools).to_json()
+            span.tell(cleaned=result["cleaned"], proposed=result["proposed"])
+            return result
 
     @contextmanager
-    def begun(self) -> Iterator[Transaction]:
-        """A transaction that is kept only while the run is ours."""
+    def owned(self) -> Iterator[Transaction]:
+        """Begin a transaction that commits only if this process still owns the run."""
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
             yield tx
@@ -202,13 +205,13 @@ class _Run:
         self.heart.progress()
         self.tools.watch(rule.name, 0)
 
-    def go_on(self) -> None:
-        """Raises Paused when a person stopped the job meanwhile; what was checked is kept for when it is resumed."""
+    def check_paused(self) -> None:
+        """Raise Paused if a person paused the job meanwhile; its checks are kept until it is resumed."""
         with self.tools.store.read() as tx:
             pauses.refuse(tx, self.job)
 
     def begin(self) -> int:
-        """The run's row, and what an earlier attempt finished already."""
+        """Store the run's row, and load what an earlier attempt finished."""
         project = self.tools.project
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
@@ -216,21 +219,21 @@ class _Run:
             clock.shorten_waits(tx, project.longest_retry)
             releases.refuse_another(tx, project)
             releases.keep(tx, project)
-            for left in stored.interrupt_others(tx, self.job, self.id):
-                log.append(tx, ACTOR, "run.interrupted", left, {"run": left, "job": self.job, "found_by": self.id})
-            order, left_by = self.order, stored.get(tx, self.id)
+            for run in stored.interrupt_others(tx, self.job, self.id):
+                log.append(tx, ACTOR, "run.interrupted", run, {"run": run, "job": self.job, "found_by": self.id})
+            order, earlier = self.order, stored.get(tx, self.id)
             attempt = stored.start(tx, self.id, self.job, order.slot, project.release, order.trigger, self.held.fence)
             body = {"run": self.id, "job": self.job, "slot": slots.slot_text(order.slot), "attempt": attempt}
             body |= {"release": project.release, "trigger": order.trigger, "rules": list(order.chosen)}
             log.append(tx, order.actor, "run.started" if attempt == 1 else "run.resumed", self.id, body)
-            self.outcomes = self._finished_before(tx, left_by)
+            self.outcomes = self._finished_before(tx, earlier)
             return attempt
 
-    def _finished_before(self, tx: Transaction, left_by: stored.RunRow | None) -> dict[str, dict[str, Any]]:
-        """Checkpoints count as long as the configuration is the one they were made with; after an edit all is new."""
-        if left_by is None or left_by.release != self.tools.project.release:
+    def _finished_before(self, tx: Transaction, earlier: stored.RunRow | None) -> dict[str, dict[str, Any]]:
+        """Return the checkpoints if they were made with the same configuration; after an edit all is checked again."""
+        if earlier is None or earlier.release != self.tools.project.release:
             return {}
-        return {name: o for name, o in stored.checkpoints(tx, self.id).items() if name in self.order.chosen}
+        return {name: outcome for name, outcome in stored.checkpoints(tx, self.id).items() if name in self.order.chosen}
 
     def traced_check(self, rule: Rule) -> dict[str, Any]:
         with self.tools.spans.span("reconcile.rule", job=self.job, rule=rule.name, dataset=rule.dataset) as span:
@@ -242,40 +245,40 @@ class _Run:
             return outcome
 
     def check(self, rule: Rule) -> dict[str, Any]:
-        """One rule: detect, then bring its findings up to date and set the checkpoint, together."""
-        begun = time.monotonic()
+        """Check a rule: detect, then update its findings and store the checkpoint in one transaction."""
+        start = time.monotonic()
         try:
-            found = self._detect(rule)
+            answer = self._detect(rule)
             with self.tools.store.begin() as tx:
                 lease.check(tx, self.held)
-                plausible.refuse(rule, found, tx, self.id)
-                self._void_homeless(tx, rule)
-                outcome = self._remember(tx, rule, found, tx.now - dt.timedelta(seconds=time.monotonic() - begun))
-                why = None if rule.clean is None else self._misshapen(tx, rule, found)
-                if why is not None:
-                    stop = limits.stop(tx, limits.of_rule(rule.name), why)
+                plausible.refuse(rule, answer, tx, self.id)
+                self._void_obsolete(tx, rule)
+                outcome = self._remember(tx, rule, answer, tx.now - dt.timedelta(seconds=time.monotonic() - start))
+                reason = None if rule.clean is None else self._shape_reason(tx, rule, answer)
+                if reason is not None:
+                    stop = limits.stop(tx, limits.of_rule(rule.name), reason)
                     outcome["cleaning"] = {"stopped": stop, "refused": True}
                 stored.checkpoint(tx, self.id, rule.name, "done", outcome)
                 return outcome
         except (ConnectorError, RuleDoesNotFit, RuleEnded, Unanswerable, plausible.Implausible) as error:
             return self._failed(rule, error)
 
-    def _misshapen(self, tx: Transaction, rule: Rule, found: Detected) -> str | None:
+    def _shape_reason(self, tx: Transaction, rule: Rule, answer: Detected) -> str | None:
         binding = binding_of(self.tools.project, rule)
-        return shape.refuse(tx, rule, found.fitted, found.detection, self.id, binding)
+        return shape.refuse(tx, rule, answer.fitted, answer.detection, self.id, binding)
 
-    def _void_homeless(self, tx: Transaction, rule: Rule) -> None:
-        """Plans of a rule that cleans no more, or whose records are in another source now, wait for nothing."""
+    def _void_obsolete(self, tx: Transaction, rule: Rule) -> None:
+        """Void the plans of a rule that no longer cleans, or whose records are in another source now."""
         source = self.tools.project.datasets[rule.dataset].source
         if rule.clean is None:
-            void = effects.homeless(tx, rule.name, None, f"Rule {rule.name!r} does not clean any more.")
+            void = effects.homeless(tx, rule.name, None, f"Rule {rule.name!r} no longer cleans.")
         else:
-            void = effects.homeless(tx, rule.name, source, f"The records of {rule.dataset!r} are in {source!r} now.")
-        moves = [progress.Move(one.finding, Event.VOIDED, one.id, one.reason) for one in void]
+            void = effects.homeless(tx, rule.name, source, f"The records of {rule.dataset!r} are now in {source!r}.")
+        moves = [progress.Move(plan.finding, Event.VOIDED, plan.id, plan.reason) for plan in void]
         progress.move(tx, moves, by=ACTOR, run=self.id)
 
     def _detect(self, rule: Rule) -> Detected:
-        """The rule's answer, within the limits of the job; what is remembered of it is not for that thread."""
+        """Return the rule's answer within the limits of the job; the detection thread does not write to the store."""
         tools = self.tools
         self.heart.progress()
         try:
@@ -292,19 +295,19 @@ class _Run:
         finally:
             self.heart.progress()
 
-    def _remember(self, tx: Transaction, rule: Rule, found: Detected, read_at: dt.datetime) -> dict[str, Any]:
-        detection = found.detection
+    def _remember(self, tx: Transaction, rule: Rule, answer: Detected, read_at: dt.datetime) -> dict[str, Any]:
+        detection = answer.detection
         existing = Existing(self.order.job.existing)
-        identity = RuleIdentity.of(rule, existing=existing, dataset_definition=found.definition)
+        identity = RuleIdentity.of(rule, existing=existing, dataset_definition=answer.definition)
         outcome = remember.record(tx, self.id, identity, detection.groups, read_at=read_at)
         before = stored.seen_before(tx, rule.dataset, rule.name, self.id)
-        seen = stored.Seen(detection.read, detection.scanned, len(detection.groups))
-        stored.keep_seen(tx, self.id, rule.dataset, rule.name, seen)
-        return outcome_json(rule, found, outcome) | {"groups_before": [one.groups for one in before]}
+        sizes = stored.Seen(detection.read, detection.scanned, len(detection.groups))
+        stored.keep_seen(tx, self.id, rule.dataset, rule.name, sizes)
+        return outcome_json(rule, answer, outcome) | {"groups_before": [counts.groups for counts in before]}
 
     def _failed(self, rule: Rule, error: Exception) -> dict[str, Any]:
-        """A rule that could not be checked: said so, kept, and never taken for a clean result."""
-        self.tools.watch(rule.name, 0)  # Ctrl-C can come out of an engine as the engine's error: it is not the rule's
+        """Store the failure of a rule that could not be checked, so that it never looks like a clean result."""
+        self.tools.watch(rule.name, 0)  # raises after Ctrl-C, which can look like an error of the engine
         source = self.tools.project.datasets[rule.dataset].source
         whole_source = isinstance(error, ConnectorError) and is_of_the_source(error)
         outcome = {
@@ -322,13 +325,13 @@ class _Run:
         return outcome
 
     def end(self, attempt: int) -> RunReport:
-        """Messages, failures that began or ended, and the run's end: one transaction."""
+        """Queue messages, record failures that began or ended, and end the run, in one transaction."""
         project = self.tools.project
         failed = [outcome for outcome in self.outcomes.values() if "failed" in outcome]
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
             stored.take_turns(tx, self.order.chosen)
-            self._add_what_killed_runs_did(tx)
+            self._add_killed_runs(tx)
             news = failing.news(tx, project, self.job, self.id, self.outcomes.values())
             messages = [
                 message
@@ -355,20 +358,20 @@ class _Run:
             return RunReport.of(summary, self._findings(tx, self.order.chosen) if self.tools.lists else ())
 
     def _bindings(self) -> dict[str, str | None]:
-        """By rule, what its findings were planned with; without the rules of which that could not be said."""
+        """Return the binding of each rule's plans, None for a rule without `clean`; unknown ones are left out."""
         idle = {name: None for name in self.outcomes if self.tools.project.rules[name].clean is None}
-        planned = {name: one.get("cleaning", {}).get("binding") for name, one in self.outcomes.items()}
+        planned = {name: outcome.get("cleaning", {}).get("binding") for name, outcome in self.outcomes.items()}
         return idle | {name: binding for name, binding in planned.items() if binding is not None}
 
-    def _add_what_killed_runs_did(self, tx: Transaction) -> None:
-        """What they cleaned before they could tell of it."""
+    def _add_killed_runs(self, tx: Transaction) -> None:
+        """Add the cleanings of killed runs, which could not report them."""
         for run in stored.never_ended(tx, self.job):
             for name, outcome in self.outcomes.items():
-                if done := bundles.counts(tx, name, run=run).get(BundleState.SUCCEEDED):
-                    outcome.setdefault("cleaning", {}).setdefault("of_killed", {})[run] = done
+                if cleaned := bundles.counts(tx, name, run=run).get(BundleState.SUCCEEDED):
+                    outcome.setdefault("cleaning", {}).setdefault("of_killed", {})[run] = cleaned
 
     def _tell(self, tx: Transaction, channel: str, attempt: int, news: Sequence[notify.FailureNews]) -> str | None:
-        """Queue this run's message for a channel, and remember what it tells; None where there is nothing to tell."""
+        """Queue this run's message for a channel, and mark its news as reported; None if there is no news."""
         settings = self.tools.project.channels[channel].settings
         project, rules = self.tools.project, self.order.chosen
         outcomes = list(self.outcomes.values())
@@ -376,10 +379,10 @@ class _Run:
         untold = notify.News.of(project, stored_findings.untold(tx, channel, checked))
         asking = notify.News.of(project, stored_findings.untold(tx, channel, rules, states=stored_findings.ASKING))
         not_undone = notify.News.of(project, stored_findings.not_undone(tx, rules, channel))
-        told = {**untold.versions, **asking.versions, **not_undone.versions}
+        versions = {**untold.versions, **asking.versions, **not_undone.versions}
         before = stored.outcomes_before(tx, self.job, self.order.slot)
-        news = (*news, *failing.unheard(tx, self.tools.project, self.job, channel, {one.subject for one in news}))
-        if not told and not news and not notify.says_something(outcomes, before) and settings.quiet:
+        news = (*news, *failing.unheard(tx, self.tools.project, self.job, channel, {item.subject for item in news}))
+        if not versions and not news and not notify.says_something(outcomes, before) and settings.quiet:
             return None
         letter = notify.Letter(
             project=project,
@@ -394,21 +397,21 @@ class _Run:
         )
         notice = notify.digest(letter, outcomes, untold, news, asking, not_undone)
         outbox.enqueue(tx, channel, notice)
-        stored_findings.mark_told(tx, channel, notice.id, told)
+        stored_findings.mark_told(tx, channel, notice.id, versions)
         return notice.id
 
     def _findings(self, tx: Transaction, rules: Sequence[str]) -> Packed[dict[str, Any]]:
-        """What the run found; what an earlier attempt of it found and this one did not is over."""
-        found = stored_findings.each(tx, stored_findings.Filter(rules=tuple(rules), run=self.id))
-        return _shown(one for one in found if one.state not in (State.RESOLVED, State.MERGED))
+        """Return the run's findings, without those that an earlier attempt found and this one resolved."""
+        findings = stored_findings.each(tx, stored_findings.Filter(rules=tuple(rules), run=self.id))
+        return _shown(finding for finding in findings if finding.state not in (State.RESOLVED, State.MERGED))
 
 
 def _seen_by(tx: Transaction, run: stored.RunRow) -> Packed[dict[str, Any]]:
-    """What the run found, as it is now: known by its end, and seen by it or later."""
+    """Return the current state of the run's findings: known by its end, and seen by it or later."""
     ended = run.finished or run.started
-    found = stored_findings.each(tx, stored_findings.Filter(rules=tuple(run.summary["checked"])))
-    return _shown(one for one in found if one.first_seen <= ended and one.last_seen >= run.started)
+    findings = stored_findings.each(tx, stored_findings.Filter(rules=tuple(run.summary["checked"])))
+    return _shown(finding for finding in findings if finding.first_seen <= ended and finding.last_seen >= run.started)
 
 
-def _shown(found: Iterable[Finding]) -> Packed[dict[str, Any]]:
-    return Packed(to_json(one) for one in found if one.keeper is not None)
+def _shown(findings: Iterable[Finding]) -> Packed[dict[str, Any]]:
+    return Packed(to_json(finding) for finding in findings if finding.keeper is not None)

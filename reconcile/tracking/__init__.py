@@ -1,1 +1,1 @@
-"""Step 2: groups become known findings, and people decide about them."""
+"""Step 2: store groups as findings, and record people's decisions about them."""

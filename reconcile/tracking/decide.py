@@ -1,8 +1,8 @@
-"""People's decisions about findings: one function each, used by every door.
+"""People's decisions about findings: one function each, used by every interface.
 
-A decision is one transaction with its audit entry. Deciding the same twice says so and changes nothing. Every function
+A decision is one transaction with its audit entry. A repeated decision says so and changes nothing. Every function
 raises a FindingError (FindingUnknown, FindingAmbiguous, WrongState, FindingChanged, SnoozeInThePast) with a sentence to
-act on. `seen` is the version that was shown to the person: a decision about records they never saw is refused.
+act on. `seen` is the version that was shown to the person: a decision about records they did not see is refused.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from reconcile.tracking import progress
 from reconcile.tracking.progress import Move
 
 SHORTEST_PLAN = 8
-"""So many characters of a plan's hash name it."""
+"""The fewest characters of a plan's hash that identify it."""
 
 _INSTEAD = {
     State.DISMISSED: ("reopen", "opens it again"),
     State.UNDONE: ("reopen", "opens it again"),
-    State.CLEANED: ("undo", "takes that back"),
+    State.CLEANED: ("undo", "undoes that"),
 }
-"""What a person may want who decides about a plan that there is none of."""
+"""The command to suggest if a finding has no plan to decide about, and its effect."""
 
 
 class WrongState(FindingError):
-    """The finding is in a state in which that cannot be decided."""
+    """The finding's state does not allow the decision."""
 
     def __init__(self, finding: Finding, wish: str) -> None:
-        super().__init__(f"{finding.id} cannot be {wish}: {_standing(finding)}. Nothing was changed.")
+        super().__init__(f"{finding.id} cannot be {wish}: {_state_text(finding)}. Nothing was changed.")
 
 
 class FindingChanged(FindingError):
-    """The finding is no longer what the person who decided has seen."""
+    """The finding changed after it was shown to the person."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(
-            f"{finding.id} changed since it was shown: {finding.reason or 'a record joined'}. Nothing was changed; "
-            f"look again (`reconcile show {finding.id}`) and decide about what is there now."
+            f"{finding.id} changed since it was shown: {finding.reason or 'a record joined'}. Nothing was changed. "
+            f"Look at it again (`reconcile show {finding.id}`), then decide."
         )
 
 
@@ -63,141 +63,142 @@ class SnoozeInThePast(FindingError):
 
     def __init__(self, until: dt.datetime, now: dt.datetime) -> None:
         super().__init__(
-            f"A snooze until {_time(until)} would be over already: it is {_time(now)}. Give a time that is still to "
-            "come, or none to be asked again when the finding grows."
+            f"A snooze until {_time(until)} is in the past: it is {_time(now)}. Give a time in the future, or none "
+            "to snooze until the finding grows."
         )
 
 
 class NothingProposed(FindingError):
-    """Nothing is planned for the finding, so there is nothing to approve or to reject."""
+    """The finding has no plan to approve or reject."""
 
     def __init__(self, finding: Finding) -> None:
-        command, what = _INSTEAD.get(finding.state, ("plan --finding", "shows what could be done"))
+        command, effect = _INSTEAD.get(finding.state, ("plan --finding", "shows what could be done"))
         super().__init__(
-            f"There is no plan for {finding.id} ({_standing(finding)}), so there is nothing to decide about. "
-            f"`reconcile {command} {finding.id}` {what}"
+            f"There is no plan for {finding.id} ({_state_text(finding)}), so there is nothing to decide. "
+            f"`reconcile {command} {finding.id}` {effect}"
         )
 
 
 class PlanChanged(FindingError):
-    """The plan is not, or no longer, the one that was decided about."""
+    """The plan is not, or no longer, the plan that the person decided about."""
 
     def __init__(self, finding: Finding, why: str) -> None:
         super().__init__(
-            f"Nothing was decided about {finding.id}: {why}. Look at what is planned now (`reconcile plan "
-            f"--finding {finding.id}`) and decide about that"
+            f"Nothing was decided about {finding.id}: {why}. Look at the current plan (`reconcile plan "
+            f"--finding {finding.id}`), then decide"
         )
 
 
 class UndoInHand(FindingError):
-    """The undo is being done, or nobody knows whether it was: it cannot be withdrawn."""
+    """The undo is running, or its outcome is unknown: it cannot be withdrawn."""
 
     def __init__(self, finding: Finding, undo: Stored) -> None:
         super().__init__(
-            f"The undo of {finding.id} is {_of_plan(undo)}, so it cannot be withdrawn. Nothing was changed; "
-            f"`reconcile show {finding.id}` says what became of it"
+            f"The undo of {finding.id} is {_plan_state(undo)}, so it cannot be withdrawn. Nothing was changed; "
+            f"`reconcile show {finding.id}` shows its result"
         )
 
 
 class NotYours(FindingError):
-    """The rule asks for two people, and this one has had their say."""
+    """The rule needs two people, and this person has approved already."""
 
     def __init__(self, finding: Finding, actor: str) -> None:
         super().__init__(
-            f"{actor} has approved {finding.id} already, and its rule asks for two people; somebody else has to "
-            "approve it as well. Nothing was changed"
+            f"{actor} has already approved {finding.id}, and its rule needs two people: a second person must approve "
+            "it too. Nothing was changed"
         )
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The finding after the decision, whether anything changed, and one sentence that says so."""
+    """The finding after the decision, a flag if it changed, and a sentence about it."""
 
     finding: Finding
     changed: bool
     sentence: str
     ready: bool = False
-    """A plan of it may be carried out now."""
+    """Its plan may be executed now."""
     remark: str = ""
-    """What else the person should know, as the end of the answer."""
+    """A further remark at the end of the answer."""
 
 
-def dismiss(store: Store, asked: str, *, actor: str, note: str | None = None, seen: int | None = None) -> Decision:
-    """Not a duplicate: settled for its records, and "not the same" for every pair of them in this rule."""
+def dismiss(store: Store, finding_id: str, *, actor: str, note: str | None = None, seen: int | None = None) -> Decision:
+    """Settle the finding as no duplicate: all its records, and "not the same" for every pair of them in this rule."""
     with store.begin() as tx:
-        finding = _taken(tx, asked)
+        finding = _locked(tx, finding_id)
         if finding.state is State.DISMISSED:
-            return _again(finding)
+            return _unchanged(finding)
         _check(finding, Event.DISMISSED, "dismissed", seen)
         effects.void(tx, [finding.id], reason=f"dismissed by {actor}", by=actor)
         log.touch(tx, facts.FINDING, finding_memory.judged_before(tx, [finding.id]))
         pairs = finding_memory.judge_different(tx, [finding.id], by=actor, note=note)
         finding_memory.settle(tx, finding.id, tx.now)
         key = [[name, encode(value)] for name, value in finding.key.items()]
-        _move(tx, finding, Event.DISMISSED, actor, note, payload={"settled_key": key}, said={"pairs": pairs})
+        _move(tx, finding, Event.DISMISSED, actor, note, payload={"settled_key": key}, details={"pairs": pairs})
         return _done(tx, finding, f"{finding.id} is dismissed: its {finding.records} records are not the same.")
 
 
 def snooze(
     store: Store,
-    asked: str,
+    finding_id: str,
     *,
     actor: str,
     until: dt.datetime | None = None,
     note: str | None = None,
     seen: int | None = None,
 ) -> Decision:
-    """Not now: nothing is told until that time (aware), or until it grows; without a time only until it grows."""
+    """Snooze the finding until that time (aware) or until it grows; without a time only until it grows."""
     with store.begin() as tx:
-        finding = _taken(tx, asked)
+        finding = _locked(tx, finding_id)
         if until is not None and until <= tx.now:
             raise SnoozeInThePast(until, tx.now)
         if finding.state is State.SNOOZED and finding.snoozed_until == until:
-            return _again(finding)
+            return _unchanged(finding)
         _check(finding, Event.SNOOZED, "snoozed", seen)
         effects.void(tx, [finding.id], reason=f"snoozed by {actor}", by=actor)
-        said = {"until": None if until is None else _time(until)}
-        _move(tx, finding, Event.SNOOZED, actor, note, columns={"snoozed_until": until}, said=said)
+        details = {"until": None if until is None else _time(until)}
+        _move(tx, finding, Event.SNOOZED, actor, note, columns={"snoozed_until": until}, details=details)
         when = f"until {_time(until)}, or until it grows" if until else "until it grows"
         return _done(tx, finding, f"{finding.id} is snoozed {when}.")
 
 
-def reopen(store: Store, asked: str, *, actor: str, note: str | None = None) -> Decision:
-    """Take back a dismissal, a snooze or what an undo settled: the finding is open, and so are its records again."""
+def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None) -> Decision:
+    """Open the finding and its records again after a dismissal, a snooze or an undo."""
     with store.begin() as tx:
-        finding = lock(tx, name_of(tx, asked))
+        finding = lock(tx, name_of(tx, finding_id))
         if finding.state is State.OPEN:
-            return Decision(finding, changed=False, sentence=f"{finding.id} is open already; nothing was changed.")
+            return Decision(finding, changed=False, sentence=f"{finding.id} is already open; nothing was changed.")
         _check(finding, Event.UNDONE, "reopened")
-        said = {}
+        details = {}
         if finding.state in (State.DISMISSED, State.UNDONE):
-            said["pairs"] = tx.connection.execute(sa.delete(not_same).where(not_same.c.finding == finding.id)).rowcount
+            pairs = tx.connection.execute(sa.delete(not_same).where(not_same.c.finding == finding.id))
+            details["pairs"] = pairs.rowcount
             finding_memory.settle(tx, finding.id, None)
-        _move(tx, finding, Event.UNDONE, actor, note, columns={"snoozed_until": None}, said=said)
+        _move(tx, finding, Event.UNDONE, actor, note, columns={"snoozed_until": None}, details=details)
         return _done(tx, finding, f"{finding.id} is open again.")
 
 
-def assign(store: Store, asked: str, *, actor: str, to: str | None, note: str | None = None) -> Decision:
-    """Who looks after it; None for nobody. Possible in every state but merged."""
+def assign(store: Store, finding_id: str, *, actor: str, to: str | None, note: str | None = None) -> Decision:
+    """Assign the finding to a person; None for nobody. Possible in every state but merged."""
     with store.begin() as tx:
-        finding = lock(tx, name_of(tx, asked))
+        finding = lock(tx, name_of(tx, finding_id))
         whom = f"assigned to {to}" if to else "assigned to nobody"
         if finding.state is State.MERGED:
             raise WrongState(finding, whom)
         if finding.assigned_to == to:
-            return Decision(finding, changed=False, sentence=f"{finding.id} is {whom} already; nothing was changed.")
+            return Decision(finding, changed=False, sentence=f"{finding.id} is already {whom}; nothing was changed.")
         _write(tx, finding, {"assigned_to": to} | ({"note": note} if note else {}))
         _tell(tx, finding, "finding.assigned", actor=actor, body={"whom": to, "note": note})
         return _done(tx, finding, f"{finding.id} is {whom}.")
 
 
-def annotate(store: Store, asked: str, *, actor: str, note: str) -> Decision:
-    """A note beside the finding, in any state. The last one is shown; the audit log keeps all."""
+def annotate(store: Store, finding_id: str, *, actor: str, note: str) -> Decision:
+    """Add a note to the finding, in any state. The last note is shown; the audit log keeps all."""
     with store.begin() as tx:
-        finding = lock(tx, name_of(tx, asked))
+        finding = lock(tx, name_of(tx, finding_id))
         if finding.note == note:
             return Decision(
-                finding, changed=False, sentence=f"{finding.id} has that note already; nothing was changed."
+                finding, changed=False, sentence=f"{finding.id} already has that note; nothing was changed."
             )
         _write(tx, finding, {"note": note})
         _tell(tx, finding, "finding.noted", actor=actor, body={"note": note})
@@ -205,12 +206,12 @@ def annotate(store: Store, asked: str, *, actor: str, note: str) -> Decision:
 
 
 Void = Callable[[Bundle, str], str | None]
-"""Why a plan that was proposed under a policy may not be carried out any more; None where it may."""
+"""A function that returns why a plan proposed under a policy is no longer valid, or None if it is."""
 
 
 def approve(
     store: Store,
-    asked: str,
+    finding_id: str,
     *,
     actor: str,
     system: str | None = None,
@@ -219,38 +220,36 @@ def approve(
     void: Void = lambda _bundle, _policy: None,
     reserve: Callable[[Transaction, Stored], None] = lambda _tx, _bundle: None,
 ) -> Decision:
-    """The plan of this finding may be carried out, exactly as it stands; see `Decision.ready`.
+    """Approve the finding's plan exactly as it is; see `Decision.ready`.
 
-    `plan` is its hash, or the beginning of it, where the person saw one. `reserve` counts it against the limits, and
-    raises where they do not allow it. `system` is who the operating system says gives the name `actor`. Raises
+    `plan` is its hash or the start of it, if the person saw one. `reserve` counts the plan against the limits and
+    raises if they do not allow it. `system` is the operating system's user behind the name `actor`. Raises
     NothingProposed, PlanChanged, NotYours.
     """
     with store.begin() as tx:
-        name = name_of(tx, asked)
-        bundle = _plan_taken(tx, name)
+        name = name_of(tx, finding_id)
+        bundle = _locked_plan(tx, name)
         finding = lock(tx, name)
         if bundle is None or bundle.undoes is not None:
             raise NothingProposed(finding)
-        _must_be(finding, bundle, plan)
+        _check_plan(finding, bundle, plan)
         if bundle.state is not BundleState.AWAITING:
-            sentence = f"The plan for {finding.id} is {_of_plan(bundle)} already; nothing was changed."
+            sentence = f"The plan for {finding.id} is already {_plan_state(bundle)}; nothing was changed."
             return Decision(finding, changed=False, sentence=sentence, ready=bundle.state is BundleState.APPROVED)
-        _must_hold(tx, finding, bundle, void)
-        given = approvals.given(tx, [bundle.id]).get(bundle.id, ())
-        if approvals.person(actor) in map(approvals.person, given):
+        _check_valid(tx, finding, bundle, void)
+        approvals_given = approvals.given(tx, [bundle.id]).get(bundle.id, ())
+        if approvals.person(actor) in map(approvals.person, approvals_given):
             raise NotYours(finding, actor)
         reserve(tx, bundle)
         if not approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, note=note, system=system):
-            sentence = f"{actor} approves the plan for {finding.id}; one more person has to."
+            sentence = f"{actor} approves the plan for {finding.id}; one more person must approve it."
             return _done(tx, finding, sentence)
         effects.approved(tx, [bundle.id], by=actor)
         progress.move(tx, [Move(finding.id, Event.APPROVED, bundle.id)], by=actor)
         _decided(tx, finding, actor, note)
         done = replace(_done(tx, finding, f"The plan for {finding.id} is approved."), ready=True)
-        if given and system is not None and approvals.systems(tx, bundle.id) == {system}:
-            remark = (
-                f" All approvals of it came from {system}, under different names; a name given there proves nothing."
-            )
+        if approvals_given and system is not None and approvals.systems(tx, bundle.id) == {system}:
+            remark = f" All approvals came from {system}, under different names; these names prove nothing."
             done = replace(done, remark=remark)
     points.reach("approve.committed")
     return done
@@ -258,68 +257,68 @@ def approve(
 
 def reject(
     store: Store,
-    asked: str,
+    finding_id: str,
     *,
     actor: str,
     system: str | None = None,
     plan: str | None = None,
     note: str | None = None,
 ) -> Decision:
-    """The plan of this finding is not carried out, nor proposed again as it is; the finding stays open.
+    """Reject the finding's plan: it is not executed, nor proposed again unchanged; the finding stays open.
 
-    Where an undo of it stands instead, that is withdrawn, and the finding stays what it is; it can be asked for again.
-    Raises NothingProposed, PlanChanged, UndoInHand.
+    If the finding waits for an undo instead, the undo is withdrawn and the finding keeps its state; the undo can be
+    requested again. Raises NothingProposed, PlanChanged, UndoInHand.
     """
     with store.begin() as tx:
-        name = name_of(tx, asked)
-        bundle = _plan_taken(tx, name)
+        name = name_of(tx, finding_id)
+        bundle = _locked_plan(tx, name)
         finding = lock(tx, name)
         if bundle is None:
             raise NothingProposed(finding)
-        _must_be(finding, bundle, plan)
+        _check_plan(finding, bundle, plan)
         if bundle.undoes is not None:
             if not effects.withdraw(tx, [bundle.id], f"Withdrawn by {actor}.", actor):
                 raise UndoInHand(finding, bundle)
             _decided(tx, finding, actor, note)
             if note:
                 _tell(tx, finding, "finding.noted", actor=actor, body={"note": note})
-            sentence = f"The undo of {finding.id} is withdrawn; its records stay as they were cleaned."
+            sentence = f"The undo of {finding.id} is withdrawn; its records stay cleaned."
             return _done(tx, finding, sentence)
         if bundle.state not in (BundleState.AWAITING, BundleState.APPROVED):
-            raise PlanChanged(finding, f"its plan is {_of_plan(bundle)} already")
+            raise PlanChanged(finding, f"its plan is already {_plan_state(bundle)}")
         approvals.give(tx, bundle, by=actor, plan_hash=bundle.plan_hash, decision="rejected", note=note, system=system)
         effects.void(tx, [finding.id], reason=f"rejected by {actor}", by=actor)
         progress.move(tx, [Move(finding.id, Event.REJECTED, bundle.id)], by=actor)
         _decided(tx, finding, actor, note)
-        return _done(tx, finding, f"The plan for {finding.id} is rejected; its records stay as they are.")
+        return _done(tx, finding, f"The plan for {finding.id} is rejected; its records stay unchanged.")
 
 
-def _taken(tx: Transaction, asked: str) -> Finding:
-    """The finding, and before it its plan, which whoever carries plans out locks first."""
-    name = name_of(tx, asked)
+def _locked(tx: Transaction, finding_id: str) -> Finding:
+    """Lock the finding, but its plan first, in the order that execution uses."""
+    name = name_of(tx, finding_id)
     stored_bundles.standing(tx, name, lock=True)
     return lock(tx, name)
 
 
-def _plan_taken(tx: Transaction, name: str) -> Stored | None:
-    """The plan that stands, kept as it is until this transaction ends: before its finding, as everywhere. Where another
-    one took its place while this waited for it, that one."""
+def _locked_plan(tx: Transaction, name: str) -> Stored | None:
+    """Lock the finding's current plan, before the finding as everywhere. If a new plan replaced it meanwhile, lock that
+    one."""
     return stored_bundles.standing(tx, name, lock=True) or stored_bundles.standing(tx, name, lock=True)
 
 
-def _must_be(finding: Finding, bundle: Stored, plan: str | None) -> None:
+def _check_plan(finding: Finding, bundle: Stored, plan: str | None) -> None:
     if plan is not None and not (len(plan) >= SHORTEST_PLAN and bundle.plan_hash.startswith(plan.lower())):
         raise PlanChanged(finding, f"its plan is {bundle.plan_hash[:SHORTEST_PLAN]}, not `{plan[:16]}`")
 
 
-def _must_hold(tx: Transaction, finding: Finding, bundle: Stored, void: Void) -> None:
+def _check_valid(tx: Transaction, finding: Finding, bundle: Stored, void: Void) -> None:
     if bundle.expires_at is not None and bundle.expires_at <= tx.now:
         raise PlanChanged(finding, f"its plan waited for approval until {_time(bundle.expires_at)}")
     if why := void(bundle.bundle, bundle.policy):
         raise PlanChanged(finding, why)
 
 
-def _of_plan(bundle: Stored) -> str:
+def _plan_state(bundle: Stored) -> str:
     return bundle.state.value.replace("_", " ")
 
 
@@ -334,24 +333,24 @@ def _check(finding: Finding, event: Event, wish: str, seen: int | None = None) -
         raise FindingChanged(finding)
 
 
-def _again(finding: Finding) -> Decision:
-    return Decision(finding, changed=False, sentence=f"{finding.id}: {_standing(finding)}; nothing was changed.")
+def _unchanged(finding: Finding) -> Decision:
+    return Decision(finding, changed=False, sentence=f"{finding.id}: {_state_text(finding)}; nothing was changed.")
 
 
-def _standing(finding: Finding) -> str:
+def _state_text(finding: Finding) -> str:
     by = f" by {finding.decided_by}" if finding.decided_by else ""
     since = f"since {_time(finding.state_since)}"
     match finding.state:
         case State.MERGED:
-            return f"its records are part of {finding.merged_into} {since}; decide about that one"
+            return f"its records are part of {finding.merged_into} {since}; decide about that finding"
         case State.RESOLVED:
-            return f"it is resolved {since}, {finding.reason or 'its records no longer match'}"
+            return f"it has been resolved {since}: {finding.reason or 'its records no longer match'}"
         case State.SNOOZED:
             end = f"until {_time(finding.snoozed_until)}" if finding.snoozed_until else "until it grows"
-            return f"it is snoozed{by} {end} already"
+            return f"it is already snoozed{by} {end}"
         case State.DISMISSED:
-            return f"it was dismissed{by} on {_time(finding.state_since)} already"
-    return f"it is {finding.state.value} {since}"
+            return f"it was already dismissed{by} on {_time(finding.state_since)}"
+    return f"it has been {finding.state.value} {since}"
 
 
 def _time(at: dt.datetime) -> str:
@@ -367,9 +366,9 @@ def _move(
     *,
     columns: Mapping[str, Any] | None = None,
     payload: Mapping[str, Any] | None = None,
-    said: Mapping[str, Any] | None = None,
+    details: Mapping[str, Any] | None = None,
 ) -> None:
-    """The transition, as the table of states has it, and its audit entry."""
+    """Make the transition from the table of states, and write its audit entry."""
     state = after(finding.state, event)
     values: dict[str, Any] = {"state": state.value, "state_since": tx.now, "decided_by": actor, "snoozed_until": None}
     values |= columns or {}
@@ -380,7 +379,7 @@ def _move(
         values["payload"] = stored | payload
     _write(tx, finding, values)
     body = {"from": finding.state.value, "to": state.value, "records": finding.records, "version": finding.version}
-    _tell(tx, finding, event.value, actor=actor, body=body | {"note": note or None} | dict(said or {}))
+    _tell(tx, finding, event.value, actor=actor, body=body | {"note": note or None} | dict(details or {}))
 
 
 def _write(tx: Transaction, finding: Finding, values: Mapping[str, Any]) -> None:
@@ -389,8 +388,8 @@ def _write(tx: Transaction, finding: Finding, values: Mapping[str, Any]) -> None
 
 
 def _tell(tx: Transaction, finding: Finding, event: str, *, actor: str, body: Mapping[str, Any]) -> None:
-    said = {"finding": finding.id, "rule": finding.rule, **body}
-    log.append(tx, actor, event, finding.id, {name: value for name, value in said.items() if value is not None})
+    details = {"finding": finding.id, "rule": finding.rule, **body}
+    log.append(tx, actor, event, finding.id, {name: value for name, value in details.items() if value is not None})
 
 
 def _done(tx: Transaction, finding: Finding, sentence: str) -> Decision:

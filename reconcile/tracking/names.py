@@ -1,4 +1,4 @@
-"""Fingerprints and ids for what a judgement found: new names never clash, old ones are never taken away."""
+"""Fingerprints and ids for the findings of a judgement: new names never clash, and old ones stay."""
 
 from __future__ import annotations
 
@@ -13,63 +13,63 @@ from reconcile.store.finding_memory import Memory
 
 @dataclass
 class Names:
-    """By the number of the verdict: fingerprints, and ids for new findings. `aliases` are fingerprints to store."""
+    """Fingerprints, and ids for new findings, by the number of the verdict. `aliases` are fingerprints to store."""
 
     marks: dict[int, str] = field(default_factory=dict)
     ids: dict[int, str] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
 
 
-def assign(tx: Transaction, rule: RuleIdentity, known: Memory, judgement: Judgement) -> Names:
-    """Names for every group that is, or becomes, a finding; the same whatever the order of the groups."""
+def assign(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judgement) -> Names:
+    """Name every group that is, or becomes, a finding; the names do not depend on the order of the groups."""
     names = Names()
-    _follow(tx, rule, known, judgement, names)
-    new = {n: v for n, v in enumerate(judgement.verdicts) if v.change is Change.NEW}
-    names.marks |= _free_marks(tx, rule, new, names)
-    ids = _free_ids(tx, [names.marks[number] for number in new])
-    names.ids = {number: ids[names.marks[number]] for number in new}
+    _follow(tx, rule, memory, judgement, names)
+    new_verdicts = {n: verdict for n, verdict in enumerate(judgement.verdicts) if verdict.change is Change.NEW}
+    names.marks |= _free_marks(tx, rule, new_verdicts, names)
+    ids = _free_ids(tx, [names.marks[number] for number in new_verdicts])
+    names.ids = {number: ids[names.marks[number]] for number in new_verdicts}
     names.aliases |= {names.marks[number]: name for number, name in names.ids.items()}
     return names
 
 
-def _follow(tx: Transaction, rule: RuleIdentity, known: Memory, judgement: Judgement, names: Names) -> None:
-    """A finding whose key, rule name or beginning changed takes the new fingerprint too, unless another one has it."""
+def _follow(tx: Transaction, rule: RuleIdentity, memory: Memory, judgement: Judgement, names: Names) -> None:
+    """Give findings whose key, rule name or start changed the new fingerprint too, unless another finding has it."""
     moved: list[tuple[str, int, str]] = []
     for number, verdict in enumerate(judgement.verdicts):
         if verdict.group is None or verdict.finding is None:
             continue
         mark = fingerprint_of(rule, verdict.group)
-        names.marks[number] = before = known.rows[verdict.finding]["fingerprint"]
-        if mark != before and verdict.change is not Change.SETTLED:
+        names.marks[number] = old_mark = memory.rows[verdict.finding]["fingerprint"]
+        if mark != old_mark and verdict.change is not Change.SETTLED:
             moved.append((verdict.finding, number, mark))
-    owner = finding_memory.owners(tx, (mark for _, _, mark in moved))
+    owners = finding_memory.owners(tx, (mark for _, _, mark in moved))
     for finding, number, mark in sorted(moved):
-        if mark not in owner:
-            names.aliases[mark] = owner[mark] = finding
-        if owner[mark] == finding:
+        if mark not in owners:
+            names.aliases[mark] = owners[mark] = finding
+        if owners[mark] == finding:
             names.marks[number] = mark
 
 
-def _free_marks(tx: Transaction, rule: RuleIdentity, new: dict[int, Verdict], names: Names) -> dict[int, str]:
-    wanted = {number: fingerprint_of(rule, v.group) for number, v in new.items() if v.group}
-    first_record = {number: min(records_of(v.group)) for number, v in new.items() if v.group}
-    used = set(finding_memory.owners(tx, wanted.values())) | set(names.aliases)
+def _free_marks(tx: Transaction, rule: RuleIdentity, new_verdicts: dict[int, Verdict], names: Names) -> dict[int, str]:
+    wanted = {number: fingerprint_of(rule, verdict.group) for number, verdict in new_verdicts.items() if verdict.group}
+    first_record = {number: min(records_of(verdict.group)) for number, verdict in new_verdicts.items() if verdict.group}
+    used_marks = set(finding_memory.owners(tx, wanted.values())) | set(names.aliases)
     free: dict[int, str] = {}
-    for number in sorted(wanted, key=lambda n: (wanted[n], first_record[n])):
-        group, mark, again = new[number].group, wanted[number], 0
-        while group and (mark in used or (again and finding_memory.owners(tx, [mark]))):
-            again += 1
-            mark = fingerprint_of(rule, group, again)
-        used.add(mark)
+    for number in sorted(wanted, key=lambda number: (wanted[number], first_record[number])):
+        group, mark, attempt = new_verdicts[number].group, wanted[number], 0
+        while group and (mark in used_marks or (attempt and finding_memory.owners(tx, [mark]))):
+            attempt += 1
+            mark = fingerprint_of(rule, group, attempt)
+        used_marks.add(mark)
         free[number] = mark
     return free
 
 
 def _free_ids(tx: Transaction, marks: Sequence[str]) -> dict[str, str]:
-    known: set[str] = set()
+    taken: set[str] = set()
     while True:
-        given = short_ids(marks, known)
-        clash = finding_memory.taken(tx, given.values())
-        if not clash:
-            return given
-        known |= clash
+        ids = short_ids(marks, taken)
+        clashes = finding_memory.taken(tx, ids.values())
+        if not clashes:
+            return ids
+        taken |= clashes

@@ -1,4 +1,4 @@
-"""What a cleaning makes of findings: their states, what is settled, and what people hear, for many at a time."""
+"""Effects of cleaning on findings: their states, settled records and news for people, in bulk."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reconcile.store import Transaction, bulk
 from reconcile.store.finding_memory import CHUNK, FORMER, judge_different, judged_before
 from reconcile.store.tables import finding_members, findings
 
-_TOLD = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
-"""What is news: a person has to do something."""
+_NEWS = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
+"""Events that people hear about, because they have to act."""
 _SETTLING = (Event.CLEANED, Event.TAKEN_BACK)
 
 
 @dataclass(frozen=True)
 class Move:
-    """What happens to a finding; `bundle` is the plan it happens through, `why` a sentence for people."""
+    """An event of a finding; `bundle` is the plan that causes it, `why` a sentence for people."""
 
     finding: str
     event: Event
@@ -30,108 +30,108 @@ class Move:
 
 
 def move(tx: Transaction, moves: Iterable[Move], *, by: str, run: str | None = None) -> list[Move]:
-    """Bring each finding where its event leads, with its audit entry; returns the moves that were made.
+    """Apply each event to its finding and write its audit entry; return the moves that were made.
 
-    A finding in a state in which that cannot happen to it stays as it is: it was merged into another one meanwhile, or
-    a person decided; what was done to its records stands in the journal of effects.
+    A finding whose state does not allow the event keeps it: it was merged into another one meanwhile, or a person
+    decided. The journal of effects has the changes to its records.
     """
-    made: list[Move] = []
-    for some in _chunks(moves):
-        if all(_is_plain(one) for one in some):
-            made += _plain(tx, some, by, run)
+    applied: list[Move] = []
+    for chunk in _chunks(moves):
+        if all(_is_plain(move) for move in chunk):
+            applied += _move_state(tx, chunk, by, run)
         else:
-            made += _whole(tx, some, by, run)
-    return made
+            applied += _move_whole(tx, chunk, by, run)
+    return applied
 
 
-def _is_plain(one: Move) -> bool:
-    """Only the state changes: the finding's documents need not be read and written again."""
-    return one.why is None and one.event not in (*_TOLD, *_SETTLING)
+def _is_plain(move: Move) -> bool:
+    """Return True if only the state changes, so that the finding's documents need no reading and writing."""
+    return move.why is None and move.event not in (*_NEWS, *_SETTLING)
 
 
-def _plain(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> list[Move]:
-    rows = {row.id: row for row in tx.connection.execute(_LOCKED, {"ids": sorted({one.finding for one in some})})}
-    done: dict[str, Move] = {}
-    to: dict[State, list[str]] = {}
-    for one in some:
-        row = rows.get(one.finding)
-        if row is None or one.finding in done or (State(row.state), one.event) not in TRANSITIONS:
+def _move_state(tx: Transaction, moves: Sequence[Move], by: str, run: str | None) -> list[Move]:
+    rows = {row.id: row for row in tx.connection.execute(_LOCKED, {"ids": sorted({move.finding for move in moves})})}
+    applied: dict[str, Move] = {}
+    by_state: dict[State, list[str]] = {}
+    for move in moves:
+        row = rows.get(move.finding)
+        if row is None or move.finding in applied or (State(row.state), move.event) not in TRANSITIONS:
             continue
-        state = TRANSITIONS[State(row.state), one.event]
-        to.setdefault(state, []).append(one.finding)
-        _log(tx, one, row, State(row.state), state, row.version, by, run)
-        done[one.finding] = one
+        state = TRANSITIONS[State(row.state), move.event]
+        by_state.setdefault(state, []).append(move.finding)
+        _log(tx, move, row, State(row.state), state, row.version, by, run)
+        applied[move.finding] = move
         if State(row.state) is State.SNOOZED:
-            log.touch(tx, facts.FINDING, [one.finding])  # until when ends with the state
-    for state, names in to.items():
+            log.touch(tx, facts.FINDING, [move.finding])  # the end of a snooze is cleared with the state
+    for state, names in by_state.items():
         tx.connection.execute(_MOVE, {"ids": names, "new_state": state.value, "new_since": tx.now})
-    return list(done.values())
+    return list(applied.values())
 
 
-def _whole(tx: Transaction, some: Sequence[Move], by: str, run: str | None) -> list[Move]:
-    rows = {row.id: row for row in tx.connection.execute(_LOCKED_WHOLE, {"ids": sorted({m.finding for m in some})})}
-    now = {name: State(row.state) for name, row in rows.items()}
+def _move_whole(tx: Transaction, moves: Sequence[Move], by: str, run: str | None) -> list[Move]:
+    rows = {row.id: row for row in tx.connection.execute(_LOCKED_WHOLE, {"ids": sorted({m.finding for m in moves})})}
+    states = {name: State(row.state) for name, row in rows.items()}
     versions = {name: row.version for name, row in rows.items()}
     payloads = {name: dict(row.payload) for name, row in rows.items()}
-    done: list[Move] = []
-    for one in some:
-        was = now.get(one.finding)
-        if was is None or (was, one.event) not in TRANSITIONS:
+    applied: list[Move] = []
+    for move in moves:
+        before = states.get(move.finding)
+        if before is None or (before, move.event) not in TRANSITIONS:
             continue
-        now[one.finding] = to = TRANSITIONS[was, one.event]
-        versions[one.finding] += one.event in _TOLD
-        payloads[one.finding] |= _said(rows[one.finding], one, versions[one.finding])
-        _log(tx, one, rows[one.finding], was, to, versions[one.finding], by, run)
-        done.append(one)
-    changed = dict.fromkeys(one.finding for one in done)
+        states[move.finding] = after = TRANSITIONS[before, move.event]
+        versions[move.finding] += move.event in _NEWS
+        payloads[move.finding] |= _payload_changes(rows[move.finding], move, versions[move.finding])
+        _log(tx, move, rows[move.finding], before, after, versions[move.finding], by, run)
+        applied.append(move)
+    changed = dict.fromkeys(move.finding for move in applied)
     log.touch(tx, facts.FINDING, changed)
     if changed:
         columns = [
             {
-                "state": now[name].value,
+                "state": states[name].value,
                 "version": versions[name],
                 "payload": payloads[name],
-                "state_since": tx.now if now[name].value != rows[name].state else rows[name].state_since,
-                "snoozed_until": None if now[name].value != rows[name].state else rows[name].snoozed_until,
+                "state_since": tx.now if states[name].value != rows[name].state else rows[name].state_since,
+                "snoozed_until": None if states[name].value != rows[name].state else rows[name].snoozed_until,
             }
             for name in changed
         ]
         bulk.update(tx, findings, [{"id": name} for name in changed], columns)
-    settle(tx, [one.finding for one in done if one.event in _SETTLING])
-    taken_back = [one.finding for one in done if one.event is Event.TAKEN_BACK]
+    settle(tx, [move.finding for move in applied if move.event in _SETTLING])
+    taken_back = [move.finding for move in applied if move.event is Event.TAKEN_BACK]
     log.touch(tx, facts.FINDING, judged_before(tx, taken_back))
     judge_different(tx, taken_back, by=by)
-    return done
+    return applied
 
 
 def _log(
-    tx: Transaction, one: Move, row: sa.Row[Any], was: State, to: State, version: int, by: str, run: str | None
+    tx: Transaction, move: Move, row: sa.Row[Any], before: State, after: State, version: int, by: str, run: str | None
 ) -> None:
-    body = {"finding": one.finding, "rule": row.rule, "from": was.value, "to": to.value}
+    body = {"finding": move.finding, "rule": row.rule, "from": before.value, "to": after.value}
     body |= {"records": row.records, "version": version}
-    optional = {"run": run, "plan": one.bundle, "why": one.why}
-    log.append(tx, by, one.event.value, one.finding, body | {k: v for k, v in optional.items() if v})
+    optional = {"run": run, "plan": move.bundle, "why": move.why}
+    log.append(tx, by, move.event.value, move.finding, body | {k: v for k, v in optional.items() if v})
 
 
 def settle(tx: Transaction, names: Collection[str]) -> None:
-    """What was done covers the present records of these findings, and only those."""
+    """Mark the present records of these findings, and only those, as settled."""
     if names:
         tx.connection.execute(_SETTLE, {"ids": list(names), "now": tx.now})
 
 
-def _said(row: sa.Row[Any], one: Move, version: int) -> dict[str, Any]:
-    """`not_undone` stands beside the reason of the finding's state, with the version in which it is news."""
-    if one.event is Event.NOT_UNDONE:
-        return {"not_undone": [version, one.why]}
-    said: dict[str, Any] = {} if one.why is None else {"reason": one.why}
-    if one.event is Event.TAKEN_BACK:
-        said["not_undone"] = None
-    return said | ({"settled_key": row.key} if one.event in _SETTLING else {})
+def _payload_changes(row: sa.Row[Any], move: Move, version: int) -> dict[str, Any]:
+    """Return the changes of the payload. `not_undone` is kept apart from the state's reason, with its news version."""
+    if move.event is Event.NOT_UNDONE:
+        return {"not_undone": [version, move.why]}
+    changes: dict[str, Any] = {} if move.why is None else {"reason": move.why}
+    if move.event is Event.TAKEN_BACK:
+        changes["not_undone"] = None
+    return changes | ({"settled_key": row.key} if move.event in _SETTLING else {})
 
 
 def _chunks(moves: Iterable[Move]) -> Iterator[Sequence[Move]]:
-    listed = list(moves)
-    return (listed[at : at + CHUNK] for at in range(0, len(listed), CHUNK))
+    all_moves = list(moves)
+    return (all_moves[start : start + CHUNK] for start in range(0, len(all_moves), CHUNK))
 
 
 _NAMES = ("id", "rule", "state", "state_since", "version", "records")

@@ -1,4 +1,4 @@
-"""What a run found becomes what is known: one transaction a rule, every transition beside its audit entry."""
+"""Store the findings of a run: one transaction per rule, every transition with its audit entry."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _PLANNED = (State.AWAITING, State.APPROVED)
 
 @dataclass(frozen=True)
 class RuleOutcome:
-    """What one rule's detection came to.
+    """The result of one rule's detection.
 
-    Every group is one of new, known, grown, reopened (a snooze that ended counts here) and settled (what a cleaning has
-    in hand counts here); resolved and merged count findings that are gone. `money` is per currency over the groups that
-    nobody decided yet, `money_told` over those there is something to tell of. `summary`: they are told as one summary
-    of what already existed.
+    Every group is one of new, known, grown, reopened (ended snoozes included) and settled (groups in a running
+    cleaning included); resolved and merged count findings that ended. `money` is the sum per currency over the
+    undecided groups, `money_told` over those with news. `summary`: they are reported in one summary of what already
+    existed.
     """
 
     rule: str
@@ -78,12 +78,12 @@ def record(
     complete: bool = True,
     read_at: dt.datetime | None = None,
 ) -> RuleOutcome:
-    """Bring the rule's findings up to what the run found. Never call it for a dataset that could not be read.
+    """Update the rule's findings to the groups of the run. Never call it for a dataset that could not be read.
 
-    `run` stands in the store already. `complete` is False for a run that did not look at every record. It began to
-    read at `read_at`, by default now: when another run recorded the rule's findings since, what this one did not find
-    may be newer than its read, and is left as it is. All of it is kept, or nothing, with the transaction; calling it
-    again for the same groups changes nothing and tells nobody.
+    `run` is in the store already. `complete` is False for a run that did not read every record. `read_at` is the
+    start of the read, by default now: if another run recorded the rule's findings since then, findings that this run
+    lacks may be newer than its read, and stay unchanged. The transaction keeps all or nothing; a second call for the
+    same groups changes nothing and reports nothing.
     """
     log.touch(tx, facts.RULE, {rule.name, rule.was or rule.name})
     log.touch(tx, facts.FINDING, memory.renamed_with(tx, rule))
@@ -98,36 +98,36 @@ def record(
     outlines = memory.outlines(tx, (rule.name,), by_records=followed.by_records, lock=True)
     writer, tally = _Writer(tx, run, rule, entered), _Tally()
     for part in parts(groups, outlines, by_records=followed.by_records):
-        known = memory.load(tx, part.findings)
+        stored = memory.load(tx, part.findings)
         judgement = judge(
             followed,
             [groups[number] for number in part.groups],
-            known.known,
+            stored.known,
             not_same,
             tx.now,
             edited=entered.edited,
             complete=complete,
             read_at=read_at,
         )
-        writer.write(known, judgement, assign(tx, rule, known, judgement))
+        writer.write(stored, judgement, assign(tx, rule, stored, judgement))
         tally.add(judgement)
     if writer.planless:
-        effects.void(tx, writer.planless, reason="its finding is not any more what it was planned for")
+        effects.void(tx, writer.planless, reason="its finding changed after it was planned")
     return tally.outcome(rule, entered, writer.told)
 
 
 def preview(
     tx: Transaction, rule: RuleIdentity, groups: Sequence[Group], *, complete: bool = True
 ) -> tuple[RuleOutcome, Sequence[Verdict]]:
-    """What `record` would say, and of each finding, in a read-only transaction: a dry run."""
+    """Return what `record` would, with the verdict on each finding, in a read-only transaction: a dry run."""
     entered = memory.standing(tx, rule)
-    was = memory.former_name(tx, rule)
-    names = (rule.name, was) if was else (rule.name,)
+    former = memory.former_name(tx, rule)
+    names = (rule.name, former) if former else (rule.name,)
     not_same = memory.load_not_same(tx, names)
 
-    def judged(some: Sequence[Group], findings: Sequence[str]) -> Judgement:
+    def judged(part_groups: Sequence[Group], findings: Sequence[str]) -> Judgement:
         known = memory.load(tx, findings).known
-        return judge(followed, some, known, not_same, tx.now, edited=entered.edited, complete=complete)
+        return judge(followed, part_groups, known, not_same, tx.now, edited=entered.edited, complete=complete)
 
     followed = _followed(rule, entered)
     outlines = memory.outlines(tx, names, by_records=followed.by_records, lock=False)
@@ -136,15 +136,15 @@ def preview(
 
 
 def _followed(rule: RuleIdentity, entered: Entered) -> RuleIdentity:
-    """The rule as findings are matched in this run: by their records where their keys are written in another way."""
+    """Return the rule for matching in this run: by records if keys are written differently than before."""
     return replace(rule, by_records=True) if entered.rewritten else rule
 
 
 def of_the_first_run(
     rule: RuleIdentity, groups: Sequence[Group], at: dt.datetime
 ) -> tuple[RuleOutcome, Sequence[Verdict]]:
-    """What `preview` says where there is no store yet."""
-    tally, verdicts = _judged_in_parts(rule, groups, (), lambda some, _: judge(rule, some, (), NotSame(), at))
+    """Return what `preview` would if there is no store yet."""
+    tally, verdicts = _judged_in_parts(rule, groups, (), lambda part, _: judge(rule, part, (), NotSame(), at))
     return tally.outcome(rule, Entered(first=True, edited=False, renamed=0)), verdicts
 
 
@@ -152,11 +152,11 @@ def _judged_in_parts(
     rule: RuleIdentity,
     groups: Sequence[Group],
     outlines: Iterable[Outline],
-    judged: Callable[[Sequence[Group], Sequence[str]], Judgement],
+    judge_part: Callable[[Sequence[Group], Sequence[str]], Judgement],
 ) -> tuple[_Tally, Sequence[Verdict]]:
     tally, verdicts = _Tally(), Packed[Verdict]()
     for part in parts(groups, outlines, by_records=rule.by_records):
-        judgement = judged([groups[number] for number in part.groups], part.findings)
+        judgement = judge_part([groups[number] for number in part.groups], part.findings)
         tally.add(judgement)
         for verdict in judgement.verdicts:
             verdicts.append(verdict)
@@ -164,7 +164,7 @@ def _judged_in_parts(
 
 
 class _Tally:
-    """What judgements come to, one after the other."""
+    """Sums over judgements."""
 
     def __init__(self) -> None:
         self._changes: Counter[Change] = Counter()
@@ -210,7 +210,7 @@ def _is_summary(rule: RuleIdentity, entered: Entered) -> bool:
 
 
 class _Writer:
-    """Turns judgements into rows, and writes those of each in a handful of bulk statements."""
+    """Turn judgements into rows, and write the rows of each with a few bulk statements."""
 
     def __init__(self, tx: Transaction, run: str, rule: RuleIdentity, entered: Entered) -> None:
         self._tx = tx
@@ -219,20 +219,20 @@ class _Writer:
         self._summary = _is_summary(rule, entered)
         self._silent = (entered.first or entered.edited) and rule.existing is Existing.IGNORE
         self.told: list[str] = []
-        """Findings there is something to tell of."""
+        """Findings with news."""
         self.planless: list[str] = []
-        """Findings that are not any more what a plan for them was made for."""
+        """Findings that changed after their plan was made."""
 
-    def write(self, known: Memory, judgement: Judgement, names: Names) -> None:
-        """Everything the judgement says, of findings that are `known` as they were before, or new."""
-        self._known = known
+    def write(self, stored: Memory, judgement: Judgement, names: Names) -> None:
+        """Write the judgement's changes; `known` holds the findings as they were before."""
+        self._known = stored
         self._new: list[Row] = []
         self._changed: list[Row] = []
         self._seen: list[str] = []
         self._new_members: list[Row] = []
         self._changed_members: list[Row] = []
         numbered = enumerate(judgement.verdicts)
-        for number, verdict in sorted(numbered, key=lambda v: names.ids.get(v[0]) or v[1].finding or ""):
+        for number, verdict in sorted(numbered, key=lambda item: names.ids.get(item[0]) or item[1].finding or ""):
             self._apply(verdict, names.ids.get(number), names.marks.get(number, ""))
         touched = [row["id"] for row in (*self._new, *self._changed)]
         touched += [row["finding"] for row in (*self._new_members, *self._changed_members)]
@@ -247,29 +247,29 @@ class _Writer:
         elif verdict.change is Change.IN_HAND:
             self._seen.append(verdict.finding or "")
         elif verdict.event in (Event.VANISHED, Event.ABSORBED):
-            self._on_gone(verdict)
+            self._on_ended(verdict)
         elif verdict.group is not None and new_id is not None:
             self._on_new(verdict, verdict.group, new_id, mark)
         elif verdict.group is not None and verdict.finding is not None:
             self._on_found(verdict, verdict.group, verdict.finding, mark)
 
     def _on_settled(self, verdict: Verdict) -> None:
-        """The finding stays as it was decided; a resolved one was not found again."""
+        """Keep the finding as decided; a resolved one was not found again."""
         if verdict.finding and self._known.rows[verdict.finding]["state"] in _SETTLED:
             self._seen.append(verdict.finding)
 
-    def _on_gone(self, verdict: Verdict) -> None:
-        before = self._known.rows[verdict.finding or ""]
-        row = before | {"payload": before["payload"] | {"reason": verdict.reason}, "merged_into": verdict.into}
-        self._changed.append(self._moved(row, before, verdict))
+    def _on_ended(self, verdict: Verdict) -> None:
+        stored = self._known.rows[verdict.finding or ""]
+        row = stored | {"payload": stored["payload"] | {"reason": verdict.reason}, "merged_into": verdict.into}
+        self._changed.append(self._moved(row, stored, verdict))
 
     def _on_new(self, verdict: Verdict, group: Group, new_id: str, mark: str) -> None:
         fixed = {"id": new_id, "rule": self._rule.name, "kind": self._rule.kind, "dataset": self._rule.dataset}
-        first = {"first_run": self._run, "first_seen": self._tx.now, "version": 0, "state": None}
-        nobody = dict.fromkeys(("snoozed_until", "assigned_to", "decided_by", "note", "merged_into"))
-        row = fixed | first | nobody | self._facts(group, mark) | {"payload": self._payload({}, verdict, group)}
+        first_seen = {"first_run": self._run, "first_seen": self._tx.now, "version": 0, "state": None}
+        undecided = dict.fromkeys(("snoozed_until", "assigned_to", "decided_by", "note", "merged_into"))
+        row = fixed | first_seen | undecided | self._facts(group, mark) | {"payload": self._payload({}, verdict, group)}
         self._new.append(self._moved(row, row, verdict))
-        self._new_members.extend(_member(new_id, p, one, self._tx.now) for p, one in enumerate(_written(group)))
+        self._new_members.extend(_member(new_id, n, row, self._tx.now) for n, row in enumerate(_member_rows(group)))
 
     def _on_found(self, verdict: Verdict, group: Group, finding: str, mark: str) -> None:
         before = self._known.rows[finding]
@@ -305,30 +305,30 @@ class _Writer:
         return payload
 
     def _moved(self, row: Row, before: Row, verdict: Verdict) -> Row:
-        """The row after what happened to it, with its audit entry written."""
-        assert verdict.event is not None  # noqa: S101 - only called for a verdict in which something happened
-        was = State(before["state"]) if before["state"] else None
-        state = after(was, verdict.event)
+        """Return the row after its event, and write the audit entry."""
+        assert verdict.event is not None  # noqa: S101 - only called for a verdict with an event
+        earlier = State(before["state"]) if before["state"] else None
+        state = after(earlier, verdict.event)
         row = row | {"state": state.value}
-        if was in _PLANNED and state is not was:
+        if earlier in _PLANNED and state is not earlier:
             self.planless.append(row["id"])
-        if state is not was:
+        if state is not earlier:
             row |= {"state_since": self._tx.now, "snoozed_until": None}
         if verdict.change.is_told and not self._silent:
             row["version"] += 1
             self.told.append(row["id"])
         body = {"finding": row["id"], "rule": self._rule.name, "run": self._run, "to": state.value}
-        body |= {"from": was.value if was else None, "records": row["records"], "version": row["version"]}
-        said = {name: value for name, value in (("why", verdict.reason), ("into", verdict.into)) if value}
-        log.append(self._tx, ACTOR, verdict.event.value, row["id"], body | said)
+        body |= {"from": earlier.value if earlier else None, "records": row["records"], "version": row["version"]}
+        details = {name: value for name, value in (("why", verdict.reason), ("into", verdict.into)) if value}
+        log.append(self._tx, ACTOR, verdict.event.value, row["id"], body | details)
         return row
 
     def _members(self, finding: str, group: Group) -> None:
         stored = self._known.members[finding]
-        wanted = {one["record"]: one for one in _written(group)}
-        for position, (name, one) in enumerate(wanted.items()):
+        wanted = {member["record"]: member for member in _member_rows(group)}
+        for position, (name, member) in enumerate(wanted.items()):
             before = stored.get(name)
-            row = _member(finding, position, one, self._tx.now)
+            row = _member(finding, position, member, self._tx.now)
             if before is None:
                 self._new_members.append(row)
             elif any(row[column] != before[column] for column in ("position", "role", "values")):
@@ -342,19 +342,19 @@ _SETTLED = (State.DISMISSED.value, State.UNDONE.value)
 _SHOWN = ("fingerprint", "dataset", "severity", "key", "payload", "money", "records")
 
 
-def _written(group: Group) -> Iterator[Row]:
-    """Each record once, the keeper first: of those that share an id, which a run tells of, nobody can tell another."""
-    met: set[str] = set()
+def _member_rows(group: Group) -> Iterator[Row]:
+    """Yield each record once, keeper first: records with the same id, which a run reports, are indistinguishable."""
+    names: set[str] = set()
     for role, members in (("keeper", (group.keeper,)), ("surplus", group.surplus)):
-        for one in members:
-            if (name := record_of(one.id)) not in met:
-                met.add(name)
-                yield {"record": name, "role": role, "values": _encoded(one)}
+        for member in members:
+            if (name := record_of(member.id)) not in names:
+                names.add(name)
+                yield {"record": name, "role": role, "values": _encoded(member)}
 
 
 def _nearby(group: Group) -> dict[str, Any]:
-    """The records near a group as they are kept; empty where there are none."""
-    nearest = [[record_of(one.id), _encoded(one), encode(one.at)] for one in group.nearby]
+    """Return the records near a group for the store; empty if there are none."""
+    nearest = [[record_of(record.id), _encoded(record), encode(record.at)] for record in group.nearby]
     return {"nearby": {"records": group.nearby_records, "nearest": nearest}} if nearest else {}
 
 

@@ -1,4 +1,4 @@
-"""The kinds of rules: one folder each. KINDS is the only place that lists them."""
+"""The kinds of rules, one folder each. Only KINDS lists them."""
 
 KINDS: dict[str, str] = {
     "duplicates": "rules.kinds.duplicates:Duplicates",

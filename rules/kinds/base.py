@@ -1,7 +1,7 @@
-"""The seam between rule kinds and whoever runs them: a rule's settings, a kind, and a rule fitted to its datasets.
+"""The interface of a rule kind: a rule's settings, the kind, and a rule fitted to its datasets.
 
-`Kind` and `Fitted` are all that `reconcile` knows of a kind. What the settings alone answer is asked of `Rule`; what
-needs a dataset's columns is asked of `Fitted`, which `Kind.fit` makes once and which loads the engines.
+`reconcile` uses a kind only through `Kind` and `Fitted`. `Rule` answers questions about the settings alone; `Fitted`
+answers those that need a dataset's columns. `Kind.fit` makes it once and loads the engines.
 """
 
 from __future__ import annotations
@@ -24,59 +24,57 @@ if TYPE_CHECKING:  # a configuration is read without the engines
     from rules.values import Value
 
 SettingPath = tuple[str | int, ...]
-"""Where a setting is in a rule: its key, then keys and positions inside."""
+"""The path of a setting in a rule: its key, then keys and positions inside."""
 
 
 class Rule(Strict):
-    """The settings every kind of rule shares. `name` is the key in the `rules:` mapping, not a setting.
+    """The settings that all kinds of rules share. `name` is the key in the `rules:` mapping, not a setting.
 
-    `dataset` is the one whose records the rule's groups hold, and the only one it may clean. `clean` is a model of its
-    action's own, made by the loader; without it nothing is ever changed.
+    `dataset` is the dataset whose records the rule's groups hold; the rule may clean no other. The loader makes
+    `clean` as the model of its action; without it nothing is ever changed.
     """
 
     not_matching: ClassVar[frozenset[str]] = frozenset(
         ("severity", "owner", "runbook", "was", "engine", "approval", "approval_expires", "limits", "retry", "clean")
     )
-    """Settings that say nothing of what the rule matches: an edit of them does not make it another rule."""
+    """Settings that do not affect what the rule matches: an edit of them does not make it another rule."""
     dataset_settings: ClassVar[tuple[str, ...]] = ("dataset",)
-    """Settings that each name a dataset the rule reads; the first is `dataset`."""
+    """Settings that each name a dataset to read; the first is `dataset`."""
 
     name: str = Field(exclude=True)
-    kind: str = Field(description="What the rule looks for.")
-    dataset: str = Field(description="The dataset whose records it reads.")
-    where: str | None = Field(default=None, description="Which records take part, e.g. status = 'succeeded'.")
+    kind: str = Field(description="The kind of rule.")
+    dataset: str = Field(description="The dataset whose records the rule reads.")
+    where: str | None = Field(default=None, description="The records that take part, e.g. status = 'succeeded'.")
     severity: SeverityField = Field(default=Severity.medium, description="How bad a finding is.")
-    owner: str | None = Field(default=None, description="Who is asked to act, e.g. @finance.")
-    runbook: str | None = Field(default=None, description="Where it is written what to do about a finding.")
-    was: str | None = Field(default=None, description="The rule's former name: its findings stay known.")
+    owner: str | None = Field(default=None, description="Who should act on a finding, e.g. @finance.")
+    runbook: str | None = Field(default=None, description="A link to the instructions for a finding.")
+    was: str | None = Field(default=None, description="The rule's former name; it keeps that rule's findings.")
     engine: Literal["auto", "embedded", "pushdown"] = Field(
-        default="auto", description="Where it runs: chosen by the planner, here in DuckDB, or inside the database."
+        default="auto", description="Where the rule runs: auto, in DuckDB (embedded), or in the database (pushdown)."
     )
     clean: SerializeAsAny[Clean] | None = Field(
-        default=None, description="What becomes of the surplus; without it, nothing does."
+        default=None, description="How surplus records are cleaned up; without it, they stay unchanged."
     )
     approval: Annotated[Approval, BeforeValidator(parse_approval), WithJsonSchema(APPROVAL_SCHEMA)] = Field(
         default=Approval(),
         json_schema_extra={"default": "required"},
-        description="Who is asked before anything is changed: none, required, two_person, or {when: …, else: …}.",
+        description="Whether changes need approval: none, required, two_person, or {when: …, else: …}.",
     )
     approval_expires: Annotated[Duration, AfterValidator(parse_expiry)] = Field(
         default=parse_duration("7d"),
         json_schema_extra={"default": "7d"},
-        description="How long a plan waits for approval, and an approval to be carried out.",
+        description="How long a plan waits for approval, and an approval for its execution.",
     )
     limits: Limits = Field(
         default=Limits(),
         json_schema_extra={"default": {"records": 100, "share": "1%", "group": 5}},
-        description="What the rule may change in one run, and in any 24 hours; over it, people are asked.",
+        description="The most the rule may change per run and per 24 hours; more needs approval.",
     )
-    retry: str = Field(
-        default="patient", description="How it is tried again: patient, quick, never, or one of `retry:`."
-    )
+    retry: str = Field(default="patient", description="How failures are retried: patient, quick, never, or a `retry:`.")
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """Every dataset the rule reads, once; the first is `dataset`."""
+        """The datasets the rule reads, each once; the first is `dataset`."""
         return tuple(dict.fromkeys(getattr(self, setting) for setting in self.dataset_settings))
 
     @property
@@ -90,7 +88,7 @@ class Rule(Strict):
         return ()
 
     def key_parts(self) -> Iterator[tuple[SettingPath, KeyPart]]:
-        """Each column with its normalisers, and where it is set."""
+        """Yield the path of each key part and the part: a column with its normalisers."""
         for name in type(self).model_fields:
             value = getattr(self, name)
             for index, part in enumerate(value if isinstance(value, tuple) else ()):
@@ -98,13 +96,13 @@ class Rule(Strict):
                     yield (name, index), part
 
     def not_cleanable(self) -> Iterator[tuple[str, str]]:
-        """Settings that do not go together with `clean`, each with a sentence about it."""
+        """Yield each setting that cannot be combined with `clean`, with a sentence about it."""
         yield from ()
 
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """What a dataset's settings say of its columns."""
+    """The facts about a dataset's columns that its settings state."""
 
     id: tuple[str, ...] = ()
     where: str | None = None
@@ -120,17 +118,17 @@ class DoesNotFit(RuleError):
 
 
 Rows = Sequence[Mapping[str, "Value"]]
-"""Records as a source gives them: all columns of the dataset but derived ones."""
+"""Records as a source gives them: all columns of the dataset except derived ones."""
 ReadDataset = Callable[[str], Iterable[Mapping[str, "Value"]]]
-"""Read all records of another dataset of the rule, as they are now."""
+"""A function that reads all current records of another dataset of the rule."""
 
 
 class Fitted(Protocol):
-    """A rule beside the datasets it reads, all of whose settings fit them."""
+    """A rule with its datasets; all its settings fit them."""
 
     @property
     def relation(self) -> Relation:
-        """The dataset whose records its groups hold."""
+        """The dataset whose records the groups hold."""
 
     @property
     def columns(self) -> Columns:
@@ -138,7 +136,7 @@ class Fitted(Protocol):
 
     @property
     def named(self) -> Mapping[str, tuple[str, ...]]:
-        """The columns of each dataset that the rule names, in the dataset's order."""
+        """The columns that the rule names, for each dataset and in its order."""
 
     @property
     def needed(self) -> Mapping[str, tuple[str, ...]]:
@@ -146,14 +144,14 @@ class Fitted(Protocol):
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        """Columns of the groups' dataset that decide what belongs together."""
+        """The columns of the groups' dataset that decide which records belong together."""
 
     @property
     def keep(self) -> tuple[Keep, ...]:
-        """How the record that stays is chosen, best line first."""
+        """The criteria that choose the record that stays, most important first."""
 
     def obstacle(self, dialect: str) -> str | None:
-        """Why a database of this dialect cannot give the exact answer, as a clause; None if it can."""
+        """The reason why a database of this dialect cannot give the exact answer, as a clause; None if it can."""
 
     def detect(
         self,
@@ -163,24 +161,24 @@ class Fitted(Protocol):
         temp: Path | None = None,
         stop: Stop | None = None,
     ) -> Detection:
-        """Find the rule's groups in the records of its datasets: the same groups on every engine.
+        """Find the rule's groups in the records of its datasets. All engines find the same groups.
 
-        `memory` bounds DuckDB (`2GB` when None); `temp` is where it may spill; `stop` interrupts it. Raises RuleError
-        for pushed records with an obstacle, and Unanswerable.
+        `memory` limits DuckDB (`2GB` when None), `temp` is its spill folder, and `stop` interrupts it. Raises
+        RuleError for pushed records with an obstacle, and Unanswerable.
         """
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
-        """The statements `detect` would run, each under a comment with its name."""
+        """The statements that `detect` would run, each below a comment with its name."""
 
     def regroup(self, candidates: Sequence[Rows], slot: dt.datetime, read: ReadDataset) -> Sequence[tuple[Group, ...]]:
-        """For each few records of the groups' dataset, read again: the groups a detection over just these would find.
+        """Return, for each candidate set of re-read records, the groups that a detection over only these would find.
 
-        Planning and re-verification rely on it, so it never looks at older data: a kind with several datasets asks
-        `read` for the others.
+        Planning and re-verification rely on it, so it never uses older data: a kind with several datasets reads
+        the other ones with `read`.
         """
 
     def is_excepted(self, group: Group) -> bool:
-        """Return True if the rule names two records of the group as known to be different."""
+        """Return True if the rule lists two records of the group as different."""
 
 
 class Kind(Protocol):
@@ -188,10 +186,10 @@ class Kind(Protocol):
 
     @property
     def Settings(self) -> type[Rule]:  # noqa: N802 - a class, named as those of connectors, channels and actions
-        """The model of its settings in YAML."""
+        """The model of the rule's settings in YAML."""
 
     def barren(self, rule: Rule, datasets: Mapping[str, DatasetFacts]) -> Iterator[tuple[SettingPath, str]]:
-        """Why the rule can never find anything, as far as settings tell: a setting, and a sentence about it."""
+        """Yield why the settings let the rule find nothing: the path of a setting, and a sentence about it."""
 
     def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> Fitted:
-        """Fit a rule to its datasets, by name. Raises DoesNotFit with every mistake."""
+        """Fit a rule to its datasets, given by name. Raises DoesNotFit with every mistake."""

@@ -1,4 +1,4 @@
-"""kind: duplicates. Records of one dataset with the same key, more than one of them."""
+"""kind: duplicates. Several records of one dataset with the same key."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ["Duplicates", "DuplicatesRule", "Span"]
 
 
 class Duplicates:
-    """The kind as `reconcile` knows it; see `rules.kinds.base.Kind`."""
+    """The kind `duplicates`; see `rules.kinds.base.Kind`."""
 
     Settings = DuplicatesRule
 
     def barren(self, rule: Rule, datasets: Mapping[str, DatasetFacts]) -> Iterator[tuple[SettingPath, str]]:
-        return barren.reasons(_own(rule), datasets[rule.dataset])
+        return barren.reasons(_checked(rule), datasets[rule.dataset])
 
     def fit(self, rule: Rule, relations: Mapping[str, Relation]) -> FittedDuplicates:
-        # Reading a configuration must not wait for the engines.
+        # Reading a configuration must not load the engines.
         from rules.kinds.duplicates.detection import FittedDuplicates  # noqa: PLC0415 - see above
 
-        return FittedDuplicates.of(_own(rule), relations[rule.dataset])
+        return FittedDuplicates.of(_checked(rule), relations[rule.dataset])
 
 
-def _own(rule: Rule) -> DuplicatesRule:
+def _checked(rule: Rule) -> DuplicatesRule:
     if not isinstance(rule, DuplicatesRule):
-        raise TypeError(f"a rule of kind {rule.kind} is none of kind duplicates")
+        raise TypeError(f"a rule of kind {rule.kind} is not of kind duplicates")
     return rule

@@ -1,4 +1,4 @@
-"""Rules that cannot find anything, as far as the rule and its dataset's settings tell: nothing is read. Pure."""
+"""Detect rules that cannot find anything, from the settings of the rule and its dataset alone. Pure; reads no data."""
 
 from __future__ import annotations
 
@@ -17,73 +17,73 @@ from rules.values import PLACE
 
 
 def reasons(rule: DuplicatesRule, dataset: DatasetFacts) -> Iterator[tuple[SettingPath, str]]:
-    """Why the rule cannot find anything: the path of the setting, and a sentence about it. Empty where it may."""
+    """Yield why the rule cannot find anything: the path of a setting, and a sentence about it."""
     yield from _emptied(rule)
     try:
-        written = [parse(text).root for text in (dataset.where, rule.where) if text is not None]
+        conditions = [parse(text).root for text in (dataset.where, rule.where) if text is not None]
     except RuleError:
-        return  # told where expressions are read
-    known = narrowed(written, {})
-    if known is None:
+        return  # reported where expressions are read
+    ranges = narrowed(conditions, {})
+    if ranges is None:
         path = ("where",) if rule.where is not None else ("dataset",)
-        of = "the dataset's `where`" if rule.where is None else "this condition"
+        condition = "the dataset's `where`" if rule.where is None else "this condition"
         both = " together with the dataset's `where`" if rule.where is not None and dataset.where is not None else ""
-        yield path, f"no record can meet {of}{both}; correct it"
+        yield path, f"no record can meet {condition}{both}; correct it"
         return
-    is_fixed = _fixed(rule, dataset, known)
+    is_fixed = _fixed_test(rule, dataset, ranges)
     yield from _unequal(dataset, is_fixed)
-    yield from _empty(rule, known)
+    yield from _empty(rule, ranges)
     if rule.distinct is not None and is_fixed(rule.distinct):
-        yield ("distinct",), f"`{rule.distinct}` has one value at most in every group; remove it or name another column"
+        yield ("distinct",), f"`{rule.distinct}` has at most one value in every group; remove it or name another column"
     if rule.having is not None:
         with suppress(RuleError):
             yield from _having(rule, rule.having, is_fixed)
 
 
 def _emptied(rule: DuplicatesRule) -> Iterator[tuple[SettingPath, str]]:
-    for number, part in enumerate(rule.key if rule.key != "all" else ()):
+    for index, part in enumerate(rule.key if rule.key != "all" else ()):
         if (step := emptying_step(part.steps)) is not None:
-            yield ("key", number, part.column), f"nothing is left of any text after `{step.name}`; remove a normaliser"
+            yield ("key", index, part.column), f"`{step.name}` leaves nothing of any text; remove a normaliser"
 
 
-def _fixed(rule: DuplicatesRule, dataset: DatasetFacts, known: Ranges) -> Callable[[str], bool]:
-    """Whether a column has one value at most in every group."""
+def _fixed_test(rule: DuplicatesRule, dataset: DatasetFacts, ranges: Ranges) -> Callable[[str], bool]:
+    """Return a function that is True for a column with at most one value in every group."""
     plain = {part.column for part in rule.key if not part.steps} if rule.key != "all" else set()
-    aside = {*dataset.id, *PLACE}
+    excluded = {*dataset.id, *PLACE}
 
     def is_fixed(name: str, within: frozenset[str] = frozenset()) -> bool:
-        if name in plain or known.get(name, Range()).is_fixed:
+        if name in plain or ranges.get(name, Range()).is_fixed:
             return True
         if name in dataset.derived and name not in within:
             with suppress(RuleError):
-                return all(is_fixed(one, within | {name}) for one in parse(dataset.derived[name]).columns)
-        return rule.key == "all" and name not in aside and name not in dataset.derived
+                return all(is_fixed(column, within | {name}) for column in parse(dataset.derived[name]).columns)
+        return rule.key == "all" and name not in excluded and name not in dataset.derived
 
     return is_fixed
 
 
 def _unequal(dataset: DatasetFacts, is_fixed: Callable[[str], bool]) -> Iterator[tuple[SettingPath, str]]:
     names: Sequence[tuple[Sequence[str], str]] = ((dataset.id, "the whole id"), (PLACE, "file and row"))
-    for columns, what in names:
+    for columns, subject in names:
         if columns and all(map(is_fixed, columns)):
-            sentence = f"it holds {what} ({listed(columns)}), so no two records are equal; leave a column out"
+            sentence = f"it holds {subject} ({listed(columns)}), so no two records are equal; remove a column"
             yield ("key",), sentence
 
 
-def _empty(rule: DuplicatesRule, known: Ranges) -> Iterator[tuple[SettingPath, str]]:
+def _empty(rule: DuplicatesRule, ranges: Ranges) -> Iterator[tuple[SettingPath, str]]:
     required = [part.column for part in rule.key if part.column not in rule.nulls] if rule.key != "all" else []
     for column in dict.fromkeys([*required, *([rule.span.column] if rule.span else [])]):
-        if known.get(column, Range()).is_null:
-            yield ("where",), f"it lets only empty values of `{column}` through, and records without one take no part"
+        if ranges.get(column, Range()).is_null:
+            yield ("where",), f"it lets through only empty values of `{column}`, and such records are skipped"
 
 
 def _having(rule: DuplicatesRule, having: str, is_fixed: Callable[[str], bool]) -> Iterator[tuple[SettingPath, str]]:
     expression = parse_group(having)
-    whole = Range(is_null=False, is_whole=True)
-    known = {"records": whole.compared(">=", Decimal(rule.minimum))}
+    whole_number = Range(is_null=False, is_whole=True)
+    ranges = {"records": whole_number.compared(">=", Decimal(rule.minimum))}
     for column in expression.columns:
-        count = whole.compared(">=", Decimal(0))
-        known[f"count_distinct({column})"] = count.compared("<=", Decimal(1)) if is_fixed(column) else count
-    if narrowed([expression.root], known) is None:
-        beside = f" beside `minimum: {rule.minimum}`" if rule.minimum != 2 else ""
-        yield ("having",), f"no group can meet this condition{beside}; correct it"
+        count = whole_number.compared(">=", Decimal(0))
+        ranges[f"count_distinct({column})"] = count.compared("<=", Decimal(1)) if is_fixed(column) else count
+    if narrowed([expression.root], ranges) is None:
+        minimum = f" together with `minimum: {rule.minimum}`" if rule.minimum != 2 else ""
+        yield ("having",), f"no group can meet this condition{minimum}; correct it"

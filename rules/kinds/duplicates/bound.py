@@ -1,4 +1,4 @@
-"""A rule beside the dataset it reads: what of it is named, what that means there, and whether it fits."""
+"""A rule bound to the dataset it reads: the columns it names, its compiled conditions, and the check that it fits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rules.values import PLACE, Type
 
 @dataclass(frozen=True)
 class BoundRule:
-    """A rule beside the dataset it reads: what of it is named, and what it means there."""
+    """A rule with the dataset it reads, and everything that follows from both."""
 
     rule: DuplicatesRule
     relation: Relation
@@ -31,18 +31,18 @@ class BoundRule:
 
     @cached_property
     def parts(self) -> tuple[KeyPart, ...]:
-        """The key. `all` is every column but those that only say which record it is, or where it was."""
+        """The parts of the key. `all` is every column except the id, the file and the row."""
         if self.rule.key != "all":
             return self.rule.key
-        aside = {*self.relation.id, *PLACE}
-        return tuple(KeyPart(column=name) for name in self.relation.schema.names if name not in aside)
+        excluded = {*self.relation.id, *PLACE}
+        return tuple(KeyPart(column=name) for name in self.relation.schema.names if name not in excluded)
 
     def matches_null(self, part: KeyPart) -> bool:
         return self.rule.key == "all" or part.column in self.rule.nulls
 
     @cached_property
     def conditions(self) -> tuple[Bound, ...]:
-        """The dataset's filter and the rule's, where there are any."""
+        """The filters of the dataset and of the rule, if any."""
         return tuple(self.condition(text) for text in (self.relation.where, self.rule.where) if text is not None)
 
     def condition(self, text: str) -> Bound:
@@ -50,10 +50,10 @@ class BoundRule:
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
-        """Columns that decide what belongs together."""
-        found = [part.column for part in self.parts]
-        found += [name for one in self.conditions for name in one.expression.columns]
-        return (*found, *(name for name in (self.span_column, self.rule.distinct) if name))
+        """The columns that decide which records belong together."""
+        names = [part.column for part in self.parts]
+        names += [name for condition in self.conditions for name in condition.expression.columns]
+        return (*names, *(name for name in (self.span_column, self.rule.distinct) if name))
 
     @property
     def span_column(self) -> str | None:
@@ -61,7 +61,7 @@ class BoundRule:
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
-        """Columns a finding shows, each once."""
+        """The columns that a finding shows, each once."""
         money = self.relation.money
         names = [part.column for part in self.parts]
         names += [self.span_column or "", self.rule.distinct or "", *(line.column or "" for line in self.rule.keep)]
@@ -71,11 +71,11 @@ class BoundRule:
 
     @cached_property
     def named(self) -> tuple[str, ...]:
-        """The dataset's columns that the rule, or the dataset for it, names: for a derived one those behind it."""
+        """The dataset's columns that the rule or the dataset names; for a derived column, its source columns."""
         names = [*self.relation.id, *self.judged, *self.shown]
         names += parse_group(self.rule.having).columns if self.rule.having else ()
-        behind = set(self.columns.sources(names))
-        return tuple(name for name in self.relation.schema.names if name in behind)
+        sources = set(self.columns.sources(names))
+        return tuple(name for name in self.relation.schema.names if name in sources)
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
@@ -85,9 +85,9 @@ class BoundRule:
 
     @cached_property
     def content(self) -> tuple[str, ...]:
-        """What a record without id is known by: all it says, and where it was only if the rule asks where."""
-        asked = set(self.columns.sources(self.judged))
-        return tuple(name for name in self.needed if name not in PLACE or name in asked)
+        """The columns that identify a record without id: all, but file and row only if the rule uses them."""
+        judged = set(self.columns.sources(self.judged))
+        return tuple(name for name in self.needed if name not in PLACE or name in judged)
 
     @cached_property
     def uses(self) -> Uses:
@@ -96,14 +96,14 @@ class BoundRule:
 
     @cached_property
     def keep(self) -> tuple[Keep, ...]:
-        """How the keeper is chosen; of records near each other in time it is the first, unless the rule says else."""
+        """The criteria that choose the keeper; with a span and no `keep`, the first record stays."""
         if self.rule.keep or self.span_column is None:
             return self.rule.keep
         return (Keep(how="first", column=self.span_column),)
 
     @cached_property
     def considered(self) -> tuple[str, ...]:
-        """Columns whose values `most_complete` counts."""
+        """The columns whose values `most_complete` counts."""
         return survivorship.columns_of(self.rule.keep, self.relation.schema)
 
     @cached_property
@@ -114,7 +114,7 @@ class BoundRule:
 
     @cached_property
     def key_names(self) -> tuple[str, ...]:
-        """Column names; a column that is there twice, normalised otherwise, says how."""
+        """The column names of the key; a column that it holds twice also names its normalisers."""
         names: list[str] = []
         for part in self.parts:
             steps = ", ".join(step.name for step in part.steps) or "as it is"
@@ -123,8 +123,11 @@ class BoundRule:
 
     @cached_property
     def plain(self) -> tuple[str, ...]:
-        """Columns that are in the key as they are, where another part is normalised. Floats equal others than they
-        look like, and where nulls match, so do blank texts."""
+        """The unnormalised columns of a key in which another part is normalised or derived.
+
+        Floats are left out, since equal floats can be written differently; so are parts whose nulls match, since
+        blank texts match there too.
+        """
         parts = self.parts
         if not any(part.steps or part.column in self.columns.derived for part in parts):
             return ()
@@ -140,19 +143,21 @@ class BoundRule:
 
     @cached_property
     def lookups(self) -> tuple[int, ...]:
-        """Parts of the key, by position, whose values DuckDB and a database write alike."""
+        """The positions of key parts whose values DuckDB and a database write the same way."""
         schema, zone = self.columns.schema, self.relation.timezone
-        kinds = [chain_type(schema[part.column].type, part.steps) for part in self.parts]
+        types = [chain_type(schema[part.column].type, part.steps) for part in self.parts]
         return tuple(
-            n
-            for n, (part, kind) in enumerate(zip(self.parts, kinds, strict=True))
-            if kind is Type.TEXT
-            or (kind in (Type.INTEGER, Type.DECIMAL) and part_exactness(self.columns, part, "duckdb", zone) == "always")
+            index
+            for index, (part, type_) in enumerate(zip(self.parts, types, strict=True))
+            if type_ is Type.TEXT
+            or (
+                type_ in (Type.INTEGER, Type.DECIMAL) and part_exactness(self.columns, part, "duckdb", zone) == "always"
+            )
         )
 
     @cached_property
     def table(self) -> sa.TableClause:
-        """The records as DuckDB holds them."""
+        """The table of records in DuckDB."""
         return self.table_named("records")
 
     def table_named(self, name: str) -> sa.TableClause:
@@ -197,11 +202,12 @@ def _misfits(bound: BoundRule) -> Iterator[str]:
             test()
         except RuleError as error:
             yield f"{setting}: {error}"
-    wrong = [one for pair in rule.except_ for one in pair if len(one) != len(relation.id)]
+    misfits = [record for pair in rule.except_ for record in pair if len(record) != len(relation.id)]
     if rule.except_ and not relation.id:
         yield f"`except` names records by their id, but dataset `{relation.dataset}` has none; give it an `id`."
-    elif wrong:
-        yield f"`except` has an id of {len(wrong[0])} parts, but the id of `{relation.dataset}` has {len(relation.id)}."
+    elif misfits:
+        parts = len(misfits[0])
+        yield f"`except` has an id of {parts} parts, but the id of `{relation.dataset}` has {len(relation.id)}."
 
 
 def _named(rule: DuplicatesRule, relation: Relation) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""A rule fitted to its dataset: where it can run, the statements it would run, and its groups."""
+"""A rule fitted to its dataset: the engine that can run it, its statements, and its groups."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from rules.values import Value
 
 @dataclass(frozen=True)
 class FittedDuplicates:
-    """A rule of the kind beside its dataset; see `rules.kinds.base.Fitted`."""
+    """A rule of this kind with its dataset; see `rules.kinds.base.Fitted`."""
 
     bound: BoundRule
 
     @classmethod
     def of(cls, rule: DuplicatesRule, relation: Relation) -> FittedDuplicates:
-        """Raises DoesNotFit with every mistake."""
+        """Bind the rule to its dataset. Raises DoesNotFit with every mistake."""
         return cls(bind(rule, relation))
 
     @property
@@ -75,7 +75,7 @@ class FittedDuplicates:
         return self.bound.uses.obstacle(dialect)
 
     def is_guarded(self, dialect: str) -> bool:
-        """Return True if pushing down needs the ASCII guard: records with other characters are compared here."""
+        """Return True if pushing down needs the ASCII guard: it compares records with other characters in DuckDB."""
         return bool(self.bound.uses.guard(dialect))
 
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
@@ -104,13 +104,13 @@ class FittedDuplicates:
             answer = _ask_source(bound, source, slot, memory, temp, stop)
         else:
             with Embedded(bound.table, source, memory, temp, stop) as engine:
-                asked = question(bound, engine.table, engine.dialect, slot)
+                repeats = question(bound, engine.table, engine.dialect, slot)
                 answer = _Answer(
                     engine.name,
-                    engine.tally(asked),
-                    engine.members(asked),
+                    engine.tally(repeats),
+                    engine.members(repeats),
                     None,
-                    embedded.statements(asked, engine.table),
+                    embedded.statements(repeats, engine.table),
                 )
         states = answer.tally.states
         read = sum(states.values())
@@ -137,13 +137,13 @@ class FittedDuplicates:
     def _takes_part(self, row: Mapping[str, Value], slot: dt.datetime) -> bool:
         bound = self.bound
         record = bound.columns.complete(row, slot)
-        placed = bound.span_column is None or record[bound.span_column] is not None
-        return placed and all(condition.evaluate(record, slot) is True for condition in bound.conditions)
+        has_place = bound.span_column is None or record[bound.span_column] is not None
+        return has_place and all(condition.evaluate(record, slot) is True for condition in bound.conditions)
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """What an engine brought back; a key in `members` takes the place of the same key in `instead_of`."""
+    """An engine's answer; a key in `members` replaces the same key in `instead_of`."""
 
     engine: str
     tally: Tally
@@ -156,24 +156,24 @@ def _ask_source(
     bound: BoundRule, records: Pushed, slot: dt.datetime, memory: str | None, temp: Path | None, stop: Stop | None
 ) -> _Answer:
     _refuse_obstacle(bound, records.dialect)
-    if not set(bound.relation.id).isdisjoint(bound.relation.derived):  # the database knows of its own columns only
+    if not set(bound.relation.id).isdisjoint(bound.relation.derived):  # the database knows only its own columns
         records = dataclasses.replace(records, unique=lambda _: False)
     source = pushdown.Pushdown(records)
     everything = question(bound, source.table, source.dialect, slot)
-    guard = bound.uses.guard(source.dialect)
-    if not guard:
-        marks = marked(bound, source.table, source.dialect, slot, guard)
-        found = source.ask(everything, marks)
+    guard_columns = bound.uses.guard(source.dialect)
+    if not guard_columns:
+        marks = marked(bound, source.table, source.dialect, slot, guard_columns)
+        answer = source.ask(everything, marks)
         texts = pushdown.statements(everything, marks, source.dialect)
-        return _Answer(source.name, Tally(found.states, source.identity(everything)), found.members, None, texts)
-    asked = _guard(bound, source.table, source.dialect, slot, guard)
-    texts = asked.statements(source.dialect)
-    found = source.ask(asked.source, asked.marked)
-    if found.others == 0:
-        return _Answer(source.name, Tally(found.states, source.identity(everything)), found.members, None, texts)
-    with Embedded(bound.table, Streamed(lambda _: source.stream(asked.others())), memory, temp, stop) as here:
-        tally, members = pushdown.guarded(source, here, asked, found)
-    return _Answer(source.name, tally, members, found.members, texts)
+        return _Answer(source.name, Tally(answer.states, source.identity(everything)), answer.members, None, texts)
+    guard = _guard(bound, source.table, source.dialect, slot, guard_columns)
+    texts = guard.statements(source.dialect)
+    answer = source.ask(guard.source, guard.marked)
+    if answer.others == 0:
+        return _Answer(source.name, Tally(answer.states, source.identity(everything)), answer.members, None, texts)
+    with Embedded(bound.table, Streamed(lambda _: source.stream(guard.others())), memory, temp, stop) as engine:
+        tally, members = pushdown.guarded(source, engine, guard, answer)
+    return _Answer(source.name, tally, members, answer.members, texts)
 
 
 def _refuse_obstacle(bound: BoundRule, dialect: str) -> None:
@@ -181,7 +181,7 @@ def _refuse_obstacle(bound: BoundRule, dialect: str) -> None:
     if obstacle is not None:
         raise RuleError(
             f"Rule `{bound.rule.name}` cannot run inside the database: {obstacle}. "
-            "Without `engine: pushdown` it runs here."
+            "Without `engine: pushdown` it runs in DuckDB."
         )
 
 

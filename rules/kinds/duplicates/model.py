@@ -1,4 +1,4 @@
-"""The rule as its file says it."""
+"""The settings of a duplicates rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rules.models import Keep, KeyPart, Strict, parse_duration
 
 
 class Span(Strict):
-    """`gap:` or `window:`: the column that orders, and how far apart (inclusive): a duration, or a number."""
+    """`gap:` or `window:`: the column that orders, and the largest distance (inclusive), a duration or a number."""
 
     column: str
     by: dt.timedelta | Decimal
@@ -31,7 +31,7 @@ def _step(value: Any) -> Any:
     if isinstance(value, dict) and len(value) == 1:
         [(name, argument)] = value.items()
         return {"name": name, "argument": argument}
-    raise ValueError("a normaliser is its name, like trim, or {name: argument}, like {round: 2}")
+    raise ValueError("write a normaliser as its name, like trim, or as {name: argument}, like {round: 2}")
 
 
 def _key_part(value: Any) -> Any:
@@ -42,7 +42,7 @@ def _key_part(value: Any) -> Any:
     if isinstance(value, dict) and len(value) == 1:
         [(column, steps)] = value.items()
         return {"column": column, "steps": [_step(s) for s in _listed(steps)]}
-    raise ValueError("a part of a key is a column, or {column: [normaliser, …]}")
+    raise ValueError("write a part of a key as a column, or as {column: [normaliser, …]}")
 
 
 def _key(value: Any) -> Any:
@@ -55,14 +55,14 @@ def _keep(value: Any) -> Any:
     if value == "most_complete":
         return {"how": "most_complete"}
     if isinstance(value, dict) and len(value) == 1:
-        [(how, what)] = value.items()
-        if how == "prefer" and isinstance(what, dict) and len(what) == 1:
-            [(column, order)] = what.items()
+        [(how, argument)] = value.items()
+        if how == "prefer" and isinstance(argument, dict) and len(argument) == 1:
+            [(column, order)] = argument.items()
             return {"how": how, "column": column, "prefer": _listed(order)}
-        if how in ("first", "last", "max", "min") and isinstance(what, str):
-            return {"how": how, "column": what}
+        if how in ("first", "last", "max", "min") and isinstance(argument, str):
+            return {"how": how, "column": argument}
     raise ValueError(
-        "a line of keep is most_complete, {first: column}, {last: column}, {max: column}, {min: column} "
+        "write a line of keep as most_complete, {first: column}, {last: column}, {max: column}, {min: column} "
         "or {prefer: {column: [best, next]}}"
     )
 
@@ -73,7 +73,7 @@ def _span(value: Any) -> Any:
     if isinstance(value, dict) and len(value) == 1:
         [(column, by)] = value.items()
         return {"column": column, "by": by if isinstance(by, dt.timedelta) else _distance(by)}
-    raise ValueError("write one column and how far: {charged_at: 15m}, or {position: 3} for a numeric column")
+    raise ValueError("write one column and a distance: {charged_at: 15m}, or {position: 3} for a numeric column")
 
 
 def _distance(by: Any) -> dt.timedelta | Decimal:
@@ -89,10 +89,10 @@ def _distance(by: Any) -> dt.timedelta | Decimal:
 
 def _pair(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and len(value) == 2:
-        ids = tuple(tuple(one) if isinstance(one, (list, tuple)) else (one,) for one in value)
-        if ids[0] != ids[1] and all(isinstance(part, str) for one in ids for part in one):
+        ids = tuple(tuple(record) if isinstance(record, (list, tuple)) else (record,) for record in value)
+        if ids[0] != ids[1] and all(isinstance(part, str) for record in ids for part in record):
             return ids
-    raise ValueError("a line of except is two different record ids: [id, id]; an id of two columns is itself a list")
+    raise ValueError("write a line of except as two different ids: [id, id]; an id of two columns is itself a list")
 
 
 _STEP_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1}]}
@@ -130,9 +130,9 @@ def _one_or_list(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 class DuplicatesRule(Rule):
-    """kind: duplicates. See docs/rules.md for what each setting means.
+    """The settings of kind `duplicates`, described in docs/rules.md.
 
-    `except_` holds pairs of record ids, each id a tuple with one text for every column of the dataset's `id`.
+    `except_` holds pairs of record ids; each id is a tuple with one text per column of the dataset's `id`.
     """
 
     not_matching: ClassVar[frozenset[str]] = Rule.not_matching | {"keep"}
@@ -145,41 +145,41 @@ class DuplicatesRule(Rule):
         ],
         Discriminator(lambda value: "all" if value == "all" else "columns"),
         WithJsonSchema(_one_or_list(_PART_SCHEMA)),
-    ] = Field(description="What makes two records the same thing: columns with normalisers, or all.")
+    ] = Field(description="The columns, with normalisers, that are equal in duplicates; or all.")
     nulls: dict[str, Literal["match"]] = Field(
-        default_factory=dict, description="Columns of the key whose empty values equal each other."
+        default_factory=dict, description="Columns of the key whose empty values match each other."
     )
     except_: tuple[
         Annotated[tuple[tuple[str, ...], tuple[str, ...]], BeforeValidator(_pair), WithJsonSchema(_PAIR_SCHEMA)],
         ...,
     ] = Field(default=(), alias="except", description="Pairs of record ids known to be different.")
     gap: Annotated[Span, BeforeValidator(_span), WithJsonSchema(_SPAN_SCHEMA)] | None = Field(
-        default=None, description="Neighbours this far apart at most are one group: a chain."
+        default=None, description="The largest distance between two neighbours of a group, which is a chain."
     )
     window: Annotated[Span, BeforeValidator(_span), WithJsonSchema(_SPAN_SCHEMA)] | None = Field(
-        default=None, description="Records this far from the earliest at most are one group."
+        default=None, description="The largest distance from the earliest record of a group."
     )
     distinct: str | None = Field(default=None, description="A column that must differ inside a group.")
     having: str | None = Field(default=None, description="A condition over the group, e.g. sum(amount) > 100.")
-    minimum: int = Field(default=2, ge=2, description="How many records make a group.")
+    minimum: int = Field(default=2, ge=2, description="The fewest records of a group.")
     keep: Annotated[
         tuple[Annotated[Keep, BeforeValidator(_keep)], ...],
         BeforeValidator(_listed),
         WithJsonSchema(_one_or_list(_KEEP_SCHEMA)),
-    ] = Field(default=(), description="Which record stays, best first; ties end at the id.")
+    ] = Field(default=(), description="The criteria that choose the record to keep, most important first.")
 
     @model_validator(mode="after")
     def _fits_together(self) -> DuplicatesRule:
         if self.gap and self.window:
-            raise ValueError("gap and window exclude each other; keep one of them")
+            raise ValueError("gap and window cannot be combined; remove one of them")
         if self.key == "all":
             if self.nulls:
-                raise ValueError("nulls has no use beside key: all, where empty values equal each other; remove it")
+                raise ValueError("nulls has no effect with key: all, where empty values match each other; remove it")
             return self
         if not self.key:
             raise ValueError("a key needs at least one column")
         if len(set(map(repr, self.key))) < len(self.key):
-            raise ValueError("the key names one column twice with the same normalisers; keep one")
+            raise ValueError("the key names a column twice with the same normalisers; remove one")
         columns = {part.column for part in self.key}
         for column in sorted(self.nulls.keys() - columns):
             raise ValueError(f"nulls names `{column}`, which is not in the key; {suggestion(column, columns)}")
@@ -199,4 +199,4 @@ class DuplicatesRule(Rule):
 
     def not_cleanable(self) -> Iterator[tuple[str, str]]:
         if self.minimum != 2:
-            yield "minimum", "a rule that cleans looks at pairs too, or it would never find what it leaves; remove it"
+            yield "minimum", "a rule with `clean` must also find pairs, or it misses what a cleaning leaves; remove it"

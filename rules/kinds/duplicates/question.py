@@ -1,4 +1,4 @@
-"""The rule as one question to an engine, compiled for its dialect, and its counts in words."""
+"""Compile a rule to one question for an engine in its dialect, and put the counts of its answer in words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OUTSIDE, OUTSIDE_UNKNOWN, EXCLUDED, EXCLUDED_UNKNOWN, _FIRST_PART = 1, 2, 3, 4, 
 def question(
     bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime, ascii_only: tuple[str, ...] = ()
 ) -> Repeats:
-    """The rule as a question in one dialect; with `ascii_only`, about the records whose columns there are ASCII."""
+    """Compile the rule for one dialect; with `ascii_only`, only for records whose named columns are ASCII."""
     rule, relation = bound.rule, bound.relation
     compiler = Compiler(bound.columns, table, dialect, slot, relation.timezone)
     computed = _computed(bound, compiler)
@@ -28,12 +28,12 @@ def question(
         computed["differing"] = compiler.whole(rule.distinct)
     names = unused(computed, bound.needed)
     read = sa.select(
-        *(table.c[name] for name in bound.needed), *(one.label(names[name]) for name, one in computed.items())
+        *(table.c[name] for name in bound.needed), *(column.label(names[name]) for name, column in computed.items())
     )
     if ascii_only:
         read = read.where(compiler.ascii_only(ascii_only))
     if dialect == "postgresql":
-        # A fence: PostgreSQL would put each expression wherever its name stands, and compute it there once more.
+        # A fence: without it PostgreSQL copies each expression to every use of its name and computes it again.
         read = read.offset(sa.literal_column("0"))
     keyed, c = _keyed(bound, compiler, read.subquery("computed"), names)
     return Repeats(
@@ -57,14 +57,14 @@ def question(
 def marked(
     bound: BoundRule, table: sa.FromClause, dialect: str, slot: dt.datetime, guard: tuple[str, ...]
 ) -> Marked | None:
-    """The rule's records as marks, of those alone that are ASCII where `guard` says; None where there are no marks."""
+    """Compile the rule to marks, for records whose `guard` columns are ASCII; None if marks are not possible."""
     if dialect != "postgresql":
         return None
     compiler = Compiler(bound.columns, table, dialect, slot, bound.relation.timezone)
     hashes = [_hash(bound, compiler, n) for n in range(len(bound.parts))]
-    if not hashes or any(one is None for one in hashes):
+    if not hashes or any(hashed is None for hashed in hashes):
         return None
-    # No step in between, as `_keyed` is one: PostgreSQL would keep to one processor, or compute what it names twice.
+    # No step in between like `_keyed`: PostgreSQL would use only one processor, or compute named expressions twice.
     c = _computed(bound, compiler)
     for n, part in enumerate(bound.parts):
         if part.column in table.c:
@@ -76,18 +76,18 @@ def marked(
     others = sa.not_(compiler.ascii_only(guard)) if guard else sa.false()
     reasons = _reasons(bound, c)
     state = sa.case(*reasons, else_=_number(0)) if reasons else _number(0)
-    return Marked(table, mark(takes_part, [one for one in hashes if one is not None], others, state))
+    return Marked(table, mark(takes_part, [hashed for hashed in hashes if hashed is not None], others, state))
 
 
 def _hash(bound: BoundRule, compiler: Compiler, n: int) -> sa.ColumnElement[int] | None:
-    """A hash of one part of the key, null where that keeps a record out; seeded, so that like parts do not cancel."""
+    """Hash one part of the key; null if a null excludes the record. Seeded, so that equal parts do not cancel out."""
     part = bound.parts[n]
     hashed = compiler.hashed(part, n + 1)
     return hashed if hashed is None or not bound.matches_null(part) else sa.func.coalesce(hashed, _number(n))
 
 
 def _computed(bound: BoundRule, compiler: Compiler) -> dict[str, sa.ColumnElement[Any]]:
-    """What every record is asked for: its key, whether the conditions let it through, and its place."""
+    """Expressions computed for every record: its key, the result of each condition, and its place."""
     computed: dict[str, sa.ColumnElement[Any]] = {}
     for n, part in enumerate(bound.parts):
         if part.column not in bound.needed:
@@ -104,7 +104,7 @@ def _computed(bound: BoundRule, compiler: Compiler) -> dict[str, sa.ColumnElemen
 def _keyed(
     bound: BoundRule, compiler: Compiler, computed: sa.Subquery, names: Mapping[str, str]
 ) -> tuple[sa.Subquery, dict[str, sa.ColumnElement[Any]]]:
-    """The records with keys made ready to compare: a second step, so that no SQL is written twice."""
+    """Select the records with comparable keys; a second step, so that no SQL is written twice."""
     columns: list[sa.ColumnElement[Any]] = [computed.c[name] for name in bound.needed]
     for name, label in names.items():
         column: sa.ColumnElement[Any] = computed.c[label]
@@ -121,7 +121,7 @@ def _keyed(
 
 
 def _ids(bound: BoundRule, compiler: Compiler) -> sa.Select[Any]:
-    """The id of every record of the dataset."""
+    """Select the ids of all records of the dataset."""
     ids = sa.select(*(compiler.whole(name).label(f"id_{n}") for n, name in enumerate(bound.relation.id)))
     where = bound.relation.where
     return ids if where is None else ids.where(compiler.condition(bound.condition(where)))
@@ -138,15 +138,15 @@ def _takes_part(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.
 
 
 def _state(bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]) -> sa.ColumnElement[int]:
-    """0, or the first reason that a record takes no part: each record counts once."""
-    taking_part = (_takes_part(bound, c), _number(0))  # spares nearly all the rest
+    """0, or the first reason why a record takes no part; each record counts once."""
+    taking_part = (_takes_part(bound, c), _number(0))  # for nearly all records no other case is evaluated
     return sa.case(taking_part, *_reasons(bound, c), else_=_number(0))
 
 
 def _reasons(
     bound: BoundRule, c: Mapping[str, sa.ColumnElement[Any]]
 ) -> list[tuple[sa.ColumnElement[bool], sa.ColumnElement[int]]]:
-    """Why a record takes no part, first reason first."""
+    """The reasons why a record takes no part, in the order of checking."""
     whens: list[tuple[sa.ColumnElement[bool], int]] = []
     for name, unknown, outside in (
         ("in_dataset", OUTSIDE_UNKNOWN, OUTSIDE),
