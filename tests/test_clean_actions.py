@@ -208,7 +208,7 @@ def test_a_quarantine_table_that_could_not_give_the_records_back_is_refused(
         ({"action": "move", "to": "customers"}, "is the table itself"),
         (
             {"action": "delete", "ignore_drift": ["sene"]},
-            "`ignore_drift` names `sene`, which is no column; did you mean",
+            "`ignore_drift` names `sene`, which is not a column; did you mean",
         ),
         ({"action": "delete", "ignore_drift": ["seen"]}, None),
     ],

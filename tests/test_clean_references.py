@@ -436,7 +436,7 @@ def test_a_keeper_that_refers_to_its_own_surplus_is_for_a_person(shop: World) ->
     )
 
     assert "refer to itself" in refused(shop, "repoint")
-    assert "A record that stays refers to one that goes" in refused(shop, "capture")
+    assert "A remaining record refers to a surplus record" in refused(shop, "capture")
     assert "1 row of `customers` refers" in refused(shop)
 
 
