@@ -637,7 +637,7 @@ def test_a_cascade_that_was_born_since_the_plan_deletes_nothing(
     result = shop.do_it(bundle, stamps)
 
     assert result.how is How.DRIFTED
-    assert result.why == "what refers to its table, or a trigger of it, changed since it was planned"
+    assert result.why == "a reference to its table, or one of its triggers, changed since it was planned"
     assert shop.rows("customers", "orders", "late") == before
 
 

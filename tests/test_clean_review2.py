@@ -267,7 +267,7 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypa
 
     [plan] = world.plans()
     assert (plan.state, staging.ids()) == (BundleState.QUARANTINED, [1, 2, 3])
-    assert "is another database now" in str(plan.reason)
+    assert "is now a different database" in str(plan.reason)
     assert world.findings() == {world.only(): "quarantined"}
     with world.desk() as desk:
         assert desk.judge(world.only(), "done").ok

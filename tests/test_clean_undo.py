@@ -377,7 +377,7 @@ def test_who_may_refer_to_a_moved_record_since_the_undo_was_planned_stops_it(tmp
         tally = application.clean_due()
 
     assert tally is not None
-    assert "what refers to it, changed since it was planned" in tally.reasons[0]
+    assert "a reference to it, changed since it was planned" in tally.reasons[0]
     assert (world.rows("kept"), world.rows("notes")) == ([(2, "a@x", "Ann")], [(1, 2)])
     assert world.findings() == {world.only(): "cleaned"}
 

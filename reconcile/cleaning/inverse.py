@@ -57,7 +57,7 @@ def inverse(
     """
     changes: list[Change] = []
     conflicts: list[Conflict] = []
-    lost = _lost(bundle, images, now)
+    lost = _unrestorable(bundle, images, now)
     guards = referring or {}
     for image in reversed(images):
         row = name_after(image.change)
@@ -65,7 +65,7 @@ def inverse(
             if now.get(row) != image.before:
                 conflicts.append(Conflict(row, "belongs to a row that cannot be restored"))
             continue
-        change = _back(image, now.get(row), guards.get(row, ()), conflicts, triggers=bool(bundle.triggers))
+        change = _inverse_change(image, now.get(row), guards.get(row, ()), conflicts, triggers=bool(bundle.triggers))
         if change is not None:
             changes.append(change)
     if not changes:
@@ -93,7 +93,7 @@ def inserted(images: Images) -> list[RowName]:
     return [name_after(image.change) for image in images if image.before is None]
 
 
-def _lost(bundle: Bundle, images: Images, now: Mapping[RowName, Cells]) -> dict[RowName, Image]:
+def _unrestorable(bundle: Bundle, images: Images, now: Mapping[RowName, Cells]) -> dict[RowName, Image]:
     """Return deleted rows that cannot be restored: their place, or that of a row they refer to, is taken."""
     deleted = [image for image in images if image.after is None]
     current = {image.change.row: now.get(image.change.row) for image in deleted}
@@ -143,7 +143,7 @@ def _plainly(text: str) -> str:
     return digits if re.fullmatch(r"[0-9a-f]{32}", digits) else text
 
 
-def _back(
+def _inverse_change(
     image: Image,
     now: Cells | None,
     referring: Sequence[ReferenceGuard],
@@ -167,7 +167,7 @@ def _back(
         return Change(row, now, None, role)
     if image.after is None:  # it was deleted
         if now is None:
-            return Change(image.change.row, None, image.before, role, _beside_key(image) if triggers else ())
+            return Change(image.change.row, None, image.before, role, _outside_key(image) if triggers else ())
         if _touched(image.before, now):
             conflicts.append(Conflict(row, "now has the id of a deleted row"))
         return None
@@ -181,7 +181,7 @@ def _back(
     return Change(row, now, set_back, role, unsure) if set_back else None
 
 
-def _beside_key(image: Image) -> tuple[str, ...]:
+def _outside_key(image: Image) -> tuple[str, ...]:
     key = {column for column, _ in image.change.row.key}
     return tuple(name for name in image.before or {} if name not in key)
 
