@@ -175,7 +175,7 @@ def test_move_puts_the_surplus_into_a_table_made_as_it_was_told(shop: Shop) -> N
         ),
         (
             CUSTOMERS.partition("(")[2][:-1].replace("rank_ integer", "rank_ varchar(9)"),
-            "`rank_` of `other` are of another",
+            "`rank_` of `other` have other types",
         ),
         (CUSTOMERS.partition("(")[2][:-1] + ", why varchar(9) not null", "`why` of `other` must have values"),
     ],

@@ -160,9 +160,7 @@ def _inverse_change(
             conflicts.append(Conflict(row, "was inserted by the cleaning and changed since", touched))
             return None
         if tables := sorted({guard.reference.table for guard in referring if guard.rows}):
-            conflicts.append(
-                Conflict(row, f"was inserted by the cleaning, and rows of {listed(tables)} now refer to it")
-            )
+            conflicts.append(Conflict(row, f"was inserted by the cleaning; rows of {listed(tables)} now refer to it"))
             return None
         return Change(row, now, None, role)
     if image.after is None:  # it was deleted
@@ -201,10 +199,8 @@ def _touched(earlier: Cells, now: Cells) -> tuple[str, ...]:
 
 def _bundle(name: str, bundle: Bundle, changes: Sequence[Change], guards: Sequence[ReferenceGuard]) -> Bundle:
     operations = tuple(
-        replace(
-            operation, effect=f"{operation.effect}{UNDO}", fingerprint=_fingerprint(bundle.target, operation, changes)
-        )
-        for operation in bundle.operations
+        replace(item, effect=f"{item.effect}{UNDO}", fingerprint=_fingerprint(bundle.target, item, changes))
+        for item in bundle.operations
     )
     return replace(
         bundle,

@@ -269,9 +269,8 @@ class _Planning:
         self._layer_of |= dict.fromkeys(touched, layer)
         for change in bundle.changes:
             self.now[change.row] = None
-            self.now[images.name_after(change)] = (
-                None if change.after is None else {**(change.before or {}), **change.after}
-            )
+            cells = None if change.after is None else {**(change.before or {}), **change.after}
+            self.now[images.name_after(change)] = cells
 
 
 def take_back(

@@ -71,31 +71,26 @@ class Carried:
         for plan, result in ended:
             by_how.setdefault(result.how, []).append((plan, result))
             self.tally.counts[result.how] += 1
-        for outcome, entries in by_how.items():
-            _WRITE[outcome](self, tx, entries)
+        for outcome, group in by_how.items():
+            _WRITE[outcome](self, tx, group)
 
-    def done(self, tx: Transaction, entries: Sequence[tuple[Claimed, Result]]) -> None:
+    def done(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         effects.succeeded(
             tx,
-            [(plan, None if r.images is None else images.to_json(r.images)) for plan, r in entries],
-            beside=[result.beside for _, result in entries],
+            [(plan, None if r.images is None else images.to_json(r.images)) for plan, r in ended],
+            beside=[result.beside for _, result in ended],
         )
         moves = [
-            Move(
-                plan.finding,
-                Event.TAKEN_BACK if plan.undoes else Event.CLEANED,
-                plan.id,
-                " ".join(result.beside) or None,
-            )
-            for plan, result in entries
+            Move(done.finding, Event.TAKEN_BACK if done.undoes else Event.CLEANED, done.id, " ".join(r.beside) or None)
+            for done, r in ended
         ]
         progress.move(tx, sorted(moves, key=lambda move: move.event is Event.TAKEN_BACK), by=ACTOR, run=self.run)
         self.worked(tx)
 
-    def undone_before(self, tx: Transaction, entries: Sequence[tuple[Claimed, Result]]) -> None:
+    def undone_before(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         """Record a cleaning that was done and undone before a backup was restored: the finding ends as undone."""
-        self.done(tx, entries)
-        plans = effects.found_undone(tx, [plan.id for plan, _ in entries])
+        self.done(tx, ended)
+        plans = effects.found_undone(tx, [plan.id for plan, _ in ended])
         progress.move(tx, [Move(plan.finding, Event.TAKEN_BACK, plan.id) for plan in plans], by=ACTOR)
 
     def worked(self, tx: Transaction) -> None:
@@ -103,22 +98,22 @@ class Carried:
         breaker.worked(tx, self.identity, self.probe)
         self.probe = None
 
-    def drifted(self, tx: Transaction, entries: Sequence[tuple[Claimed, Result]]) -> None:
+    def drifted(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         self.worked(tx)
-        self.stale(tx, [(plan, result.why) for plan, result in entries])
+        self.stale(tx, [(plan, result.why) for plan, result in ended])
 
-    def stale(self, tx: Transaction, entries: Sequence[tuple[Claimed, str]]) -> None:
+    def stale(self, tx: Transaction, ended: Sequence[tuple[Claimed, str]]) -> None:
         """Record plans proven not done; the next run plans them again."""
-        if entries:
-            effects.skipped(tx, entries)
-            self.follow(tx, entries, Event.DRIFTED)
+        if ended:
+            effects.skipped(tx, ended)
+            self.follow(tx, ended, Event.DRIFTED)
 
-    def conflict(self, tx: Transaction, entries: Sequence[tuple[Claimed, Result]]) -> None:
+    def conflict(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         """Record a constraint's refusal: plan again once, then ask a person."""
         self.worked(tx)
         to_replan: list[tuple[Claimed, str]] = []
         to_fail: list[tuple[Claimed, str]] = []
-        for plan, result in entries:
+        for plan, result in ended:
             tried = any(
                 before.reason is not None and before.reason.startswith(AS_IT_STANDS)
                 for before in stored.of_finding(tx, plan.finding)
@@ -127,37 +122,37 @@ class Carried:
         self.stale(tx, to_replan)
         self._failed(tx, to_fail)
 
-    def refused(self, tx: Transaction, entries: Sequence[tuple[Claimed, Result]]) -> None:
+    def refused(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         self.worked(tx)
-        self._failed(tx, [(plan, result.why) for plan, result in entries])
+        self._failed(tx, [(plan, result.why) for plan, result in ended])
 
-    def _failed(self, tx: Transaction, entries: Sequence[tuple[Claimed, str]]) -> None:
-        if entries:
-            effects.failed(tx, entries)
-            self.follow(tx, entries, Event.FAILED)
+    def _failed(self, tx: Transaction, ended: Sequence[tuple[Claimed, str]]) -> None:
+        if ended:
+            effects.failed(tx, ended)
+            self.follow(tx, ended, Event.FAILED)
 
-    def quarantined(self, tx: Transaction, entries: Sequence[tuple[Claimed, Result]]) -> None:
-        doubtful = [(plan, result.why) for plan, result in entries]
+    def quarantined(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+        doubtful = [(plan, result.why) for plan, result in ended]
         effects.quarantined(tx, doubtful)
         self.follow(tx, doubtful, Event.QUARANTINED)
 
-    def follow(self, tx: Transaction, entries: Sequence[tuple[stored.Stored, str]], *events: Event) -> None:
+    def follow(self, tx: Transaction, ended: Sequence[tuple[stored.Stored, str]], *events: Event) -> None:
         """Apply these events to the findings of plans that ended differently than planned, with the reasons.
 
         A finding whose undo failed stays as it is, and people are told.
         """
         for event in events:
-            moves = [Move(plan.finding, event, plan.id, reason) for plan, reason in entries if not plan.undoes]
+            moves = [Move(plan.finding, event, plan.id, reason) for plan, reason in ended if not plan.undoes]
             progress.move(tx, moves, by=ACTOR)
-        undos = [(plan, reason) for plan, reason in entries if plan.undoes]
+        undos = [(plan, reason) for plan, reason in ended if plan.undoes]
         progress.move(tx, [Move(plan.finding, Event.NOT_UNDONE, plan.id, reason) for plan, reason in undos], by=ACTOR)
         for _, reason in undos:
             self.tally.because(f"Not undone: {reason}", refused=True)
 
-    def again(self, tx: Transaction, entries: Sequence[tuple[Claimed, Result]]) -> None:
+    def again(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         """Retry plans that the target failed and proved not done, as the rule's `retry` says."""
-        ambiguous = [pair for pair in entries if pair[0].state is BundleState.AMBIGUOUS]
-        failed = [pair for pair in entries if pair[0].state is not BundleState.AMBIGUOUS]
+        ambiguous = [pair for pair in ended if pair[0].state is BundleState.AMBIGUOUS]
+        failed = [pair for pair in ended if pair[0].state is not BundleState.AMBIGUOUS]
         if ambiguous:
             self.worked(tx)
             self._retry(tx, ambiguous, kind="asked")
@@ -167,18 +162,16 @@ class Carried:
             self._retry(tx, failed, kind="not_done")
             self.tally.because(reason, held_up=True)
 
-    def paused(self, tx: Transaction, entries: Sequence[tuple[Claimed, Result]]) -> None:
+    def paused(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         """Wait for a person to fix the target: nothing is sent until then, and no attempt is counted."""
-        reason = entries[0][1].why
+        reason = ended[0][1].why
         breaker.opened_for_person(tx, self.identity, reason)
-        self._retry(tx, entries, kind="paused", burn=False)
+        self._retry(tx, ended, kind="paused", burn=False)
         self.tally.because(reason, held_up=True)
 
-    def _retry(
-        self, tx: Transaction, entries: Sequence[tuple[Claimed, Result]], *, kind: str, burn: bool = True
-    ) -> None:
+    def _retry(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]], *, kind: str, burn: bool = True) -> None:
         by_rule: dict[str, list[tuple[Claimed, Result]]] = {}
-        for plan, result in entries:
+        for plan, result in ended:
             by_rule.setdefault(plan.rule, []).append((plan, result))
         for rule, of_rule in by_rule.items():
             reason = of_rule[0][1].why
@@ -187,11 +180,11 @@ class Carried:
             )
             self.follow(tx, [(plan, reason) for plan in outcome.given_up], Event.FAILED)
 
-    def in_doubt(self, tx: Transaction, entries: Sequence[tuple[Claimed, Result]]) -> None:
+    def in_doubt(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         """Ask about these plans after the batch, or later if the target could not be asked."""
-        fresh = [plan for plan, _ in entries if plan.state is not BundleState.AMBIGUOUS]
-        ambiguous = [plan for plan, _ in entries if plan.state is BundleState.AMBIGUOUS]
-        reason = entries[0][1].why
+        fresh = [plan for plan, _ in ended if plan.state is not BundleState.AMBIGUOUS]
+        ambiguous = [plan for plan, _ in ended if plan.state is BundleState.AMBIGUOUS]
+        reason = ended[0][1].why
         doubtful = effects.ambiguous(tx, fresh, reason)
         effects.put_off(tx, doubtful, tx.now)
         effects.put_off(tx, ambiguous, tx.now + ASK_AGAIN)
