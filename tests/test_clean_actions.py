@@ -194,7 +194,7 @@ def test_a_quarantine_table_that_could_not_give_the_records_back_is_refused(
     ("clean", "says"),
     [
         ({"action": "set", "values": {"stauts": "x"}}, "did you mean `status`?"),
-        ({"action": "set", "values": {"id": "9"}}, "never changes"),
+        ({"action": "set", "values": {"id": "9"}}, "cannot change"),
         (
             {"action": "set", "values": {"status": "{{ keeper.nmae }}"}},
             "from `keeper.nmae`, and there is no such column",
@@ -202,7 +202,7 @@ def test_a_quarantine_table_that_could_not_give_the_records_back_is_refused(
         ({"action": "set", "values": {"double": "4"}}, "which the database computes itself"),
         ({"action": "set", "values": {"status": "x"}, "references": "capture"}, "deletes nothing"),
         ({"action": "merge", "surplus": "delete", "fields": {"fone": "keep"}}, "`fields` names `fone`"),
-        ({"action": "merge", "surplus": "delete", "linked": [["city", "id"]]}, "never changes"),
+        ({"action": "merge", "surplus": "delete", "linked": [["city", "id"]]}, "cannot change"),
         ({"action": "merge", "surplus": {"set": {"x": "1"}}}, "`surplus` names `x`"),
         ({"action": "merge", "surplus": {"set": {"status": "1"}}, "references": "capture"}, "which stays here"),
         ({"action": "move", "to": "customers"}, "is the dataset's own table"),
