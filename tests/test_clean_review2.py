@@ -84,7 +84,7 @@ def test_a_finding_from_before_the_id_was_another_one_is_stale(ids: list[str] | 
     world.run()
     world.config["datasets"] = {"customers": {"source": "shop", "table": "customers", "id": ids}}
 
-    with world.desk() as desk, pytest.raises(Stale, match="2 of its 2 records are gone"):
+    with world.desk() as desk, pytest.raises(Stale, match="2 of its 2 records no longer exist"):
         desk.approve(world.only())
 
 
