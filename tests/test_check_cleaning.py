@@ -137,8 +137,8 @@ def test_a_rule_that_stopped_cleaning_is_told_once_with_what_to_do(shop: Project
     answers = [shop("run") for _ in range(3)]
 
     sentence = (
-        "Cleaning of rule `twins` is stopped: dataset 'customers' does not look as it did: column phone was text and "
-        "is integer. Find out why, then run `reconcile allow twins`"
+        "Cleaning of rule `twins` is stopped: dataset 'customers' changed unexpectedly: column phone was text and "
+        "is now integer. Find out why, then run `reconcile allow twins`"
     )
     assert [(answer.code, sentence in answer.said) for answer in answers] == [(4, True)] * 3
     message = (shop.folder / "told.txt").read_text()

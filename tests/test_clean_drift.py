@@ -197,4 +197,4 @@ def test_what_a_group_as_a_whole_is_judged_by_does_not_drift(tmp_path: Path) -> 
     answer = shop.project("check")
 
     assert answer.code == 2
-    assert "`ignore_drift` names `seen`, by which rule `twins` tells what belongs together" in answer.said
+    assert "`ignore_drift` names `seen`, by which rule `twins` matches records" in answer.said

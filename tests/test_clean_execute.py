@@ -86,8 +86,8 @@ def test_a_record_that_changed_since_drops_its_group_and_no_other(shop: Customer
         ("UPDATE customers SET name = 'Anna ' WHERE id = 2", "changed since it was planned (name)"),
         ("UPDATE customers SET email = NULL WHERE id = 2", "changed since it was planned (email)"),
         ("UPDATE customers SET email = NULL WHERE id = 1", "changed since it was planned (email)"),
-        ("DELETE FROM customers WHERE id = 2", "is gone"),
-        ("DELETE FROM customers WHERE id = 1", "is gone"),
+        ("DELETE FROM customers WHERE id = 2", "no longer exists"),
+        ("DELETE FROM customers WHERE id = 1", "no longer exists"),
         ("INSERT INTO orders VALUES (1, 2, 10)", "another row refers to the surplus by orders_customer of orders"),
     ],
 )

@@ -436,7 +436,7 @@ def test_a_keeper_that_refers_to_its_own_surplus_is_for_a_person(shop: World) ->
     )
 
     assert "refer to itself" in refused(shop, "repoint")
-    assert "A record that stays refers to one that goes" in refused(shop, "capture")
+    assert "A remaining record refers to a surplus record" in refused(shop, "capture")
     assert "1 row of `customers` refers" in refused(shop)
 
 
@@ -637,7 +637,7 @@ def test_a_cascade_that_was_born_since_the_plan_deletes_nothing(
     result = shop.do_it(bundle, stamps)
 
     assert result.how is How.DRIFTED
-    assert result.why == "what refers to its table, or a trigger of it, changed since it was planned"
+    assert result.why == "a reference to its table, or one of its triggers, changed since it was planned"
     assert shop.rows("customers", "orders", "late") == before
 
 

@@ -297,7 +297,7 @@ def test_a_record_that_changed_between_the_message_and_the_click_is_left_alone_a
     answer = asking.approve(asking.only())
 
     assert not answer.ok
-    assert "changed since it was planned (name). The next run plans it anew" in answer.sentence
+    assert "changed since it was planned (name). The next run plans it again" in answer.sentence
     assert (asking.ids(), asking.findings()) == ([1, 2, 3], {asking.only(): "stale"})
     assert asking.cleaning(asking.run()) == {"proposed": 1}
     assert asking.approve(asking.only()).ok
@@ -546,7 +546,7 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
         monkeypatch.setattr(SqlSource, "work", deny)
         answer = desk.retry(alone.only())
         monkeypatch.undo()
-        assert answer.sentence.endswith(f"the user may not write. Then say `reconcile retry {alone.only()}`")
+        assert answer.sentence.endswith(f"the user may not write. Then run `reconcile retry {alone.only()}`")
         assert desk.retry(alone.only()).ok
     assert alone.ids() == [1, 3]
     assert not alone.run().failed

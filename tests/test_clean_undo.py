@@ -102,7 +102,7 @@ def test_an_id_that_somebody_took_since_is_a_conflict(tmp_path: Path) -> None:
     world = _cleaned(tmp_path, *TWO, twins=DELETE | ALONE)
     world.add((2, "z@x", "Zoe"))
 
-    with pytest.raises(Conflicts, match="is there under the id of one that was deleted"):
+    with pytest.raises(Conflicts, match="now has the id of a deleted row"):
         world.undo(world.only())
     assert (2, "z@x", "Zoe") in world.rows()
 
@@ -355,7 +355,7 @@ def test_an_undo_that_waited_and_is_tried_by_hand_says_what_became_of_it(tmp_pat
 
     assert (waits.ok, done.ok) == (False, True)
     assert waits.sentence.startswith(f"The undo of {world.only()} waits: ")
-    assert done.sentence.startswith(f"{world.only()} is taken back: ")
+    assert done.sentence.startswith(f"{world.only()} is undone: ")
 
 
 @pytest.mark.parametrize("born", ["", " ON DELETE CASCADE"])
@@ -377,7 +377,7 @@ def test_who_may_refer_to_a_moved_record_since_the_undo_was_planned_stops_it(tmp
         tally = application.clean_due()
 
     assert tally is not None
-    assert "what refers to it, changed since it was planned" in tally.reasons[0]
+    assert "a reference to it, changed since it was planned" in tally.reasons[0]
     assert (world.rows("kept"), world.rows("notes")) == ([(2, "a@x", "Ann")], [(1, 2)])
     assert world.findings() == {world.only(): "cleaned"}
 

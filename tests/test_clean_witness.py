@@ -871,4 +871,4 @@ def test_a_trigger_of_mariadb_hides_no_cascade_into_a_table_that_the_user_may_no
 
     assert mariadb.tables() == before
     assert state != "cleaned"
-    assert "the database changed 2 rows" in reason
+    assert "the database also changed 2 rows" in reason

@@ -54,7 +54,7 @@ def test_undo_of_a_run_that_only_planned_says_that_nothing_was_done(tmp_path: Pa
     answer = reconcile("undo", "--run", reconcile("runs", "--json").json[0]["run"])
 
     assert answer.code == 4
-    assert "Nothing that was done for run" in answer.err
+    assert "No cleaning of run" in answer.err
 
 
 # Limits

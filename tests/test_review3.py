@@ -376,7 +376,7 @@ def test_of_two_people_each_says_that_it_goes_beyond_limits(tmp_path: Path) -> N
     world.run()
     world.approve(world.only(), "anna", over_limit=True)
 
-    with pytest.raises(AnotherWentBeyond, match=f"say `reconcile approve {world.only()} --over-limit`"):
+    with pytest.raises(AnotherWentBeyond, match=f"too: `reconcile approve {world.only()} --over-limit`"):
         world.approve(world.only(), "ben")
     assert world.ids() == [1, 2, 3, 4]
 

@@ -1,1 +1,1 @@
-"""Step 3: findings are cleaned. A plan says what would be done, people approve it, and it is done once or never."""
+"""Step 3: clean findings. A plan lists the changes, people approve it, and it is executed once or not at all."""

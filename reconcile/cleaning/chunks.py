@@ -1,4 +1,4 @@
-"""Many things, so many at a time."""
+"""Split an iterable into chunks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """The items in lists of so many, the last one shorter."""
-    rest = iter(items)
-    while some := list(islice(rest, size)):
-        yield some
+    """Yield the items in lists of `size`; the last one may be shorter."""
+    remaining = iter(items)
+    while chunk := list(islice(remaining, size)):
+        yield chunk

@@ -1,7 +1,7 @@
-"""Cleaning as a part of a run: after all rules have looked, what each found is planned, proposed, and carried out.
+"""The cleaning step of a run: after detection, plan the findings of each rule, propose the plans and execute them.
 
-Whatever asks nobody goes as far as its limits reach; where it does not fit in whole, people are asked about all of it.
-Nothing is counted in memory: a run that is taken up again finds what stands in the store, and goes on.
+Plans that need no approval run up to the rule's limits; if they don't all fit, people are asked about all of them.
+All counts are in the store, so a resumed run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from rules.kinds.base import Rule
 
 ACTOR = "reconcile"
 CHUNK = 250
-"""So many plans are proposed in one transaction of the store."""
+"""Plans proposed in one transaction of the store."""
 _PLANNED = (State.OPEN, State.STALE, State.AWAITING)
-"""Findings in these states are planned, those that wait for approval anew: what they wait with may be stale."""
+"""Findings in these states are planned. Those that await approval are planned again: their plan may be stale."""
 _MOST_REASONS = 5
 
 
 @dataclass(frozen=True)
 class Cleaner:
-    """What cleaning works with. `begin` opens a transaction of the store that is kept only while the run is ours."""
+    """The tools of the cleaning step. `begin` opens a store transaction that is kept only while the run is ours."""
 
     store: Store
     terms: Terms
@@ -70,14 +70,14 @@ class Cleaner:
 
 @dataclass
 class Outcome:
-    """What became of a rule's findings in a run: counts of findings, and sentences for people.
+    """The result of cleaning for one rule in one run: counts of findings, and sentences for people.
 
-    `stopped`: why nothing more was done by itself; `refused`: that was for safety; `held_up`: the target did not take
-    it, and what is approved waits. `not_planned` counts, by sentence, the findings nothing is proposed for.
-    `of_before`: so many plans of earlier runs were carried out by this one, as when people said yes in between.
-    `binding` is what the plans were made with (`Tools.bound`), if any could be made; `next_run` says what only the next
-    run does about them, because no run told yet what it finds with this binding. `uncounted`: of which findings money
-    cannot be counted although it is limited, so that people are asked.
+    `stopped`: why automatic cleaning stopped; `refused`: a safety check stopped it; `held_up`: the target is not
+    available, and approved plans wait. `not_planned` counts the findings without a plan, by sentence. `of_before`: how
+    many plans of earlier runs this run executed, for example approved in between. `binding`: the plans were made with
+    it (`Tools.bound`), if any could be made. `next_run`: a sentence about the plans left to the next run, because no
+    run has reported findings under this binding yet. `uncounted`: why people are asked about findings whose money is
+    limited but cannot be counted.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -94,7 +94,7 @@ class Outcome:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, for the run's checkpoint and its report."""
         names = ("cleaned", "proposed", "stale", "waiting", "failed", "quarantined")
-        said: dict[str, Any] = {name: self.counts[name] for name in names}
+        report: dict[str, Any] = {name: self.counts[name] for name in names}
         optional = {
             "stopped": self.stopped,
             "refused": self.refused or None,
@@ -106,14 +106,14 @@ class Outcome:
             "next_run": self.next_run,
             "uncounted": self.uncounted,
         }
-        return said | {name: value for name, value in optional.items() if value is not None}
+        return report | {name: value for name, value in optional.items() if value is not None}
 
 
 def clean(rule: Rule, detected: Mapping[str, Any], tools: Cleaner) -> Outcome:
-    """Plan, propose and carry out what the run found by a rule; `detected` is that rule's part of the run's report.
+    """Plan, propose and execute the cleanings of one rule; `detected` is the rule's part of the run's report.
 
-    Safe to call again for the same run. What goes wrong with the target is in the outcome; raises a StoreError, and
-    what `begin` and `alive` raise.
+    Safe to call again for the same run. The outcome holds errors of the target. Raises a StoreError, and whatever
+    `begin` and `alive` raise.
     """
     outcome = Outcome(stopped=detected.get("stopped"), refused="stopped" in detected)
     dataset = tools.terms.project.datasets[rule.dataset]
@@ -121,7 +121,7 @@ def clean(rule: Rule, detected: Mapping[str, Any], tools: Cleaner) -> Outcome:
         outcome.stopped = wrong
     if outcome.stopped is None:
         try:
-            _Proposing(rule, dataset, detected, tools, outcome).through()
+            _Proposer(rule, dataset, detected, tools, outcome).run()
         except (TargetRefused, ConnectorError) as error:
             outcome.stopped = str(error)
     with tools.store.read() as tx:
@@ -136,8 +136,8 @@ def clean(rule: Rule, detected: Mapping[str, Any], tools: Cleaner) -> Outcome:
 
 
 def _wrong_ids(detected: Mapping[str, Any]) -> str | None:
-    """Nothing is cleaned where an id does not name one record."""
-    wrong = [one for one in detected["skipped"] if one["column"] == "id"]
+    """Return why nothing is cleaned if an id does not name exactly one record."""
+    wrong = [skipped for skipped in detected["skipped"] if skipped["column"] == "id"]
     if not wrong:
         return None
     records, reason = wrong[0]["records"], wrong[0]["reason"]
@@ -145,12 +145,12 @@ def _wrong_ids(detected: Mapping[str, Any]) -> str | None:
 
 
 def _of_others(tx: Transaction, run: str, rule: str) -> int:
-    """How many plans of a rule are done that this run did not make."""
+    """Count the rule's finished plans that this run did not make."""
     return _counts(tx, None, rule)["cleaned"] - _counts(tx, run, rule)["cleaned"]
 
 
 def _counts(tx: Transaction, run: str | None, rule: str) -> Counter[str]:
-    named = {
+    count_names = {
         BundleState.SUCCEEDED: "cleaned",
         BundleState.AWAITING: "proposed",
         BundleState.SKIPPED: "stale",
@@ -163,23 +163,23 @@ def _counts(tx: Transaction, run: str | None, rule: str) -> Counter[str]:
     }
     counts: Counter[str] = Counter()
     for state, number in stored.counts(tx, rule, run=run).items():
-        if state in named:
-            counts[named[state]] += number
+        if state in count_names:
+            counts[count_names[state]] += number
     return counts
 
 
 def planning(tools: PlanningTools, rule: Rule, slot: dt.datetime) -> Tools:
-    """What plans of a rule are made with, the journal's word on each record's life included."""
+    """Return the planning tools of a rule, including the journal's generations of records."""
     dataset = tools.terms.project.datasets[rule.dataset]
     subjects = subjects_of(rule, tools.subject)
     binding = tools.terms.binding(rule.name) or ""
-    made = Tools.of(tools.target(dataset.source), subjects, rule, slot, binding=binding)
-    return replace(made, generations=Lives(tools.store, made.identity, made.catalogue.table))
+    planner = Tools.of(tools.target(dataset.source), subjects, rule, slot, binding=binding)
+    return replace(planner, generations=Lives(tools.store, planner.identity, planner.catalogue.table))
 
 
 @dataclass
 class Lives:
-    """The journal's word on records: which generation an effect on one would be of. Call `look` before many."""
+    """Generations of effects by record, as the journal knows them. Call `look` first for many records."""
 
     store: Store
     target: str
@@ -188,14 +188,14 @@ class Lives:
     _known: frozenset[str] = frozenset()
 
     def look(self, findings: Iterable[Finding]) -> None:
-        """Ask for all records of these at once: most of them the journal never heard of."""
-        names = [keys.name_of(self.table, record_of(one.id)) for finding in findings for one in finding.members]
+        """Look up all records of these findings at once: most are unknown to the journal."""
+        names = [keys.name_of(self.table, record_of(member.id)) for finding in findings for member in finding.members]
         with self.store.read() as tx:
             self._known = frozenset(effects.known(tx, self.target, names))
         self._looked = frozenset(names)
 
     def __contains__(self, name: str) -> bool:
-        """Whether the journal heard of this record, as far as was looked."""
+        """Return True if the journal knows this record, or if it was not looked up."""
         return name in self._known or name not in self._looked
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
@@ -207,7 +207,7 @@ class Lives:
 
 
 class PlanningTools(Protocol):
-    """What planning needs of whoever plans."""
+    """The tools a caller of `planning` provides."""
 
     @property
     def store(self) -> Store: ...
@@ -219,8 +219,8 @@ class PlanningTools(Protocol):
     def subject(self) -> Callable[[str], Subject]: ...
 
 
-class _Proposing:
-    """The plans of one rule in one run: made from what its target holds now, and put before whoever decides."""
+class _Proposer:
+    """Makes the plans of one rule in one run from the target's current rows, and proposes them."""
 
     def __init__(
         self,
@@ -234,73 +234,73 @@ class _Proposing:
         self.dataset = dataset
         self.tools = tools
         self.outcome = outcome
-        self.only_tells = True
+        self.only_reports = True
         self.caps = rule.limits.caps(detected["scanned"])
         self.target_caps = tools.terms.project.caps_of(dataset.source)
-        self.over: str | None = None
+        self.over_limit: str | None = None
         self.automatic: list[str] = []
         self.lives: Lives | None = None
         self.next_run = NextRun()
 
-    def through(self) -> None:
+    def run(self) -> None:
         tools = self.tools
         self._expire()
-        made = planning(tools, self.rule, tools.slot)
-        self.outcome.binding = made.bound
+        planner = planning(tools, self.rule, tools.slot)
+        self.outcome.binding = planner.bound
         with tools.store.read() as tx:
-            self.only_tells = finding_memory.told_binding(tx, self.rule.name) != made.bound
-        for some in in_chunks(self._findings(made), CHUNK):
-            self._propose(some)
+            self.only_reports = finding_memory.told_binding(tx, self.rule.name) != planner.bound
+        for chunk in in_chunks(self._findings(planner), CHUNK):
+            self._propose(chunk)
             tools.alive()
         self.outcome.next_run = self.next_run.sentence((self.caps, self.target_caps))
-        if self.over:
-            self.outcome.stopped, self.outcome.refused = self.over, True
+        if self.over_limit:
+            self.outcome.stopped, self.outcome.refused = self.over_limit, True
         for ids in in_chunks(self.automatic, CHUNK):
             self._decide(ids, approve=self.outcome.stopped is None)
 
     def _expire(self) -> None:
-        """What waited too long is void, and planned anew by this run; not while the clock cannot be believed."""
+        """Expire plans that waited too long, so that this run plans them again; skipped while the clock is held."""
         with self.tools.begin() as tx:
             if clock.held(tx) is None:
-                over = effects.expire(tx)
-                moves = [Move(one.finding, Event.VOIDED, one.id, one.reason) for one in over if not one.undoes]
+                expired = effects.expire(tx)
+                moves = [Move(plan.finding, Event.VOIDED, plan.id, plan.reason) for plan in expired if not plan.undoes]
                 progress.move(tx, moves, by=ACTOR, run=self.tools.run)
 
-    def _findings(self, made: Tools) -> Iterator[tuple[Finding, Bundle]]:
-        """What can be planned of the findings this run saw, a few at a time."""
+    def _findings(self, planner: Tools) -> Iterator[tuple[Finding, Bundle]]:
+        """Yield the findings of this run that can be planned, with their plans, in chunks."""
         with self.tools.store.read() as tx:
             names = stored_findings.names(
                 tx, stored_findings.Filter(rules=(self.rule.name,), states=_PLANNED, run=self.tools.run)
             )
-        for some in in_chunks(names, CHUNK):
+        for chunk in in_chunks(names, CHUNK):
             with self.tools.store.read() as tx:
-                found = {one.id: one for one in stored_findings.some(tx, some)}
-            if isinstance(made.generations, Lives):
-                self.lives = made.generations
-                self.lives.look(found.values())
-            for name, planned in make_many(found.values(), made):
+                findings = {finding.id: finding for finding in stored_findings.some(tx, chunk)}
+            if isinstance(planner.generations, Lives):
+                self.lives = planner.generations
+                self.lives.look(findings.values())
+            for name, planned in make_many(findings.values(), planner):
                 if isinstance(planned, Bundle):
-                    yield found[name], planned
+                    yield findings[name], planned
                 elif not isinstance(planned, (Stale, NothingToDo)):
                     self.outcome.not_planned[str(planned)] += 1
 
     def _propose(self, planned: Sequence[tuple[Finding, Bundle]]) -> None:
         by_policy: dict[tuple[Policy, bool], list[tuple[Finding, Bundle]]] = {}
         with self.tools.begin() as tx:
-            effects.lock_findings(tx, [finding.id for finding, _ in planned])  # nobody rejects a plan meanwhile
+            effects.lock_findings(tx, [finding.id for finding, _ in planned])  # nobody rejects a plan in between
             for finding, bundle in planned:
                 kind = self._policy(tx, finding, bundle), bool(bundle.uncounted)
                 by_policy.setdefault(kind, []).append((finding, bundle))
-            for (policy, _), some in by_policy.items():
-                if policy == "none" and self.only_tells:
-                    for _, bundle in some:  # whoever wants to see the plans has `reconcile plan`
+            for (policy, _), group in by_policy.items():
+                if policy == "none" and self.only_reports:
+                    for _, bundle in group:  # `reconcile plan` shows these plans
                         self.next_run.add(bundle)
                     continue
-                self._stand(tx, policy, self._unrejected(tx, some))
+                self._store_plans(tx, policy, self._unrejected(tx, group))
         points.reach("plan.proposed")
 
-    def _stand(self, tx: Transaction, policy: Policy, planned: Sequence[tuple[Finding, Bundle]]) -> None:
-        """The plans stand in the store, within the limits or beyond them, and people are asked who have to be."""
+    def _store_plans(self, tx: Transaction, policy: Policy, planned: Sequence[tuple[Finding, Bundle]]) -> None:
+        """Store the plans and reserve limits for them; ask people where the policy or a limit requires it."""
         if not planned:
             return
         rule, run = self.rule, self.tools.run
@@ -313,16 +313,18 @@ class _Proposing:
             by=ACTOR,
             expires=tx.now + rule.approval_expires,
         )
-        stands = stored.in_state(tx, ids, BundleState.AWAITING)  # else one in somebody's hand is in its way
-        waiting = [(one, bundle, name) for (one, bundle), name in zip(planned, ids, strict=True) if name in stands]
+        open_ids = stored.in_state(tx, ids, BundleState.AWAITING)  # the others are blocked by a plan in progress
+        waiting = [
+            (finding, bundle, name) for (finding, bundle), name in zip(planned, ids, strict=True) if name in open_ids
+        ]
         uses = [limits.Use.of(name, bundle) for _, bundle, name in waiting]
         try:
-            both = limits.Both(self.caps, self.target_caps)
-            limits.reserve_many(tx, uses, rule=rule.name, target=planned[0][1].target, run=run, caps=both)
+            caps = limits.Both(self.caps, self.target_caps)
+            limits.reserve_many(tx, uses, rule=rule.name, target=planned[0][1].target, run=run, caps=caps)
         except limits.OverLimit as error:
             if policy == "none" or isinstance(error, limits.CleaningStopped):
-                self.over = self.over or str(error)
-            elif error.cap == limits.UNCOUNTED and any(self._is_held_back(one, bundle) for one, bundle, _ in waiting):
+                self.over_limit = self.over_limit or str(error)
+            elif error.cap == limits.UNCOUNTED and any(self._is_held_back(each, plan) for each, plan, _ in waiting):
                 self.outcome.uncounted, self.outcome.refused = str(error), True
         points.reach("limits.reserved")
         if policy == "none":
@@ -336,11 +338,11 @@ class _Proposing:
             progress.move(tx, moves, by=ACTOR, run=run)
 
     def _policy(self, tx: Transaction, finding: Finding, bundle: Bundle) -> Policy:
-        """Who is asked: what the rule says, and people wherever something is unusual, or they were asked before."""
-        asked = self.tools.terms.asks(bundle)
-        if asked != "none":
-            return asked
-        unusual = (
+        """Return the rule's approval policy, or "required" if the plan is unusual or people were asked before."""
+        policy = self.tools.terms.asks(bundle)
+        if policy != "none":
+            return policy
+        reasons = (
             self.caps.group is not None and finding.records > self.caps.group,
             bool(bundle.triggers) and self.rule.clean is not None and self.rule.clean.triggers != "known",
             bundle.reversible == "no",
@@ -350,31 +352,31 @@ class _Proposing:
             effects.restored(tx, bundle),
             self._knows(bundle) and effects.stays_marked(tx, bundle),
         )
-        return "required" if any(unusual) else "none"
+        return "required" if any(reasons) else "none"
 
     def _is_held_back(self, finding: Finding, bundle: Bundle) -> bool:
-        """Return True if the rule itself asks nobody about this plan, and people are asked now for the first time."""
+        """Return True if the rule needs no approval for this plan, and people are asked now for the first time."""
         return finding.state is not State.AWAITING and self.tools.terms.asks(bundle) == "none"
 
     def _knows(self, bundle: Bundle) -> bool:
-        """Whether the journal ever heard of the record that is to stay: of most it never did."""
+        """Return True if the journal knows the keeper; most are unknown to it."""
         lives = self.lives
         return lives is None or keys.name_of(bundle.table, bundle.keeper) in lives
 
     def _unrejected(self, tx: Transaction, planned: Sequence[tuple[Finding, Bundle]]) -> list[tuple[Finding, Bundle]]:
-        """Without the plans that a person rejected as they are, but for what may drift."""
+        """Drop plans that a person rejected; columns that may drift don't count as a difference."""
         rejected = approvals.rejected(tx, [finding.id for finding, _ in planned])
         return [
             (finding, bundle)
             for finding, bundle in planned
-            if not any(one.is_for(bundle) for one in rejected.get(finding.id, ()))
+            if not any(rejection.is_for(bundle) for rejection in rejected.get(finding.id, ()))
         ]
 
     def _decide(self, ids: Sequence[str], *, approve: bool) -> None:
-        """Plans that ask nobody may be carried out; where limits stopped that, all of them ask people."""
+        """Approve plans that need no approval; if limits stopped them, ask people about all of them."""
         with self.tools.begin() as tx:
-            decided = effects.approved(tx, ids, by=ACTOR) if approve else effects.to_people(tx, ids)
+            plans = effects.approved(tx, ids, by=ACTOR) if approve else effects.to_people(tx, ids)
             event = Event.APPROVED if approve else Event.PROPOSED
-            why = None if approve else self.outcome.stopped
-            moves = [Move(one.finding, event, one.id, why) for one in decided]
+            reason = None if approve else self.outcome.stopped
+            moves = [Move(plan.finding, event, plan.id, reason) for plan in plans]
             progress.move(tx, moves, by=ACTOR, run=self.tools.run)

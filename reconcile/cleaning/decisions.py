@@ -1,7 +1,6 @@
-"""What people do about cleanings, whole: decide, carry out, take back, try again, and say what happened.
+"""The facade for decisions: approve, reject, retry, judge and undo.
 
-Every door (command line, console, chat) calls these; each answers with a sentence that says what was done and what can
-be done next.
+The command line, the console and chats call it. Each answer is a sentence: what was done, and what to do next.
 """
 
 from __future__ import annotations
@@ -41,64 +40,64 @@ from rules.kinds.base import Rule
 _TO_PLAN = (State.OPEN, State.STALE, State.SNOOZED, State.FAILED)
 _TO_TRY = (BundleState.RETRY_WAIT, BundleState.AMBIGUOUS, BundleState.APPROVED)
 JUDGEMENTS: Mapping[str, Event] = {"done": Event.CLEANED, "not_done": Event.RETURNED, "abandon": Event.FAILED}
-"""What a person can say of a cleaning of which nobody knows whether it was done."""
+"""Verdicts on a cleaning with an unknown outcome."""
 
 
 class NotInQuarantine(FindingError):
-    """Nobody has to say anything about it."""
+    """The plan or finding has no unknown outcome."""
 
-    def __init__(self, asked: str) -> None:
-        super().__init__(f"`{asked}` is not in quarantine; `reconcile quarantine` lists what is")
+    def __init__(self, identifier: str) -> None:
+        super().__init__(f"`{identifier}` is not in quarantine. `reconcile quarantine` lists the plans in it")
 
 
 class NothingToRetry(FindingError):
-    """It did not fail and does not wait."""
+    """The plan neither failed nor waits."""
 
     def __init__(self, finding: Finding) -> None:
-        super().__init__(f"{finding.id} is {finding.state.value.replace('_', ' ')}; there is nothing to try again")
+        super().__init__(f"{finding.id} is {finding.state.value.replace('_', ' ')}; there is nothing to retry")
 
 
 class BeyondLimits(FindingError):
-    """The limits do not allow it; a person can say that it is done all the same."""
+    """The plan exceeds limits; a person can approve it anyway."""
 
     reaction = Reaction.ASK
 
     def __init__(self, finding: str, error: limits.OverLimit) -> None:
-        said = str(error).removesuffix(" People decide about all of them.").rstrip(".")
-        if not isinstance(error, limits.CleaningStopped):  # which says itself what to do
-            said += f". `reconcile approve {finding} --over-limit` does it all the same"
-        super().__init__(f"{finding} was not cleaned: {said}")
+        message = str(error).removesuffix(" People decide about all of them.").rstrip(".")
+        if not isinstance(error, limits.CleaningStopped):  # its own message says what to do
+            message += f". `reconcile approve {finding} --over-limit` approves it anyway"
+        super().__init__(f"{finding} was not cleaned: {message}")
 
 
 class PlanRejected(FindingError):
-    """Somebody rejected the very plan that would be made; nothing was proposed."""
+    """A person already rejected this exact plan; nothing was proposed."""
 
     reaction = Reaction.ASK
 
-    def __init__(self, finding: str, no: Approval) -> None:
+    def __init__(self, finding: str, rejection: Approval) -> None:
         super().__init__(
-            f"{finding} was not approved: {no.by} rejected this plan on {_time(no.at)}. Nothing was changed. To "
-            f"approve it anyway: `reconcile approve {finding} --overrule`"
+            f"{finding} was not approved: {rejection.by} rejected this plan on {_time(rejection.at)}. "
+            f"Nothing was changed. To approve it anyway: `reconcile approve {finding} --overrule`"
         )
 
 
 class AnotherWentBeyond(FindingError):
-    """Whoever approved it before let it go beyond limits; of two people each has to say that."""
+    """The first of two approvers allowed the plan to exceed limits; the second has to allow it too."""
 
     reaction = Reaction.ASK
 
     def __init__(self, finding: str, rule: str) -> None:
         super().__init__(
-            f"{finding} was not approved: the first person let it go beyond the limits of rule `{rule}`. If you do, "
-            f"too, say `reconcile approve {finding} --over-limit`"
+            f"{finding} was not approved: the first person let it exceed the limits of rule `{rule}`. To allow that "
+            f"too: `reconcile approve {finding} --over-limit`"
         )
 
 
 class RunUnknown(FindingError):
-    """No run is called that."""
+    """No run has this id."""
 
-    def __init__(self, asked: str) -> None:
-        super().__init__(f"No run is called `{asked}`; `reconcile runs` lists them")
+    def __init__(self, identifier: str) -> None:
+        super().__init__(f"Unknown run `{identifier}`; `reconcile runs` lists all runs")
 
 
 class RuleDoesNotClean(FindingError):
@@ -106,15 +105,15 @@ class RuleDoesNotClean(FindingError):
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(
-            f"Rule {finding.rule!r} of {finding.id} has no `clean`, so there is no plan to decide about. "
-            f"`reconcile dismiss {finding.id}` says that these are no duplicates, `reconcile snooze {finding.id}` "
-            "puts it off"
+            f"Rule {finding.rule!r} of {finding.id} has no `clean`, so it has no plan. "
+            f"If these are no duplicates: `reconcile dismiss {finding.id}`. To decide later: "
+            f"`reconcile snooze {finding.id}`"
         )
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was done: `ok` is False where it was refused or is not done yet; `state` is the plan's state now."""
+    """The result of a decision. `ok` is False if it was refused or is not done yet; `state` is the plan's."""
 
     sentence: str
     finding: str | None = None
@@ -129,7 +128,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Desk:
-    """One person at work, with what carrying out needs."""
+    """Decisions of one person, with everything execution needs."""
 
     store: Store
     terms: Terms
@@ -145,7 +144,7 @@ class Desk:
 
     def approve(
         self,
-        asked: str,
+        identifier: str,
         *,
         plan: str | None = None,
         note: str | None = None,
@@ -153,18 +152,18 @@ class Desk:
         over_limit: bool = False,
         overrule: bool = False,
     ) -> Answer:
-        """Approve the plan of a finding, and carry it out; where there is none, make it first.
+        """Approve the plan of a finding and execute it; make the plan first if there is none.
 
-        `plan`: its hash, or how that begins, where the person saw it. `over_limit`: even beyond what limits allow.
-        `overrule`: even if somebody rejected the plan that is made.
-        Where another state cleans that table, nothing is approved and the answer says so.
+        `plan`: the hash that the person saw, or its first characters. `over_limit`: even if it exceeds limits.
+        `overrule`: even if a person rejected the same plan.
+        If another state cleans that table, nothing is approved and the answer says so.
         Raises a FindingError, NotPlannable, OverLimit, ConnectorError, StoreError.
         """
-        finding, standing = self._look(asked)
+        finding, plan_record = self._look(identifier)
         try:
-            if standing is not None and standing.state is BundleState.AWAITING:
-                self._must_be_ours(standing.source, standing.summary["table"])
-            elif standing is None and finding.state in _TO_PLAN:
+            if plan_record is not None and plan_record.state is BundleState.AWAITING:
+                self._must_be_ours(plan_record.source, plan_record.summary["table"])
+            elif plan_record is None and finding.state in _TO_PLAN:
                 rule = self._cleaning(finding)
                 if plan is None:
                     self._plan(finding, rule, overrule=overrule)
@@ -180,79 +179,79 @@ class Desk:
             void=self._void,
             reserve=lambda tx, bundle: self._reserve(tx, bundle, over_limit=over_limit),
         )
-        _, standing = self._look(finding.id)
-        if not decision.ready or later or standing is None:
-            how = " `reconcile run` or `serve` carries it out." if decision.ready and later else ""
-            name, state = (None, None) if standing is None else (standing.id, standing.state)
-            return Answer(decision.sentence + how + decision.remark, finding.id, name, state)
-        answer = self._carried(standing.id, carrier.carry_out(self._tools(), ids=[standing.id]))
+        _, plan_record = self._look(finding.id)
+        if not decision.ready or later or plan_record is None:
+            next_step = " `reconcile run` or `serve` executes it." if decision.ready and later else ""
+            name, state = (None, None) if plan_record is None else (plan_record.id, plan_record.state)
+            return Answer(decision.sentence + next_step + decision.remark, finding.id, name, state)
+        answer = self._carried(plan_record.id, carrier.carry_out(self._tools(), ids=[plan_record.id]))
         return replace(answer, sentence=answer.sentence + decision.remark)
 
-    def reject(self, asked: str, *, plan: str | None = None, note: str | None = None) -> Answer:
-        """The plan is not carried out, nor proposed again as it is; an undo that waits is withdrawn."""
-        finding, standing = self._look(asked)
-        if standing is None and finding.state in _TO_PLAN:
+    def reject(self, identifier: str, *, plan: str | None = None, note: str | None = None) -> Answer:
+        """Reject a plan: it is neither executed nor proposed again unchanged. A waiting undo is withdrawn."""
+        finding, plan_record = self._look(identifier)
+        if plan_record is None and finding.state in _TO_PLAN:
             self._cleaning(finding)
         decision = decide.reject(self.store, finding.id, actor=self.actor, system=self.system, plan=plan, note=note)
         return Answer(decision.sentence, decision.finding.id)
 
     def allow(self, rule: str) -> Answer:
-        """A cleaning that stopped because something looked wrong may go on."""
-        found = self.terms.rule(rule)
+        """Let a rule clean again after a safety check stopped it."""
+        rule_config = self.terms.rule(rule)
         with self.store.begin() as tx:
             allowed = limits.allow(tx, limits.of_rule(rule), self.actor)
-            if found is not None:
-                allowed = shape.allow(tx, found.dataset, rule) or allowed
-        said = "cleans again from its next run on" if allowed else "was not stopped; nothing was changed"
-        return Answer(f"Rule {rule!r} {said}.", ok=allowed)
+            if rule_config is not None:
+                allowed = shape.allow(tx, rule_config.dataset, rule) or allowed
+        outcome = "cleans again, starting with its next run" if allowed else "was not stopped; nothing was changed"
+        return Answer(f"Rule {rule!r} {outcome}.", ok=allowed)
 
     # Try again
 
-    def retry(self, asked: str, *, note: str | None = None) -> Answer:
-        """Try now what waits for its next attempt, or for its target; plan and do anew what failed."""
-        finding, standing = self._look(asked)
-        if standing is None and finding.state is State.FAILED:
+    def retry(self, identifier: str, *, note: str | None = None) -> Answer:
+        """Retry now a plan that waits for its next attempt or its target; plan a failed finding again."""
+        finding, plan_record = self._look(identifier)
+        if plan_record is None and finding.state is State.FAILED:
             return self.approve(finding.id, note=note)
-        if standing is None or standing.state not in _TO_TRY:
+        if plan_record is None or plan_record.state not in _TO_TRY:
             raise NothingToRetry(finding)
         with self.store.begin() as tx:
-            effects.try_now(tx, [standing.id], by=self.actor)
-            breaker.close(tx, standing.target, by=self.actor)
-        return self._carried(standing.id, carrier.carry_out(self._tools(), ids=[standing.id]))
+            effects.try_now(tx, [plan_record.id], by=self.actor)
+            breaker.close(tx, plan_record.target, by=self.actor)
+        return self._carried(plan_record.id, carrier.carry_out(self._tools(), ids=[plan_record.id]))
 
     # Quarantine
 
     def quarantined(self) -> list[Stored]:
-        """What a person has to say something about, the oldest first."""
+        """Return the plans with an unknown outcome, oldest first."""
         with self.store.read() as tx:
             return list(stored.find(tx, stored.Filter(states=(BundleState.QUARANTINED,))))
 
-    def judge(self, asked: str, how: effects.Verdict, *, note: str | None = None) -> Answer:
-        """A person looked at the target and says: `done`, `not_done` (then it is tried again), or `abandon`."""
-        one = self._quarantined(asked)
+    def judge(self, identifier: str, verdict: effects.Verdict, *, note: str | None = None) -> Answer:
+        """Record what a person found in the target: `done`, `not_done` (retried at once), or `abandon`."""
+        plan = self._quarantined(identifier)
         with self.store.begin() as tx:
-            effects.judged(tx, one.id, how, by=self.actor, reason=note or f"{self.actor} says so.")
-            if one.undoes is None:
-                progress.move(tx, [Move(one.finding, JUDGEMENTS[how], one.id, note)], by=self.actor)
-            elif how == "done":
-                progress.move(tx, [Move(one.finding, Event.TAKEN_BACK, one.id, note)], by=self.actor)
-        if how == "not_done":
-            return self._carried(one.id, carrier.carry_out(self._tools(), ids=[one.id]))
-        said = "was done" if how == "done" else "is given up; its records stay as they are now"
-        what = "undo" if one.undoes else "cleaning"
-        return Answer(f"The {what} of {one.finding} {said}, as {self.actor} says.", one.finding, one.id)
+            effects.judged(tx, plan.id, verdict, by=self.actor, reason=note or f"{self.actor} says so.")
+            if plan.undoes is None:
+                progress.move(tx, [Move(plan.finding, JUDGEMENTS[verdict], plan.id, note)], by=self.actor)
+            elif verdict == "done":
+                progress.move(tx, [Move(plan.finding, Event.TAKEN_BACK, plan.id, note)], by=self.actor)
+        if verdict == "not_done":
+            return self._carried(plan.id, carrier.carry_out(self._tools(), ids=[plan.id]))
+        outcome = "was done" if verdict == "done" else "was abandoned; its records stay as they are now"
+        operation = "undo" if plan.undoes else "cleaning"
+        return Answer(f"The {operation} of {plan.finding} {outcome}, as {self.actor} says.", plan.finding, plan.id)
 
-    def _quarantined(self, asked: str) -> Stored:
-        for one in self.quarantined():
-            if asked in (one.id, one.finding) or asked.upper() == one.finding:
-                return one
-        raise NotInQuarantine(asked)
+    def _quarantined(self, identifier: str) -> Stored:
+        for plan in self.quarantined():
+            if identifier in (plan.id, plan.finding) or identifier.upper() == plan.finding:
+                return plan
+        raise NotInQuarantine(identifier)
 
     # Undo
 
     def undo(
         self,
-        asked: str | None = None,
+        identifier: str | None = None,
         *,
         run: str | None = None,
         bundle: str | None = None,
@@ -260,47 +259,47 @@ class Desk:
         with_later: bool = False,
         note: str | None = None,
     ) -> undo.Undone:
-        """Take back what was done for a finding, in a whole run, or by one bundle; newest first.
+        """Undo the cleanings of a finding, a whole run or one bundle, newest first.
 
-        Raises UndoRefused, and then nothing was changed; a FindingError, ConnectorError, StoreError.
+        Raises UndoRefused (nothing was changed then), a FindingError, ConnectorError, StoreError.
         """
         with self.store.read() as tx:
-            finding = None if asked is None else stored_findings.name_of(tx, asked)
+            finding = None if identifier is None else stored_findings.name_of(tx, identifier)
             if run is not None and stored_runs.get(tx, run) is None:
                 raise RunUnknown(run)
-            wanted = stored.Filter(finding=finding, run=run)
+            selection = stored.Filter(finding=finding, run=run)
             if bundle is not None:
-                wanted = stored.Filter(finding=stored.get(tx, bundle).finding)
-            names = undo.chosen(tx, wanted, only=bundle, with_later=with_later)
-        what = finding or (f"run {run}" if run else f"bundle {bundle}")
-        return undo.take_back(self._tools(), names, by=self.actor, what=what, partial=partial, note=note)
+                selection = stored.Filter(finding=stored.get(tx, bundle).finding)
+            names = undo.chosen(tx, selection, only=bundle, with_later=with_later)
+        scope = finding or (f"run {run}" if run else f"bundle {bundle}")
+        return undo.take_back(self._tools(), names, by=self.actor, scope=scope, partial=partial, note=note)
 
     # Parts
 
-    def _look(self, asked: str) -> tuple[Finding, Stored | None]:
+    def _look(self, identifier: str) -> tuple[Finding, Stored | None]:
         with self.store.read() as tx:
-            finding = stored_findings.get(tx, asked)
+            finding = stored_findings.get(tx, identifier)
             return finding, stored.standing(tx, finding.id)
 
     def _tools(self) -> carrier.Tools:
         return carrier.Tools(self.store, self.terms, self.target, sleep=self.sleep, patience=self.patience)
 
     def _cleaning(self, finding: Finding) -> Rule:
-        """The rule of a finding, which cleans. Raises RuleDoesNotClean."""
+        """Return the finding's rule, which has `clean`. Raises RuleDoesNotClean."""
         rule = self.terms.rule(finding.rule)
         if rule is None:
             raise RuleDoesNotClean(finding)
         return rule
 
     def _plan(self, finding: Finding, rule: Rule, *, overrule: bool) -> None:
-        """The plan of a finding that has none, put before whoever decides. Raises PlanRejected, an OwnershipRefused."""
+        """Make and propose a plan for a finding that has none. Raises PlanRejected, an OwnershipRefused."""
         with self.store.read() as tx:
             now = tx.now
         bundle = make(finding, cleaning.planning(self, rule, now))
         self._must_be_ours(bundle.source, bundle.table)
-        asked = self.terms.asks(bundle)
+        policy = self.terms.asks(bundle)
         with self.store.begin() as tx:
-            releases.keep(tx, self.terms.project)  # no run had to begin since the configuration was edited
+            releases.keep(tx, self.terms.project)  # the configuration may have changed since the last run
             effects.lock_findings(tx, [finding.id])
             if rejections := self._rejections(tx, bundle):
                 if not overrule:
@@ -313,75 +312,79 @@ class Desk:
                 [bundle],
                 run=None,
                 release=self.terms.project.release,
-                policy="required" if asked == "none" else asked,
+                policy="required" if policy == "none" else policy,
                 by=cleaning.ACTOR,
                 expires=tx.now + rule.approval_expires,
             )
             progress.move(tx, [Move(finding.id, Event.PROPOSED, name)], by=self.actor)
 
     def _must_be_ours(self, source: str, table: str) -> None:
-        """Raises an OwnershipRefused unless this state may clean there."""
+        """Raise an OwnershipRefused unless this state may clean the table."""
         ownership.must_be_ours(self.store, self.target(source), table)
 
     def _rejections(self, tx: Transaction, bundle: Bundle) -> list[Approval]:
-        """Who rejected this plan as it is, but for what may drift; the last one last."""
+        """Return the rejections of this plan, oldest first; columns that may drift don't count as a difference."""
         plans = approvals.rejected(tx, [bundle.finding]).get(bundle.finding, ())
-        words = [word for plan in plans if plan.is_for(bundle) for word in approvals.of(tx, plan.id)]
-        return sorted((word for word in words if word.decision == "rejected"), key=lambda word: word.at)
+        recorded = [approval for plan in plans if plan.is_for(bundle) for approval in approvals.of(tx, plan.id)]
+        return sorted(
+            (approval for approval in recorded if approval.decision == "rejected"), key=lambda approval: approval.at
+        )
 
     def _void(self, bundle: Bundle, policy: str) -> str | None:
         return self.terms.void(bundle, self.target(bundle.source).identity(), policy)
 
-    def _reserve(self, tx: Transaction, one: Stored, *, over_limit: bool) -> None:
-        caps = limits.Both(self.terms.caps(tx, one.rule), self.terms.project.caps_of(one.source))
-        use = limits.Use.of(one.id, one.bundle)
-        if one.is_beyond_limits and not over_limit:
-            raise AnotherWentBeyond(one.finding, one.rule)
-        both = None if over_limit else caps
+    def _reserve(self, tx: Transaction, plan: Stored, *, over_limit: bool) -> None:
+        caps = limits.Both(self.terms.caps(tx, plan.rule), self.terms.project.caps_of(plan.source))
+        use = limits.Use.of(plan.id, plan.bundle)
+        if plan.is_beyond_limits and not over_limit:
+            raise AnotherWentBeyond(plan.finding, plan.rule)
+        applied_caps = None if over_limit else caps
         try:
-            limits.reserve_many(tx, [use], rule=one.rule, target=one.target, run=one.run, caps=both)
+            limits.reserve_many(tx, [use], rule=plan.rule, target=plan.target, run=plan.run, caps=applied_caps)
         except limits.OverLimit as error:
-            raise BeyondLimits(one.finding, error) from error
+            raise BeyondLimits(plan.finding, error) from error
         if over_limit:
-            effects.beyond_limits(tx, one.id, use.records, by=self.actor)
+            effects.beyond_limits(tx, plan.id, use.records, by=self.actor)
 
     def _carried(self, name: str, tally: Tally) -> Answer:
         with self.store.read() as tx:
-            one = stored.get(tx, name)
-            target = breaker.status(tx, one.target)
+            plan = stored.get(tx, name)
+            target = breaker.status(tx, plan.target)
         for_a_person = target is not None and target.state != breaker.CLOSED and target.probe_at is None
-        sentence, ok = _in_words(one, tally, for_a_person=for_a_person)
-        return Answer(sentence, one.finding, one.id, one.state, ok)
+        sentence, ok = _in_words(plan, tally, for_a_person=for_a_person)
+        return Answer(sentence, plan.finding, plan.id, plan.state, ok)
 
 
-def _in_words(one: Stored, tally: Tally, *, for_a_person: bool) -> tuple[str, bool]:
-    why = one.reason or "; ".join(tally.reasons)
-    becomes = "taken back" if one.undoes else "cleaned"
-    match one.state:
+def _in_words(plan: Stored, tally: Tally, *, for_a_person: bool) -> tuple[str, bool]:
+    reason = plan.reason or "; ".join(tally.reasons)
+    becomes = "undone" if plan.undoes else "cleaned"
+    match plan.state:
         case BundleState.SUCCEEDED:
-            done = f"{one.finding} is {becomes}: {one.action} of {_records(one.records)}, {_rows(one.rows)} changed."
-            back = "" if one.reversible == "no" else f" Take it back: `reconcile undo {one.finding}`"
-            return done + back, True
+            sentence = (
+                f"{plan.finding} is {becomes}: {plan.action} of {_records(plan.records)}, {_rows(plan.rows)} changed."
+            )
+            undo_hint = "" if plan.reversible == "no" else f" Undo it: `reconcile undo {plan.finding}`"
+            return sentence + undo_hint, True
         case BundleState.SKIPPED:
-            left = f"{one.finding} was left as it is: {why.rstrip('.')}."
-            if one.undoes:
-                return f"{left} `reconcile undo {one.finding}` plans it anew", False
-            left += " The next run plans it anew"
-            return f"{left}; `reconcile plan --finding {one.finding}` shows that plan now", False
+            sentence = f"{plan.finding} was skipped: {reason.rstrip('.')}."
+            if plan.undoes:
+                return f"{sentence} `reconcile undo {plan.finding}` plans it again", False
+            sentence += " The next run plans it again"
+            return f"{sentence}; `reconcile plan --finding {plan.finding}` shows that plan now", False
         case BundleState.RETRY_WAIT:
-            then = f"Then say `reconcile retry {one.finding}`"
+            next_step = f"Then run `reconcile retry {plan.finding}`"
             if not for_a_person:
-                then = f"It is tried again at {_time(one.next_at)}"
-            return f"{one.finding} could not be {becomes} now: {why.rstrip('.')}. {then}", False
+                next_step = f"The next attempt is at {_time(plan.next_at)}"
+            return f"{plan.finding} could not be {becomes} now: {reason.rstrip('.')}. {next_step}", False
         case BundleState.FAILED:
-            return f"{one.finding} could not be {becomes}, and nothing of it was done: {why}", False
+            return f"{plan.finding} could not be {becomes}; nothing was changed: {reason}", False
         case BundleState.QUARANTINED | BundleState.AMBIGUOUS:
-            doubt = f"Nobody knows yet whether {one.finding} was {becomes}: {why}"
-            return f"{doubt}. `reconcile quarantine` has more", False
-    why = why or "somebody else is at it"
-    if one.undoes:
-        return f"The undo of {one.finding} waits: {why.rstrip('.')}. {undo.withdrawing(one.finding)}", False
-    return f"{one.finding} is approved and waits: {why}", False
+            doubt = f"It is unknown whether {plan.finding} was {becomes}: {reason}"
+            return f"{doubt}. `reconcile quarantine` shows details", False
+    reason = reason or "another process is working on it"
+    if plan.undoes:
+        return f"The undo of {plan.finding} waits: {reason.rstrip('.')}. {undo.withdrawing(plan.finding)}", False
+    return f"{plan.finding} is approved and waits: {reason}", False
 
 
 def _records(number: int) -> str:

@@ -1,4 +1,4 @@
-"""The part of a run's plans that only the next run carries out, because no run told yet what the rule finds."""
+"""Plans that a run leaves to the next run, because no run has reported the rule's findings yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rules.cleaning import Caps
 
 @dataclass
 class NextRun:
-    """Plans that ask nobody, counted as limits count them."""
+    """Totals of plans that need no approval, counted like limits."""
 
     findings: int = 0
     rows: int = 0
@@ -28,20 +28,20 @@ class NextRun:
         sums.add(self.money, use.money)
 
     def sentence(self, limits: Iterable[Caps]) -> str | None:
-        """What the next run does about them; None where there are none.
+        """Say what the next run does about them; None if there are none.
 
-        It may be less: findings are settled meanwhile, and earlier cleanings of the day count in limits too.
+        It may clean less: findings may be settled in between, and earlier cleanings of the day count in limits too.
         """
         if not self.findings:
             return None
-        what = "1 finding" if self.findings == 1 else f"{self.findings:,} findings"
-        over = next((over for caps in limits if (over := self._over(caps))), None)
-        does = f"cleans at most {what} by itself"
-        if over is not None:
-            does = f"asks people about {what}, because they exceed the limit in {over}"
-        why = "the rule, its dataset or its database is new or changed"
-        return f"The next run {does}; this one only reports, because {why}."
+        findings = "1 finding" if self.findings == 1 else f"{self.findings:,} findings"
+        exceeded = next((exceeded for caps in limits if (exceeded := self._over(caps))), None)
+        action = f"cleans at most {findings} by itself"
+        if exceeded is not None:
+            action = f"asks people about {findings}, because they exceed the limit in {exceeded}"
+        reason = "the rule, its dataset or its database is new or changed"
+        return f"The next run {action}; this one only reports, because {reason}."
 
     def _over(self, caps: Caps) -> str | None:
-        """The limits that they go beyond, by name."""
+        """Name the limits that they exceed."""
         return limits_said(caps, rows=self.rows, group=0, money=self.money)[1]

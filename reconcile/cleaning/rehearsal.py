@@ -1,4 +1,4 @@
-"""What a run would clean and what it would ask, without a trace of either: for a dry run."""
+"""Count the plans a run would execute and propose, without writing anything: for a dry run."""
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ def would(
     slot: dt.datetime,
     scanned: int,
 ) -> dict[str, Any]:
-    """Plain JSON: how many findings would be cleaned, how many plans proposed, and why others are not planned.
+    """Return plain JSON: how many findings would be cleaned and proposed, and why others would not be planned.
 
-    Nothing is cleaned by itself in a first run. `store` is None where nothing is known yet; `scanned` is of how many
-    records limits are a share.
+    A first run cleans nothing by itself. `store` is None if there is no state yet; `scanned` is the number of records
+    that limits given as a share refer to.
     """
     terms, counts, reasons = Terms(project), Counter[str](), Counter[str]()
     dataset = project.datasets[rule.dataset]
     try:
         binding = terms.binding(rule.name) or ""
         tools = Tools.of(target(dataset.source), subjects, rule, slot, binding=binding)
-        first = True
+        is_first = True
         if store is not None:
             tools = replace(tools, generations=Lives(store, tools.identity, tools.catalogue.table))
             with store.read() as tx:
-                first = finding_memory.told_binding(tx, rule.name, rule.was) != tools.bound
-        waiting: set[str] = set()
+                is_first = finding_memory.told_binding(tx, rule.name, rule.was) != tools.bound
+        awaiting: set[str] = set()
         next_run = NextRun()
-        for name, planned in make_many(_findings(rule, verdicts, store, slot, waiting), tools):
+        for name, planned in make_many(_findings(rule, verdicts, store, slot, awaiting), tools):
             if isinstance(planned, Bundle):
-                asks = name in waiting or terms.asks(planned) != "none"
-                if first and not asks:
+                asks = name in awaiting or terms.asks(planned) != "none"
+                if is_first and not asks:
                     next_run.add(planned)
                 else:
                     counts["would_propose" if asks else "would_clean"] += 1
@@ -70,38 +70,38 @@ def would(
                 reasons[str(planned)] += 1
     except ConnectorError as error:
         return {"stopped": str(error)}
-    said: dict[str, Any] = {name: counts[name] for name in ("would_clean", "would_propose")}
-    if then := next_run.sentence((rule.limits.caps(scanned), project.caps_of(dataset.source))):
-        said["next_run"] = then
-    return said | ({"not_planned": dict(reasons.most_common(_MOST_REASONS))} if reasons else {})
+    report: dict[str, Any] = {name: counts[name] for name in ("would_clean", "would_propose")}
+    if next_run_sentence := next_run.sentence((rule.limits.caps(scanned), project.caps_of(dataset.source))):
+        report["next_run"] = next_run_sentence
+    return report | ({"not_planned": dict(reasons.most_common(_MOST_REASONS))} if reasons else {})
 
 
 def _findings(
-    rule: Rule, verdicts: Iterable[Verdict], store: Store | None, slot: dt.datetime, waiting: set[str]
+    rule: Rule, verdicts: Iterable[Verdict], store: Store | None, slot: dt.datetime, awaiting: set[str]
 ) -> Iterator[Finding]:
-    """The groups there is something to do about, as findings; what was decided about their records is known.
+    """Yield the groups that need action as findings, with earlier decisions about their records.
 
-    Those that wait for people already are added to `waiting`.
+    Findings that already await people are added to `awaiting`.
     """
-    wanted = (one for one in verdicts if one.group is not None and one.change not in _NOBODY)
-    for some in in_chunks(wanted, _CHUNK):
-        known: dict[str, Finding] = {}
+    actionable = (verdict for verdict in verdicts if verdict.group is not None and verdict.change not in _NOBODY)
+    for chunk in in_chunks(actionable, _CHUNK):
+        known_findings: dict[str, Finding] = {}
         if store is not None:
             with store.read() as tx:
-                found = stored.some(tx, [one.finding for one in some if one.finding is not None])
-            known = {one.id: one for one in found}
-            waiting.update(one.id for one in found if one.state is State.AWAITING)
-        for one in some:
-            if one.group is not None:
-                yield _finding(rule, one.group, known.get(one.finding or ""), one.change, slot)
+                findings = stored.some(tx, [verdict.finding for verdict in chunk if verdict.finding is not None])
+            known_findings = {finding.id: finding for finding in findings}
+            awaiting.update(finding.id for finding in findings if finding.state is State.AWAITING)
+        for verdict in chunk:
+            if verdict.group is not None:
+                yield _finding(rule, verdict.group, known_findings.get(verdict.finding or ""), verdict.change, slot)
 
 
-def _finding(rule: Rule, group: Group, known: Finding | None, change: Change, slot: dt.datetime) -> Finding:
-    back = known is not None and known.state is State.CLEANED and change is Change.REOPENED
-    settled = {} if known is None or back else {one.id: one.settled_at for one in known.members}
-    mark = known.fingerprint if known else fingerprint(rule.name, rule.kind, group.key)
+def _finding(rule: Rule, group: Group, earlier: Finding | None, change: Change, slot: dt.datetime) -> Finding:
+    came_back = earlier is not None and earlier.state is State.CLEANED and change is Change.REOPENED
+    settled = {} if earlier is None or came_back else {member.id: member.settled_at for member in earlier.members}
+    mark = earlier.fingerprint if earlier else fingerprint(rule.name, rule.kind, group.key)
     return Finding(
-        id=known.id if known else short_id(mark),
+        id=earlier.id if earlier else short_id(mark),
         fingerprint=mark,
         rule=rule.name,
         kind=rule.kind,
@@ -118,9 +118,9 @@ def _finding(rule: Rule, group: Group, known: Finding | None, change: Change, sl
         last_seen=slot,
         state_since=slot,
         keeper=_member(group.keeper.id, group.keeper.values, settled, slot),
-        surplus=tuple(_member(one.id, one.values, settled, slot) for one in group.surplus),
+        surplus=tuple(_member(member.id, member.values, settled, slot) for member in group.surplus),
         money=group.at_risk,
-        settled_pairs=known.settled_pairs if known else (),
+        settled_pairs=earlier.settled_pairs if earlier else (),
     )
 
 

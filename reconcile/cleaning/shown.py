@@ -1,4 +1,4 @@
-"""A plan as people and programs see it: every row, every field before and after, and what limits its undo. Pure."""
+"""A plan for people and programs: every row, each field before and after, and the limits of its undo. Pure."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import id_of, public
 from rules.cleaning import Caps
 
-_TELLING = 3
-"""A text shorter than this says nothing about whom it is of, and would be found everywhere."""
+_IDENTIFYING = 3
+"""A shorter text identifies nobody and would match everywhere."""
 
 
 @dataclass(frozen=True)
 class Veil:
-    """Which values are not shown: those of the dataset's `pii` columns, wherever in the plan they stand.
+    """Hides the values of the dataset's `pii` columns wherever they appear in the plan.
 
-    Rows of other tables that go are hidden too, but for what they are known and linked by: nothing says what is
-    personal there.
+    Values of other tables are hidden too, except keys and references: nothing declares which of them are personal.
     """
 
     columns: frozenset[str]
@@ -31,28 +30,29 @@ class Veil:
 
     @classmethod
     def over(cls, bundle: Bundle, pii: Sequence[str]) -> Veil:
-        """Without columns nothing is hidden."""
-        images = [one.before for one in bundle.changes if one.before and one.row.table == bundle.table]
+        """Return the veil for a plan; without `pii` columns it hides nothing."""
+        images = [change.before for change in bundle.changes if change.before and change.row.table == bundle.table]
         cells = [image.get(name) for image in images for name in pii]
-        return cls(frozenset(pii), frozenset(one[1] for one in cells if one is not None and len(one[1]) >= _TELLING))
+        texts = frozenset(cell[1] for cell in cells if cell is not None and len(cell[1]) >= _IDENTIFYING)
+        return cls(frozenset(pii), texts)
 
-    def said(self, table: str, of: Bundle, column: str, cell: Cell, known: frozenset[str] = frozenset()) -> str | None:
-        """A cell as it is shown, None for null."""
+    def show(self, table: str, of: Bundle, column: str, cell: Cell, plain: frozenset[str] = frozenset()) -> str | None:
+        """Return a cell's text as shown; None for null."""
         if cell is None:
             return None
         if not self.columns:
             return cell[1]
-        hidden = column in self.columns if table == of.table else column not in known
-        return MASK if hidden else self.over_text(cell[1])
+        hidden = column in self.columns if table == of.table else column not in plain
+        return MASK if hidden else self.masked(cell[1])
 
-    def over_text(self, text: str) -> str:
-        """The text, unless what is hidden stands in it."""
-        return MASK if any(one in text for one in self.texts) else text
+    def masked(self, text: str) -> str:
+        """Return the text, masked if it contains a hidden value."""
+        return MASK if any(hidden_text in text for hidden_text in self.texts) else text
 
 
 @dataclass(frozen=True)
 class Line:
-    """What becomes of one row, known by `key`, as it is shown: `does` insert, delete, update or stay.
+    """One row of a plan as shown; `does` is insert, delete, update or stay.
 
     `fields` are (column, before, after, the records that the value comes from).
     """
@@ -65,21 +65,21 @@ class Line:
 
     @property
     def row(self) -> str:
-        """The key in words."""
+        """Return the key in words."""
         return ", ".join(f"{column} = {text}" for column, text in self.key)
 
 
 def counts(bundle: Bundle) -> dict[str, int]:
-    """Rows by what becomes of them; `references` are re-pointed or cleared, `captured` are deleted with the surplus."""
-    done = [one for one in bundle.changes if not one.is_guard]
-    does = Counter(map(_does, done))
-    roles = Counter(one.role for one in done)
+    """Count rows by their change; `references` are re-pointed or cleared, `captured` are deleted with the surplus."""
+    changes = [change for change in bundle.changes if not change.is_guard]
+    kinds = Counter(map(_does, changes))
+    roles = Counter(change.role for change in changes)
     return {
         "records": len(bundle.surplus),
-        "rows": len(done),
-        "deleted": does["delete"],
-        "updated": does["update"],
-        "inserted": does["insert"],
+        "rows": len(changes),
+        "deleted": kinds["delete"],
+        "updated": kinds["update"],
+        "inserted": kinds["insert"],
         "references": roles["reference"],
         "captured": roles["captured"],
     }
@@ -89,31 +89,31 @@ _FIRST = ("keeper", "surplus")
 
 
 def for_people(bundle: Bundle, pii: Sequence[str] = ()) -> list[Line]:
-    """Every row of the plan: the records of the group, the one that stays first, then whatever follows from them."""
-    told = list(lines(bundle, pii))
-    return sorted(told, key=lambda one: _FIRST.index(one.role) if one.role in _FIRST else len(_FIRST))
+    """Return every row of the plan: the keeper, the surplus, then all other rows."""
+    plan_lines = list(lines(bundle, pii))
+    return sorted(plan_lines, key=lambda line: _FIRST.index(line.role) if line.role in _FIRST else len(_FIRST))
 
 
 def lines(bundle: Bundle, pii: Sequence[str] = ()) -> Iterator[Line]:
-    """Every row of the plan in the order it is handled in; `pii` are columns whose values are hidden."""
+    """Yield every row of the plan in the order of execution; values of `pii` columns are hidden."""
     veil = Veil.over(bundle, pii)
     linked = _linked(bundle)
     for change in bundle.changes:
         table = bundle.table if change.role == "moved" else change.row.table
-        known = frozenset(name for name, _ in change.row.key) | linked.get(table, frozenset())
+        readable = frozenset(name for name, _ in change.row.key) | linked.get(table, frozenset())
 
-        def said(column: str, cell: Cell, table: str = table, known: frozenset[str] = known) -> str | None:
-            return veil.said(table, bundle, column, cell, known)
+        def show(column: str, cell: Cell, table: str = table, readable: frozenset[str] = readable) -> str | None:
+            return veil.show(table, bundle, column, cell, readable)
 
-        fields = tuple(_fields(change, bundle, said))
-        key = tuple((column, said(column, cell)) for column, cell in change.row.key)
+        fields = tuple(_fields(change, bundle, show))
+        key = tuple((column, show(column, cell)) for column, cell in change.row.key)
         yield Line(change.row.table, key, _does(change), change.role, fields)
 
 
 def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
-    """A plan as public JSON: ids are lists, cells texts as the database writes them. It only ever gains names."""
+    """Return a plan as public JSON: ids are lists, cells are the database's texts. New versions only add names."""
     uncounted = [
-        {"record": _record(name, bundle, pii), "lacks": what} for name, what in sorted(bundle.uncounted.items())
+        {"record": _record(name, bundle, pii), "lacks": missing} for name, missing in sorted(bundle.uncounted.items())
     ]
     return ({"uncounted": uncounted} if uncounted else {}) | {
         "finding": bundle.finding,
@@ -125,7 +125,7 @@ def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
         "action": bundle.action,
         "undoes": bundle.undoes,
         "keeper": _record(bundle.keeper, bundle, pii),
-        "surplus": [_record(one, bundle, pii) for one in bundle.surplus],
+        "surplus": [_record(record, bundle, pii) for record in bundle.surplus],
         "counts": counts(bundle),
         "money": dict(sorted(bundle.money.items())),
         "reversible": bundle.reversible,
@@ -134,13 +134,13 @@ def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
         "ignore_drift": list(bundle.ignore_drift),
         "references": [
             {
-                "table": one.reference.table,
-                "columns": list(one.reference.columns),
-                "to": list(one.reference.to_columns),
-                "declared": one.reference.soft,
-                "rows": len(one.rows),
+                "table": guard.reference.table,
+                "columns": list(guard.reference.columns),
+                "to": list(guard.reference.to_columns),
+                "declared": guard.reference.soft,
+                "rows": len(guard.rows),
             }
-            for one in bundle.references
+            for guard in bundle.references
         ],
         "changes": [
             {
@@ -150,7 +150,7 @@ def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
                 "role": line.role,
                 "fields": {
                     column: {"before": before, "after": after}
-                    | ({"from": [_record(one, bundle, pii) for one in origins]} if origins else {})
+                    | ({"from": [_record(record, bundle, pii) for record in origins]} if origins else {})
                     for column, before, after, origins in line.fields
                 },
             }
@@ -160,18 +160,18 @@ def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def title(bundle: Bundle) -> str:
-    """What it comes to, in a few words."""
-    many = counts(bundle)
-    records = _counted(many["records"], "record")
-    done = {"delete": "deleted", "set": "marked", "merge": "merged into the one that stays", "move": "moved away"}
-    words = [f"{records} {done.get(bundle.action, 'changed')}"]
-    words += [f"{_counted(many['references'], 'reference')} moved"] if many["references"] else []
-    words += [f"{_counted(many['captured'], 'other row')} deleted with it"] if many["captured"] else []
-    return ", ".join(words)
+    """Summarize a plan in a few words."""
+    totals = counts(bundle)
+    records = _counted(totals["records"], "record")
+    verbs = {"delete": "deleted", "set": "marked", "merge": "merged into the keeper", "move": "moved away"}
+    parts = [f"{records} {verbs.get(bundle.action, 'changed')}"]
+    parts += [f"{_counted(totals['references'], 'reference')} moved"] if totals["references"] else []
+    parts += [f"{_counted(totals['captured'], 'other row')} deleted too"] if totals["captured"] else []
+    return ", ".join(parts)
 
 
-def _counted(many: int, what: str) -> str:
-    return f"1 {what}" if many == 1 else f"{many:,} {what}s"
+def _counted(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _does(change: Change) -> str:
@@ -183,50 +183,51 @@ def _does(change: Change) -> str:
 
 
 def _fields(
-    change: Change, bundle: Bundle, said: Callable[[str, Cell], str | None]
+    change: Change, bundle: Bundle, show: Callable[[str, Cell], str | None]
 ) -> Iterator[tuple[str, str | None, str | None, tuple[str, ...]]]:
-    """Those that change; all of them of a row that comes or goes."""
+    """Yield the changed fields; all fields if the row is inserted or deleted."""
     before, after = change.before or {}, change.after
     if change.is_guard:
         return
     for column in before if after is None else after:
         origins = bundle.origins.get(column, "") if change.role == "keeper" else ""
-        gone = None if after is None else said(column, after[column])
-        yield column, said(column, before.get(column)), gone, tuple(origins.splitlines())
+        new_value = None if after is None else show(column, after[column])
+        yield column, show(column, before.get(column)), new_value, tuple(origins.splitlines())
 
 
 def record_name(record: str, bundle: Bundle, pii: Sequence[str] = ()) -> str:
-    """A record as people write it."""
+    """Return a record's name for people."""
     return " / ".join(map(str, _record(record, bundle, pii)))
 
 
 def _record(name: str, bundle: Bundle, pii: Sequence[str]) -> list[Any]:
-    """A record's id; hidden where its columns are personal data."""
+    """Return a record's id; personal data in it is hidden."""
     parts = [public(part) for part in id_of(name)]
     veil = Veil.over(bundle, pii)
-    return [part if veil.over_text(str(part)) == str(part) else MASK for part in parts]
+    return [part if veil.masked(str(part)) == str(part) else MASK for part in parts]
 
 
 def _linked(bundle: Bundle) -> Mapping[str, frozenset[str]]:
-    """The columns by which rows of other tables refer."""
-    found: dict[str, frozenset[str]] = {}
-    for one in bundle.references:
-        found[one.reference.table] = found.get(one.reference.table, frozenset()) | set(one.reference.columns)
-    return found
+    """Return the referring columns of other tables."""
+    linked: dict[str, frozenset[str]] = {}
+    for guard in bundle.references:
+        table, columns = guard.reference.table, guard.reference.columns
+        linked[table] = linked.get(table, frozenset()) | set(columns)
+    return linked
 
 
 def limits_said(caps: Caps, *, rows: int, group: int, money: Mapping[str, Decimal]) -> tuple[str, str]:
-    """How much of a rule's limits for one run this takes, and which of them are less than it; both in words."""
+    """Return the use of a rule's limits for one run, and the limits it exceeds; both in words."""
     used = [
         ("rows", rows, caps.records),
-        ("rows by their share of all records", rows, caps.share),
+        ("rows (`share`)", rows, caps.share),
         ("records in one group", group, caps.group),
     ]
-    said = [f"{many:,} of {cap:,} {what}" for what, many, cap in used if cap is not None]
-    over = [what for what, many, cap in used if cap is not None and many > cap]
+    parts = [f"{amount:,} of {cap:,} {label}" for label, amount, cap in used if cap is not None]
+    exceeded = [label for label, amount, cap in used if cap is not None and amount > cap]
     for currency, amount in sorted(money.items()):
         cap = caps.money.get(currency, Decimal(0)) if caps.money else None
         if cap is not None:
-            said.append(f"{amount:,} of {cap:,} {currency}")
-            over += [currency] if amount > cap else []
-    return ", ".join(said), " and ".join(over)
+            parts.append(f"{amount:,} of {cap:,} {currency}")
+            exceeded += [currency] if amount > cap else []
+    return ", ".join(parts), " and ".join(exceeded)

@@ -1,7 +1,7 @@
-"""Undo: what was done is taken back, newest first, as plans like any other; nothing is overwritten that is not ours.
+"""Undo cleanings, newest first, with plans like any other; changes made by others are never overwritten.
 
-Everything is planned before anything is done: a field that somebody changed since is a conflict, and stops it all
-unless the person says that the rest goes back without it.
+Everything is planned before anything is changed. A field that changed since the cleaning is a conflict and stops the
+whole undo, unless the person asks for a partial one.
 """
 
 from __future__ import annotations
@@ -34,99 +34,99 @@ CHUNK = 250
 SECONDS = 20.0
 _SHOWN = 5
 _DONE = ("operation.succeeded", "operation.judged")
-"""What the log says of a plan when it was carried out, by itself or as a person says."""
+"""Events of the log for an executed plan: recorded by execution, or by a person's verdict."""
 
 
 class UndoRefused(Exception):
-    """It cannot be taken back as asked; nothing was changed. The message is one sentence for people."""
+    """The undo is not possible as requested; nothing was changed. The message is one sentence for people."""
 
 
 class NothingToUndo(UndoRefused):
-    def __init__(self, what: str) -> None:
-        super().__init__(f"Nothing that was done for {what} is left to take back")
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"No cleaning of {scope} is left to undo")
 
 
 class TooLate(UndoRefused):
-    """What it was like before is not kept any more."""
+    """The values from before the cleaning were deleted."""
 
-    def __init__(self, one: Stored, window: dt.timedelta) -> None:
-        when = f" on {one.ended_at:%Y-%m-%d}" if one.ended_at else ""
+    def __init__(self, plan: Stored, window: dt.timedelta) -> None:
+        date = f" on {plan.ended_at:%Y-%m-%d}" if plan.ended_at else ""
         super().__init__(
-            f"{one.finding} was cleaned{when}, and what it was like before is kept for {window.days} days "
-            "(`undo_window`); it cannot be taken back any more. Nothing was changed"
+            f"{plan.finding} was cleaned{date}, and earlier values are kept for {window.days} days "
+            "(`undo_window`); it cannot be undone any more. Nothing was changed"
         )
 
 
 class AnotherDatabase(UndoRefused):
-    """The source is not the database that was cleaned."""
+    """The source now leads to a different database than the cleaned one."""
 
-    def __init__(self, one: Stored) -> None:
+    def __init__(self, plan: Stored) -> None:
         super().__init__(
-            f"Source {one.source!r} is another database now than the one in which {one.finding} was cleaned; nothing "
-            "was changed. Give it the address of that one, and take it back then"
+            f"Source {plan.source!r} is now a different database than the one where {plan.finding} was cleaned. "
+            "Nothing was changed. Set its `url` to that database and undo again"
         )
 
 
 class DatasetGone(UndoRefused):
-    """Who refers to the rows that would go again cannot be asked."""
+    """The dataset was removed from the configuration, so references to inserted rows cannot be checked."""
 
-    def __init__(self, one: Stored) -> None:
+    def __init__(self, plan: Stored) -> None:
         super().__init__(
-            f"Dataset {one.dataset!r} is not in the configuration any more, so nobody can ask what refers to the rows "
-            f"that {one.finding} put elsewhere; write it there again, and take it back then. Nothing was changed"
+            f"Dataset {plan.dataset!r} is not in the configuration any more, so references to the rows that "
+            f"{plan.finding} moved cannot be checked. Nothing was changed. Add the dataset again, then undo"
         )
 
 
 class NotKnown(UndoRefused):
-    """A person said that it was done; how the rows looked afterwards was never read."""
+    """A person judged the cleaning as done; the rows were never read after it."""
 
-    def __init__(self, one: Stored) -> None:
+    def __init__(self, plan: Stored) -> None:
         super().__init__(
-            f"How the records of {one.finding} looked right after bundle {one.id} was never read, so it cannot be said "
-            "what changed since; compare them with `reconcile plan` of that plan and set them back by hand"
+            f"The records of {plan.finding} were not read after bundle {plan.id}, so later changes cannot be "
+            "detected; compare them with `reconcile plan` of that plan and set them back by hand"
         )
 
 
 class Forged(UndoRefused):
-    """What is stored of a cleaning is not what was stored when it was done."""
+    """The stored values of a cleaning were changed after it."""
 
-    def __init__(self, one: Stored, against: str) -> None:
+    def __init__(self, plan: Stored, against: str) -> None:
         super().__init__(
-            f"What the state holds of the rows of {one.finding} before they were cleaned is not what {against} commits "
-            f"to: bundle {one.id} was changed outside Reconcile. Nothing was changed. Run `reconcile audit verify`, "
+            f"The stored values of {plan.finding} from before its cleaning do not match {against}: "
+            f"bundle {plan.id} was changed outside Reconcile. Nothing was changed. Run `reconcile audit verify`, "
             "and compare the state with a backup"
         )
 
 
 class Unproven(UndoRefused):
-    """Nothing commits to what is stored of a cleaning."""
+    """Neither the audit log nor a receipt proves the stored values of a cleaning."""
 
-    def __init__(self, one: Stored) -> None:
+    def __init__(self, plan: Stored) -> None:
         super().__init__(
-            f"Nothing proves what the state holds of the rows of {one.finding} before they were cleaned: an earlier "
-            f"version stored bundle {one.id}, and its receipts are not in the database. Nothing was changed; compare "
+            f"Nothing proves the stored values of {plan.finding} from before its cleaning: an earlier version "
+            f"stored bundle {plan.id}, and its receipts are not in the database. Nothing was changed; compare "
             "the rows with `reconcile plan` of that plan and set them back by hand"
         )
 
 
 class Conflicts(UndoRefused):
-    """Rows changed since; `later` are plans of ours that changed them."""
+    """Rows changed since the cleaning; `later` are findings whose later cleanings changed them."""
 
-    def __init__(self, found: Sequence[tuple[str, Conflict]], later: Sequence[str]) -> None:
-        shown = "; ".join(f"{finding}: {conflict}" for finding, conflict in found[:_SHOWN])
-        more = f"; and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
-        ours = f" Later cleanings did that: {', '.join(later)}; `--with-later` takes them back first." if later else ""
+    def __init__(self, conflicts: Sequence[tuple[str, Conflict]], later: Sequence[str]) -> None:
+        shown = "; ".join(f"{finding}: {conflict}" for finding, conflict in conflicts[:_SHOWN])
+        rest = f"; and {len(conflicts) - _SHOWN:,} more" if len(conflicts) > _SHOWN else ""
+        hint = f" Later cleanings did that: {', '.join(later)}; `--with-later` undoes them first." if later else ""
         super().__init__(
-            f"Rows changed since they were cleaned, so nothing was taken back: {shown}{more}.{ours} `--partial` takes "
-            "back what nobody touched and leaves the rest as it is now"
+            f"Rows changed since they were cleaned, so nothing was undone: {shown}{rest}.{hint} `--partial` undoes "
+            "the unchanged fields and leaves the others as they are now"
         )
-        self.found = tuple(found)
+        self.conflicts = tuple(conflicts)
         self.later = tuple(later)
 
 
 @dataclass(frozen=True)
 class Undone:
-    """What taking back came to: finding by finding what was done, and the conflicts that were left as they are."""
+    """The result of an undo: findings that were undone or failed, and conflicts that were left as they are."""
 
     taken_back: tuple[str, ...]
     failed: tuple[tuple[str, str], ...] = ()
@@ -134,48 +134,50 @@ class Undone:
     unchanged: int = 0
 
 
-def chosen(tx: Transaction, wanted: stored.Filter, *, only: str | None = None, with_later: bool = False) -> list[str]:
-    """The plans that were carried out and not taken back, newest first; with those that built on them since.
+def chosen(
+    tx: Transaction, selection: stored.Filter, *, only: str | None = None, with_later: bool = False
+) -> list[str]:
+    """Select executed plans that were not undone, newest first; optionally with later plans on the same records.
 
-    Plans of a run are those it planned and those it carried out.
+    Plans of a run are those it planned and those it executed.
     """
-    done = stored.find(tx, replace(wanted, states=(BundleState.SUCCEEDED,)))
-    names = {one.id for one in done if one.undoes is None and only in (None, one.id)}
-    if wanted.run is not None:
-        names |= _carried_out(tx, wanted.run)
-    found = _order(tx, names)
-    waiting = list(found) if with_later else []
-    while waiting:
-        fresh = {name: at for name, at in _later(tx, waiting.pop()).items() if name not in found}
-        found |= fresh
-        waiting += fresh
-    return sorted(found, key=lambda name: (found[name], name), reverse=True)
+    plans = stored.find(tx, replace(selection, states=(BundleState.SUCCEEDED,)))
+    names = {plan.id for plan in plans if plan.undoes is None and only in (None, plan.id)}
+    if selection.run is not None:
+        names |= _carried_out(tx, selection.run)
+    order = _order(tx, names)
+    pending = list(order) if with_later else []
+    while pending:
+        fresh = {name: at for name, at in _later(tx, pending.pop()).items() if name not in order}
+        order |= fresh
+        pending += fresh
+    return sorted(order, key=lambda name: (order[name], name), reverse=True)
 
 
 def _carried_out(tx: Transaction, run: str) -> set[str]:
-    """The plans that the run carried out, whoever planned them, and that were not taken back."""
+    """Select plans that the run executed, its own or not, and that were not undone."""
     logged = log.entries(tx, run=run, event=Event.CLEANED.value)
     names = [entry.body["plan"] for entry in logged if entry.body and "plan" in entry.body]
-    standing = (stored.in_state(tx, some, BundleState.SUCCEEDED) for some in in_chunks(names, CHUNK))
-    return set().union(*standing)
+    succeeded = (stored.in_state(tx, chunk, BundleState.SUCCEEDED) for chunk in in_chunks(names, CHUNK))
+    return set().union(*succeeded)
 
 
 def _later(tx: Transaction, name: str) -> dict[str, int]:
-    """Plans that were carried out after this one on any of the same records, and when."""
+    """Select plans executed after this one on any of the same records, with their position."""
     sharing = stored.sharing_with(tx, stored.get(tx, name))
     at = _order(tx, [name, *sharing])
-    return {other: at[other] for other in sharing if at[other] > at[name]}
+    return {later: at[later] for later in sharing if at[later] > at[name]}
 
 
 def _order(tx: Transaction, names: Collection[str]) -> dict[str, int]:
-    """The order in which plans were carried out, by the log that tells of it: clocks are set back, and it goes on."""
+    """Return the order of execution by position in the log, since clocks may be set back."""
     seqs = log.first_of(tx, [f"bundle:{name}" for name in names], _DONE)
     return {name: seqs.get(f"bundle:{name}", 0) for name in names}
 
 
 @dataclass
 class _Planning:
-    """`now` is how rows will be once what was planned so far is taken back, where that is not how they are."""
+    """Plans the undo for one source. `now` holds rows as the inverse plans made so far will leave them."""
 
     store: Store
     target: Target
@@ -185,166 +187,169 @@ class _Planning:
     conflicts: list[tuple[str, Conflict]] = field(default_factory=list)
     unchanged: int = 0
     _layer_of: dict[RowName | str, int] = field(default_factory=dict)
-    """The last layer in which a row is touched, or a finding has a plan."""
+    """The last layer that touches a row or holds a plan of a finding."""
 
     @cached_property
-    def _left(self) -> Leaving:
+    def _leaving(self) -> Leaving:
         return Leaving(self.target, self.datasets)
 
     @cached_property
     def identity(self) -> str:
         return self.target.identity()
 
-    def add(self, some: Sequence[Stored]) -> None:
-        """Plan to take these back, in this order."""
-        opened = [(one, one.bundle, _images(one)) for one in some]
+    def add(self, plans: Sequence[Stored]) -> None:
+        """Plan the undo of these plans, in this order."""
+        opened = [(plan, plan.bundle, _images(plan)) for plan in plans]
         self._prove(opened)
-        rows = self._read(name for _, _, seen in opened for name in rows_of(seen))
-        for one, bundle, seen in opened:
+        rows = self._read(name for _, _, before_after in opened for name in rows_of(before_after))
+        for plan, bundle, before_after in opened:
             now = rows | {k: v for k, v in self.now.items() if v is not None}
-            leaning = {row: self._leaning(one, row, now[row]) for row in inserted(seen) if row in now}
-            made = inverse(one.id, bundle, seen, now, leaning)
-            self.conflicts += [(one.finding, conflict) for conflict in made.conflicts]
-            if made.bundle is None:
-                self.unchanged += not made.conflicts
+            leaning = {row: self._leaning(plan, row, now[row]) for row in inserted(before_after) if row in now}
+            result = inverse(plan.id, bundle, before_after, now, leaning)
+            self.conflicts += [(plan.finding, conflict) for conflict in result.conflicts]
+            if result.bundle is None:
+                self.unchanged += not result.conflicts
                 continue
-            self._stand(replace(made.bundle, catalogue=self._catalogue(one, made.bundle)))
+            self._append(replace(result.bundle, catalogue=self._catalogue(plan, result.bundle)))
 
     def _prove(self, opened: Sequence[tuple[Stored, Bundle, images.Images]]) -> None:
-        """The images are those that the audit log and the target's receipts commit to; raises Forged, Unproven."""
-        keys = {one.id: effects.keys_of(self.store, one.target, bundle) for one, bundle, _ in opened}
+        """Check the images against the audit log and the target's receipts; raise Forged or Unproven."""
+        keys = {plan.id: effects.keys_of(self.store, plan.target, bundle) for plan, bundle, _ in opened}
         receipts: dict[str, Receipt] = {}
-        for one, bundle, _ in opened:
-            receipts |= self.target.receipts(keys[one.id], bundle.table)
+        for plan, bundle, _ in opened:
+            receipts |= self.target.receipts(keys[plan.id], bundle.table)
         with self.store.read() as tx:
             recorded = facts.as_recorded(tx, facts.PLAN, list(keys))
-        for one, _, seen in opened:
-            if not recorded.get(one.id, True):
-                raise Forged(one, "the audit log")
-            received = {receipts[key].after for key in keys[one.id] if key in receipts}
-            if received - {images.digest(seen)}:
-                raise Forged(one, "the receipt in the database")
-            if one.id not in recorded and not received:
-                raise Unproven(one)
+        for plan, _, before_after in opened:
+            if not recorded.get(plan.id, True):
+                raise Forged(plan, "the audit log")
+            received = {receipts[key].after for key in keys[plan.id] if key in receipts}
+            if received - {images.digest(before_after)}:
+                raise Forged(plan, "the receipt in the database")
+            if plan.id not in recorded and not received:
+                raise Unproven(plan)
 
-    def _catalogue(self, one: Stored, bundle: Bundle) -> str:
+    def _catalogue(self, plan: Stored, bundle: Bundle) -> str:
         try:
-            return self._left.digest(bundle)
+            return self._leaving.digest(bundle)
         except DatasetMissing as error:
-            raise DatasetGone(one) from error
+            raise DatasetGone(plan) from error
 
     def _read(self, names: Iterable[RowName]) -> dict[RowName, Cells]:
-        wanted = [name for name in dict.fromkeys(names) if name not in self.now]
+        to_read = [name for name in dict.fromkeys(names) if name not in self.now]
         with self.target.work(SECONDS) as work:
-            return {name: dict(row.cells) for name, row in work.lock(wanted).items()}
+            return {name: dict(row.cells) for name, row in work.lock(to_read).items()}
 
-    def _leaning(self, one: Stored, row: RowName, cells: Cells) -> list[ReferenceGuard]:
-        """Who refers to a row that goes again: nothing goes with it that nobody planned."""
+    def _leaning(self, plan: Stored, row: RowName, cells: Cells) -> list[ReferenceGuard]:
+        """Return the references to an inserted row that undo deletes: no unplanned row may be deleted with it."""
         guards = []
-        for reference in self._referring_to(one, row.table):
+        for reference in self._referring_to(plan, row.table):
             key = cells_at(cells, reference.to_columns)
             if key is not None:
-                rows = tuple(found.name for found in self.target.referring(reference, [key]))
+                rows = tuple(referring.name for referring in self.target.referring(reference, [key]))
                 guards.append(ReferenceGuard(reference, (key,), rows))
         return guards
 
-    def _referring_to(self, one: Stored, table: str) -> Sequence[Reference]:
+    def _referring_to(self, plan: Stored, table: str) -> Sequence[Reference]:
         try:
-            found = self._left.catalogue(one.dataset, table)
+            catalogue = self._leaving.catalogue(plan.dataset, table)
         except DatasetMissing as error:
-            raise DatasetGone(one) from error
-        return [link for link in found.references if link.to_table == found.table]
+            raise DatasetGone(plan) from error
+        return [link for link in catalogue.references if link.to_table == catalogue.table]
 
-    def _stand(self, bundle: Bundle) -> None:
-        touched: set[RowName | str] = {name for one in bundle.changes for name in (one.row, images.name_after(one))}
+    def _append(self, bundle: Bundle) -> None:
+        touched: set[RowName | str] = {
+            name for change in bundle.changes for name in (change.row, images.name_after(change))
+        }
         touched.add(bundle.finding)
         layer = max((self._layer_of[name] + 1 for name in touched if name in self._layer_of), default=0)
         while len(self.layers) <= layer:
             self.layers.append([])
         self.layers[layer].append(bundle)
         self._layer_of |= dict.fromkeys(touched, layer)
-        for one in bundle.changes:
-            self.now[one.row] = None
-            self.now[images.name_after(one)] = None if one.after is None else {**(one.before or {}), **one.after}
+        for change in bundle.changes:
+            self.now[change.row] = None
+            cells = None if change.after is None else {**(change.before or {}), **change.after}
+            self.now[images.name_after(change)] = cells
 
 
 def take_back(
-    tools: carrier.Tools, names: Sequence[str], *, by: str, what: str, partial: bool = False, note: str | None = None
+    tools: carrier.Tools, names: Sequence[str], *, by: str, scope: str, partial: bool = False, note: str | None = None
 ) -> Undone:
-    """Take back these plans, in this order; `what` is what the person asked for.
+    """Undo these plans, in this order; `scope` names the request for messages.
 
-    Raises UndoRefused, and then nothing was changed; ConnectorError, StoreError.
+    Raises UndoRefused (nothing was changed then), ConnectorError, StoreError.
     """
     if not names:
-        raise NothingToUndo(what)
+        raise NothingToUndo(scope)
     plannings: dict[str, _Planning] = {}
     findings: dict[str, str] = {}
-    for some in in_chunks(names, CHUNK):
-        for one in _opened(tools, some):
-            if one.source not in plannings:
-                plannings[one.source] = _Planning(tools.store, tools.target(one.source), tools.terms.project.datasets)
-            planning = plannings[one.source]
-            if one.target != planning.identity:
-                raise AnotherDatabase(one)
-            findings[one.id] = one.finding
-            planning.add([one])
-    conflicts = [one for planning in plannings.values() for one in planning.conflicts]
+    for chunk in in_chunks(names, CHUNK):
+        for plan in _load(tools, chunk):
+            if plan.source not in plannings:
+                plannings[plan.source] = _Planning(tools.store, tools.target(plan.source), tools.terms.project.datasets)
+            planning = plannings[plan.source]
+            if plan.target != planning.identity:
+                raise AnotherDatabase(plan)
+            findings[plan.id] = plan.finding
+            planning.add([plan])
+    conflicts = [conflict for planning in plannings.values() for conflict in planning.conflicts]
     if conflicts and not partial:
-        raise Conflicts(conflicts, _built_on(tools, names, {finding for finding, _ in conflicts}, findings))
+        raise Conflicts(conflicts, _later_findings(tools, names, {finding for finding, _ in conflicts}, findings))
     points.reach("undo.planned")
-    done: list[str] = []
+    succeeded: list[str] = []
     failed: list[tuple[str, str]] = []
     for planning in plannings.values():
         for layer in planning.layers:
             for bundles in in_chunks(layer, CHUNK):
-                ids = _approved(tools, bundles, by, note)
+                ids = _store_approved(tools, bundles, by, note)
                 points.reach("undo.committed")
                 tally = carrier.carry_out(tools, ids=ids)
-                _ended(tools, ids, tally, note, done, failed)
+                _collect(tools, ids, tally, note, succeeded, failed)
     unchanged = sum(planning.unchanged for planning in plannings.values())
-    return Undone(tuple(done), tuple(failed), tuple(conflicts), unchanged)
+    return Undone(tuple(succeeded), tuple(failed), tuple(conflicts), unchanged)
 
 
-def _opened(tools: carrier.Tools, names: Sequence[str]) -> Iterator[Stored]:
+def _load(tools: carrier.Tools, names: Sequence[str]) -> Iterator[Stored]:
     window = tools.terms.project.undo_window
     with tools.store.read() as tx:
-        found = [stored.get(tx, name) for name in names]
+        plans = [stored.get(tx, name) for name in names]
         now = tx.now
-    for one in found:
-        if one.content is None or (one.ended_at is not None and one.ended_at + window < now):
-            raise TooLate(one, window)
-        if one.outcome is None:
-            raise NotKnown(one)
-        yield one
+    for plan in plans:
+        if plan.content is None or (plan.ended_at is not None and plan.ended_at + window < now):
+            raise TooLate(plan, window)
+        if plan.outcome is None:
+            raise NotKnown(plan)
+        yield plan
 
 
 def withdrawing(finding: str) -> str:
-    """What a person can do about an undo that waits."""
+    """Tell how to withdraw a waiting undo."""
     return f"`reconcile reject {finding}` withdraws it"
 
 
-def _images(one: Stored) -> images.Images:
-    return images.from_json(one.bundle, one.outcome_json())
+def _images(plan: Stored) -> images.Images:
+    return images.from_json(plan.bundle, plan.outcome_json())
 
 
-def _built_on(tools: carrier.Tools, names: Sequence[str], findings: set[str], of: Mapping[str, str]) -> list[str]:
-    """Findings that were cleaned later and share records with those in conflict."""
-    asked = set(names)
+def _later_findings(tools: carrier.Tools, names: Sequence[str], findings: set[str], of: Mapping[str, str]) -> list[str]:
+    """Return findings that were cleaned later and share records with those in conflict."""
+    chosen_ids = set(names)
     with tools.store.read() as tx:
         later = {
-            stored.get(tx, other).finding
+            stored.get(tx, later_id).finding
             for name in names
             if of.get(name) in findings
-            for other in _later(tx, name)
-            if other not in asked
+            for later_id in _later(tx, name)
+            if later_id not in chosen_ids
         }
     return sorted(later)
 
 
-def _approved(tools: carrier.Tools, bundles: Sequence[Bundle], by: str, note: str | None) -> list[str]:
-    """The plans stand in the store, approved by whoever asked for them."""
+def _store_approved(tools: carrier.Tools, bundles: Sequence[Bundle], by: str, note: str | None) -> list[str]:
+    """Store the plans, approved by the person who asked for them."""
     with tools.store.begin() as tx:
-        releases.keep(tx, tools.terms.project)  # no run had to begin since the configuration was edited
+        releases.keep(tx, tools.terms.project)  # the configuration may have changed since the last run
         ids = effects.propose_many(
             tx, bundles, run=None, release=tools.terms.project.release, policy="none", by=by, expires=None, note=note
         )
@@ -352,22 +357,22 @@ def _approved(tools: carrier.Tools, bundles: Sequence[Bundle], by: str, note: st
         return ids
 
 
-def _ended(
+def _collect(
     tools: carrier.Tools,
     ids: Sequence[str],
     tally: Tally,
     note: str | None,
-    done: list[str],
+    succeeded: list[str],
     failed: list[tuple[str, str]],
 ) -> None:
     with tools.store.read() as tx:
         for name in ids:
-            one = stored.get(tx, name)
-            if one.state is BundleState.SUCCEEDED:
-                done.append(one.finding)
+            plan = stored.get(tx, name)
+            if plan.state is BundleState.SUCCEEDED:
+                succeeded.append(plan.finding)
             else:
-                said = None if one.reason == note else one.reason
-                why = said or "; ".join(tally.reasons) or one.state.value.replace("_", " ")
-                if one.state in WITHDRAWABLE:
-                    why = f"it waits: {why.rstrip('.')}. {withdrawing(one.finding)}"
-                failed.append((one.finding, why))
+                reason = None if plan.reason == note else plan.reason
+                failure = reason or "; ".join(tally.reasons) or plan.state.value.replace("_", " ")
+                if plan.state in WITHDRAWABLE:
+                    failure = f"waiting: {failure.rstrip('.')}. {withdrawing(plan.finding)}"
+                failed.append((plan.finding, failure))

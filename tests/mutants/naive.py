@@ -179,8 +179,8 @@ MUTANTS = (
         (
             (
                 "reconcile/cleaning/planning/shape.py",
-                "why = None if known is None else compare(",
-                "why = None if True else compare(",
+                "reason = None if memory is None else compare(",
+                "reason = None if True else compare(",
             ),
         ),
         (_at("test_clean_shape", "test_mass_match_after_a_schema_change"),),

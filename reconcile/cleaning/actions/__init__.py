@@ -1,4 +1,4 @@
-"""What can become of the surplus of a group: one file an action. Other packages add theirs in `reconcile.actions`."""
+"""The actions on the surplus of a group, one file each. Other packages add theirs in `reconcile.actions`."""
 
 from __future__ import annotations
 

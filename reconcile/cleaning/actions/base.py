@@ -1,4 +1,4 @@
-"""The port of an action: a pure function from a group's records, as they are now, to what becomes of their rows."""
+"""The port of an action: a pure function from a group's current records to changes of their rows."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ if TYPE_CHECKING:
 
 
 class NotPlannable(Exception):
-    """Nothing is done about this group by itself; the message is one sentence for people, without values of records."""
+    """The group has no automatic plan; the message is one sentence for people, without values of records."""
 
 
 class Stale(NotPlannable):
-    """The records changed since they were found: gone, no longer alike, or another one is to be kept."""
+    """The records changed since they were found: deleted, no longer alike, or with a different keeper."""
 
 
 class NothingToDo(NotPlannable):
-    """Every record of it is as the action would leave it."""
+    """No record needs a change."""
 
 
 class AsksPerson(NotPlannable):
-    """Only a person can decide what becomes of it."""
+    """Only a person can decide about the group."""
 
 
 class TooManyRows(AsksPerson):
-    """More rows would change for one group than a bundle may have."""
+    """One group would change more rows than a bundle may have."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, limit: int) -> None:
         super().__init__(
-            f"More than {most:,} rows would change for one group, and `bundle_rows` allows no more; look at it, and "
-            "raise that if it is right."
+            f"More than {limit:,} rows would change for one group, which exceeds `bundle_rows`. Check the group, "
+            "and raise the limit if it is right."
         )
 
 
 @dataclass(frozen=True)
 class Record:
-    """A record of a group as it is in the target now.
+    """A record of a group with its current row in the target.
 
-    `name` is the store's name of it; `values` are what rules see, derived columns included.
+    `name` is its name in the store; `values` are those that rules see, derived columns included.
     """
 
     name: str
@@ -53,9 +53,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Members:
-    """A group to act on: `keeper` stays, `surplus` goes, in the order of `keep`.
+    """A group to clean: the `keeper` stays; `surplus` is in the order of `keep`.
 
-    `settled` are records that a decision covers already: they only stand by.
+    `settled` are records with an earlier decision: they must not change.
     """
 
     keeper: Record
@@ -65,10 +65,10 @@ class Members:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an action acts: the table as its database describes it, and as rules see it.
+    """The table an action works on, as its database describes it and as rules see it.
 
-    `id` names a record. `other` are the facts of another table of the same target, by name; None where there is none.
-    `finding` is the finding's id.
+    `id` names the columns of a record's id. `other` returns the facts of another table of the same target by name, None
+    if it does not exist. `finding` is the finding's id.
     """
 
     table: TableFacts
@@ -78,15 +78,15 @@ class Place:
     finding: str = ""
 
     def column(self, name: str) -> ColumnFacts | None:
-        """The column of the table, None where it has none of that name."""
-        return next((one for one in self.table.columns if one.name == name), None)
+        """Return the column of that name; None if there is none."""
+        return next((column for column in self.table.columns if column.name == name), None)
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What is done to one surplus record: `effect` is part of its idempotency key, `payload` is fingerprinted.
+    """The effect on one surplus record: `effect` is part of its idempotency key, `payload` of its fingerprint.
 
-    `idle`: nothing of its own changes; it counts only where references to it are moved.
+    `idle`: its own row does not change; it counts only if references to it are moved.
     """
 
     record: str
@@ -97,12 +97,11 @@ class Effect:
 
 @dataclass(frozen=True)
 class ActionPlan:
-    """What an action does to a group, guards and references aside: those are the planner's.
+    """The changes of an action to a group, without guards and references, which the planner adds.
 
-    `changes` come in any order. `leaving`: names of the records that no reference may go on pointing at. `origins`
-    says, for each surviving value of the keeper, which record it is of; several, one a line, where it is put together.
-    `reads` names the columns of the group that values were computed from: `ignore_drift` does not cover them. None, for
-    an action that does not say it: all of them.
+    `changes` are in any order. `leaving` names the records that no reference may keep pointing at. `origins` maps each
+    surviving field of the keeper to its record; a combined value has several, one per line. `reads` names the columns
+    that values were computed from, which `ignore_drift` does not cover; None means all.
     """
 
     changes: tuple[Change, ...]
@@ -117,10 +116,10 @@ class Action(Protocol):
 
     name: ClassVar[str]
     Settings: ClassVar[type[Clean]]
-    """Its settings, with `action` narrowed to the name; `can_undo` and `version` are theirs to say."""
+    """The settings, with `action` narrowed to the name; they define `can_undo` and `version`."""
 
     def check(self, settings: Any, place: Place) -> list[str]:
-        """What keeps these settings from working there, one sentence each; empty when nothing does."""
+        """Return why these settings cannot work there, one sentence each; empty if they can."""
 
     def changes(self, group: Members, settings: Any, place: Place) -> ActionPlan:
-        """What becomes of the group's rows; raises NotPlannable. The same for the same group, in every process."""
+        """Return the changes of the group's rows, the same in every process; raises NotPlannable."""

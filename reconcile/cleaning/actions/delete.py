@@ -1,4 +1,4 @@
-"""`delete`: the surplus goes. What it was is kept for undo."""
+"""`delete`: delete the surplus. Its values are kept for undo."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rules.cleaning import Clean
 
 
 class DeleteSettings(Clean):
-    """`clean: {action: delete}`. It says nothing more than every action does."""
+    """`clean: {action: delete}`. It has no settings of its own."""
 
     action: Literal["delete"]
 
@@ -26,8 +26,8 @@ class Delete:
 
     def changes(self, group: Members, settings: DeleteSettings, place: Place) -> ActionPlan:  # noqa: ARG002 - the port's
         return ActionPlan(
-            changes=tuple(Change(one.row.name, one.row.cells, None, "surplus") for one in group.surplus),
-            effects=tuple(Effect(one.name, self.name) for one in group.surplus),
-            leaving=frozenset(one.name for one in group.surplus),
+            changes=tuple(Change(record.row.name, record.row.cells, None, "surplus") for record in group.surplus),
+            effects=tuple(Effect(record.name, self.name) for record in group.surplus),
+            leaving=frozenset(record.name for record in group.surplus),
             reads=frozenset(),
         )

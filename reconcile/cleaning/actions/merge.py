@@ -1,4 +1,4 @@
-"""`merge`: the keeper takes the best value of each named field, and the surplus is marked or goes."""
+"""`merge`: the keeper takes the best value of each named field, and the surplus is marked or deleted."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rules.values import Type
 
 
 class Marked(Strict):
-    """`surplus: {set: {status: merged}}`: what is written into records that were merged into the keeper."""
+    """`surplus: {set: {status: merged}}`: values written into records that were merged into the keeper."""
 
-    set: Values = Field(description="Columns of the surplus and what they are set to.")
+    set: Values = Field(description="Columns of the surplus and their new values.")
 
 
 def _surplus(value: Any) -> Any:
@@ -32,7 +32,7 @@ def _surplus(value: Any) -> Any:
 
 def _linked(value: Any) -> Any:
     if not isinstance(value, (list, tuple)) or not all(
-        isinstance(one, (list, tuple)) and len(one) > 1 for one in value
+        isinstance(group, (list, tuple)) and len(group) > 1 for group in value
     ):
         raise ValueError("is a list of lists of two or more columns, like [[street, city, postcode]]")
     return value
@@ -58,19 +58,19 @@ class MergeSettings(Clean):
 
     action: Literal["merge"]
     fields: dict[str, Ways] = Field(
-        default_factory=dict, description="How each field survives; what is not named stays the keeper's."
+        default_factory=dict, description="Where the value of each field comes from; other fields keep the keeper's."
     )
     linked: Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_linked), WithJsonSchema(_LINKED_SCHEMA)] = Field(
         default=(), description="Fields that come from one record together, like street, city and postcode."
     )
     surplus: Annotated[Marked | Literal["delete"], BeforeValidator(_surplus), WithJsonSchema(_SURPLUS_SCHEMA)] = Field(
-        description="What becomes of the other records: delete, or {set: …}."
+        description="How to clean the other records: delete, or {set: …}."
     )
 
     @model_validator(mode="after")
     def _linked_once(self) -> MergeSettings:
-        named = [column for group in self.linked for column in group]
-        twice = sorted({one for one in named if named.count(one) > 1})
+        names = [column for group in self.linked for column in group]
+        twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"`linked` names {listed(twice)} twice; a field comes from one record")
         return self
@@ -82,7 +82,7 @@ class MergeSettings(Clean):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The columns whose values decide what is written."""
+        """The columns whose values decide the written values."""
         by = {way.column for way in self.fields.values() if way.column is not None}
         kept = {name for name, way in self.fields.items() if way == KEEP}
         linked = {column for group in self.linked for column in group}
@@ -116,34 +116,35 @@ class Merge:
     def changes(self, group: Members, settings: MergeSettings, place: Place) -> ActionPlan:
         records = (group.keeper, *group.surplus)
         choices = choose(records, settings.fields, settings.linked)
-        taken = {column: cell for one in choices for column, cell in _news(records, one)}
-        sources = {n for one in choices if set(one.columns) & taken.keys() for n in one.origins}
+        new_cells = {column: cell for choice in choices for column, cell in _news(records, choice)}
+        sources = {n for choice in choices if set(choice.columns) & new_cells.keys() for n in choice.origins}
         changes = []
-        if taken:
-            changes.append(Change(group.keeper.row.name, group.keeper.row.cells, dict(sorted(taken.items())), "keeper"))
+        if new_cells:
+            row = group.keeper.row
+            changes.append(Change(row.name, row.cells, dict(sorted(new_cells.items())), "keeper"))
         effects = []
-        for n, one in enumerate(group.surplus, start=1):
-            change, payload = _becomes(one, group.keeper, settings, place)
+        for n, record in enumerate(group.surplus, start=1):
+            change, payload = _becomes(record, group.keeper, settings, place)
             idle = change is None and n not in sources
-            gives = Change(one.row.name, one.row.cells, {}, "surplus")  # nothing of it changes, and it has to stay so
-            changes += [] if idle else [change or gives]
-            effects.append(Effect(one.name, self.name, [group.keeper.name, payload], idle=idle))
+            guard = Change(record.row.name, record.row.cells, {}, "surplus")  # the record must stay unchanged
+            changes += [] if idle else [change or guard]
+            effects.append(Effect(record.name, self.name, [group.keeper.name, payload], idle=idle))
         return ActionPlan(
             changes=tuple(changes),
             effects=tuple(effects),
-            leaving=frozenset(one.name for one in group.surplus),
+            leaving=frozenset(record.name for record in group.surplus),
             origins={
-                c: "\n".join(records[n].name for n in one.origins)
-                for one in choices
-                for c in one.columns
-                if one.origins
+                c: "\n".join(records[n].name for n in choice.origins)
+                for choice in choices
+                for c in choice.columns
+                if choice.origins
             },
             reads=settings.reads,
         )
 
 
 def _news(records: Sequence[Record], chosen: Chosen) -> Iterator[tuple[str, Cell]]:
-    """The keeper's cells that a choice changes."""
+    """Yield the keeper's cells that a choice changes."""
     if chosen.united is not None:
         yield chosen.columns[0], ("t", chosen.united)
     elif chosen.origins and chosen.origins != (0,):
@@ -153,19 +154,21 @@ def _news(records: Sequence[Record], chosen: Chosen) -> Iterator[tuple[str, Cell
                 yield column, best.cells[column]
 
 
-def _becomes(one: Record, keeper: Record, settings: MergeSettings, place: Place) -> tuple[Change | None, list[Any]]:
-    """What becomes of a merged record, and what of it is fingerprinted."""
+def _becomes(record: Record, keeper: Record, settings: MergeSettings, place: Place) -> tuple[Change | None, list[Any]]:
+    """Return the change of a merged record, and its part of the fingerprint."""
     if settings.surplus == "delete":
-        return Change(one.row.name, one.row.cells, None, "surplus"), ["delete"]
-    wanted = values.cells(settings.surplus.set, one, keeper, place)
-    news = values.news(wanted, one)
-    change = Change(one.row.name, one.row.cells, news, "surplus") if news else None
-    return change, ["set", sorted(wanted.items())]
+        return Change(record.row.name, record.row.cells, None, "surplus"), ["delete"]
+    new_values = values.cells(settings.surplus.set, record, keeper, place)
+    news = values.news(new_values, record)
+    change = Change(record.row.name, record.row.cells, news, "surplus") if news else None
+    return change, ["set", sorted(new_values.items())]
 
 
 def _texts(place: Place) -> frozenset[str]:
-    """Columns that are text to rules and to the database: no arrays, no JSON, whose text form is not their value."""
+    """Return columns that are text to rules and the database; the text form of arrays and JSON is not their value."""
     plain = (
-        one.name for one in place.table.columns if not one.type.lower().endswith("]") and "json" not in one.type.lower()
+        column.name
+        for column in place.table.columns
+        if not column.type.lower().endswith("]") and "json" not in column.type.lower()
     )
     return frozenset(name for name in plain if name in place.schema and place.schema[name].type is Type.TEXT)

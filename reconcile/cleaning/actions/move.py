@@ -1,4 +1,4 @@
-"""`move`: the surplus goes into a quarantine table that the user made."""
+"""`move`: move the surplus into a quarantine table that the user created."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from rules.cleaning import Clean
 from rules.document.mistakes import listed
 
 FINDING = "reconcile_finding"
-"""A column of the quarantine table, if it has it: which finding a record was moved for."""
+"""An optional column of the quarantine table: the finding that a record was moved for."""
 
 
 class MoveSettings(Clean):
     """`clean: {action: move, to: customers_quarantine}`."""
 
     action: Literal["move"]
-    to: str = Field(min_length=1, description="The quarantine table; `reconcile plan` prints how to make it.")
+    to: str = Field(min_length=1, description="The quarantine table; `reconcile plan` shows how to create it.")
 
 
 class Move:
     """Inserts the surplus into the quarantine table and deletes it from its own.
 
-    Columns that may drift arrive as they are when it is done; see `images.as_locked`.
+    Columns that may drift are moved with their values at execution; see `images.as_locked`.
     """
 
     name: ClassVar[str] = "move"
@@ -34,34 +34,32 @@ class Move:
     def check(self, settings: MoveSettings, place: Place) -> list[str]:
         to = place.other(settings.to)
         if settings.to == place.table.table:
-            return [f"`to` is the table itself; name another one than `{settings.to}`"]
+            return [f"`to` is the dataset's own table; name a different one than `{settings.to}`"]
         if to is None:
-            return [
-                f"there is no table `{settings.to}` to move records to; make it: {definition(place.table, settings.to)}"
-            ]
+            return [f"table `{settings.to}` (`to`) does not exist; create it: {definition(place.table, settings.to)}"]
         return _differences(place.table, to)
 
     def changes(self, group: Members, settings: MoveSettings, place: Place) -> ActionPlan:
         to = place.other(settings.to)
         if to is None:
             raise NotPlannable(
-                f"There is no table `{settings.to}` to move records to; `reconcile check` says how to make it."
+                f"Table `{settings.to}` (`to`) does not exist; `reconcile check` shows how to create it."
             )
         changes = []
-        for one in group.surplus:
-            changes.append(_arrival(one, to, place))
-            changes.append(Change(one.row.name, one.row.cells, None, "surplus"))
+        for record in group.surplus:
+            changes.append(_arrival(record, to, place))
+            changes.append(Change(record.row.name, record.row.cells, None, "surplus"))
         return ActionPlan(
             changes=tuple(changes),
-            effects=tuple(Effect(one.name, self.name, [to.table]) for one in group.surplus),
-            leaving=frozenset(one.name for one in group.surplus),
+            effects=tuple(Effect(record.name, self.name, [to.table]) for record in group.surplus),
+            leaving=frozenset(record.name for record in group.surplus),
             reads=frozenset(to.primary_key),
         )
 
 
-def _arrival(one: Record, to: TableFacts, place: Place) -> Change:
+def _arrival(record: Record, to: TableFacts, place: Place) -> Change:
     computed = {column.name for column in to.columns if column.generated}
-    cells: dict[str, Cell] = {name: cell for name, cell in one.row.cells.items() if name not in computed}
+    cells: dict[str, Cell] = {name: cell for name, cell in record.row.cells.items() if name not in computed}
     if any(column.name == FINDING for column in to.columns):
         cells[FINDING] = ("t", place.finding)
     key = tuple((name, cells[name]) for name in to.primary_key)
@@ -69,17 +67,17 @@ def _arrival(one: Record, to: TableFacts, place: Place) -> Change:
 
 
 def _differences(table: TableFacts, to: TableFacts) -> list[str]:
-    """Why the other table cannot hold this one's rows so that they can come back."""
+    """Return why the other table cannot hold this one's rows for a later undo."""
     if to.refused:
         return [f"`{to.table}`, which `to` names, cannot be used: {to.refused}"]
     wrong = []
-    there = {column.name: column for column in to.columns}
-    missing = [column.name for column in table.columns if column.name not in there]
+    columns_by_name = {column.name: column for column in to.columns}
+    missing = [column.name for column in table.columns if column.name not in columns_by_name]
     if missing:
         wrong.append(f"`{to.table}` has no {listed(missing)}; it needs every column of `{table.table}`")
-    others = [c.name for c in table.columns if c.name in there and there[c.name].type != c.type]
-    if others:
-        wrong.append(f"{listed(others)} of `{to.table}` are of another type than in `{table.table}`; make them alike")
+    different = [c.name for c in table.columns if c.name in columns_by_name and columns_by_name[c.name].type != c.type]
+    if different:
+        wrong.append(f"{listed(different)} of `{to.table}` have other types than in `{table.table}`; make them equal")
     if not to.primary_key or not set(to.primary_key) <= {column.name for column in table.columns}:
         wrong.append(
             f"`{to.table}` needs a primary key of columns of `{table.table}`, such as {listed(table.primary_key)}"
@@ -87,13 +85,13 @@ def _differences(table: TableFacts, to: TableFacts) -> list[str]:
     needed = [c.name for c in to.columns if not (c.nullable or c.default or c.generated or c.identity)]
     unfilled = [name for name in needed if name != FINDING and name not in {c.name for c in table.columns}]
     if unfilled:
-        wrong.append(f"{listed(unfilled)} of `{to.table}` must have values, and a moved record has none; allow null")
+        wrong.append(f"{listed(unfilled)} of `{to.table}` must have values, but moved records have none; allow null")
     return wrong
 
 
 def definition(table: TableFacts, to: str) -> str:
-    """SQL that makes a quarantine table for this one; names are written as the database's own."""
-    columns = [f"{_name(one.name)} {one.type}{'' if one.nullable else ' NOT NULL'}" for one in table.columns]
+    """Return SQL that creates a quarantine table for this one, with names as the database writes them."""
+    columns = [f"{_name(c.name)} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in table.columns]
     key = ", ".join(map(_name, table.primary_key))
     return f"CREATE TABLE {to} ({', '.join(columns)}, {FINDING} varchar(64), PRIMARY KEY ({key}))"
 

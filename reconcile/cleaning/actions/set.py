@@ -1,4 +1,4 @@
-"""`set`: the surplus stays and is marked: soft delete, a status, a tag, a pointer to the keeper."""
+"""`set`: mark the surplus, for example by a soft delete, a status, a tag or a pointer to the keeper."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class SetSettings(Clean):
     """`clean: {action: set, values: {status: duplicate, merged_into: "{{ keeper.id }}"}}`."""
 
     action: Literal["set"]
-    values: Values = Field(description="Columns of the surplus and what they are set to.")
+    values: Values = Field(description="Columns of the surplus and their new values.")
 
 
 class Set:
-    """Sets columns of the surplus; a record that has these values already is left alone."""
+    """Sets columns of the surplus; a record that already has these values stays unchanged."""
 
     name: ClassVar[str] = "set"
     Settings: ClassVar[type[Clean]] = SetSettings
@@ -29,22 +29,22 @@ class Set:
     def check(self, settings: SetSettings, place: Place) -> list[str]:
         wrong = list(values.mistakes(settings.values, place, "values"))
         if settings.references == "capture":
-            wrong.append("`references: capture` deletes rows with the surplus, and `set` deletes nothing; leave it out")
+            wrong.append("`references: capture` deletes rows with the surplus, but `set` deletes nothing; remove it")
         return wrong
 
     def changes(self, group: Members, settings: SetSettings, place: Place) -> ActionPlan:
         changes, effects = [], []
         effect = f"{self.name}:{','.join(sorted(settings.values))}"
-        for one in group.surplus:
-            wanted = values.cells(settings.values, one, group.keeper, place)
-            news = values.news(wanted, one)
-            effects.append(Effect(one.name, effect, sorted(wanted.items()), idle=not news))
+        for record in group.surplus:
+            new_values = values.cells(settings.values, record, group.keeper, place)
+            news = values.news(new_values, record)
+            effects.append(Effect(record.name, effect, sorted(new_values.items()), idle=not news))
             if news:
-                changes.append(Change(one.row.name, one.row.cells, news, "surplus"))
+                changes.append(Change(record.row.name, record.row.cells, news, "surplus"))
         leaving = group.surplus if settings.references == "repoint" else ()
         return ActionPlan(
             tuple(changes),
             tuple(effects),
-            frozenset(one.name for one in leaving),
+            frozenset(record.name for record in leaving),
             reads=frozenset(values.columns_of(settings.values)),
         )

@@ -1,7 +1,7 @@
-"""Values that a configuration gives to columns: literal ones, and cells of the keeper or of the record itself.
+"""Values that a configuration sets in columns: literals, and cells of the keeper or the record itself.
 
-`{{ keeper.column }}` and `{{ record.column }}` are all there is: no filters, no functions, no time. So the same group
-gets the same values in every process, and a plan can be approved by its hash.
+Only `{{ keeper.column }}` and `{{ record.column }}` exist: no filters, functions or time. So the same group gets the
+same values in every process, and a plan can be approved by its hash.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ _SAID = ("true", "false")
 
 @dataclass(frozen=True)
 class Field:
-    """A place that a column of one of the two records fills."""
+    """A placeholder for a column of one of the two records."""
 
     of: Literal["keeper", "record"]
     column: str
 
 
 def parts(text: str) -> tuple[str | Field, ...]:
-    """A value as it is written, taken apart; raises ValueError for braces that are no field."""
-    found: list[str | Field] = []
+    """Split a value into texts and fields; raises ValueError for other braces."""
+    pieces: list[str | Field] = []
     end = 0
     for match in _FIELD.finditer(text):
-        found += [text[end : match.start()], Field(match[1], match[2])]  # type: ignore[arg-type] # one of the two
+        pieces += [text[end : match.start()], Field(match[1], match[2])]  # type: ignore[arg-type] # one of the two
         end = match.end()
-    found.append(text[end:])
-    if any(isinstance(one, str) and ("{{" in one or "{%" in one or "}}" in one) for one in found):
+    pieces.append(text[end:])
+    if any(isinstance(piece, str) and ("{{" in piece or "{%" in piece or "}}" in piece) for piece in pieces):
         raise ValueError(f"`{short(text)}` can hold {{{{ keeper.column }}}} and {{{{ record.column }}}}, nothing else")
-    return tuple(one for one in found if one != "")
+    return tuple(piece for piece in pieces if piece != "")
 
 
 def parse_values(value: Any) -> Any:
-    """Columns and what they are set to: a text, or null."""
+    """Validate columns and their new values: texts or null."""
     if not isinstance(value, Mapping) or not value:
         raise ValueError("must be a mapping of columns to values, like {status: duplicate}")
-    for column, said in value.items():
-        if not isinstance(said, (str, type(None))):
+    for column, text in value.items():
+        if not isinstance(text, (str, type(None))):
             raise ValueError(  # noqa: TRY004 - what validators raise
                 f"`{short(str(column))}` must be one value, like duplicate or {{{{ keeper.id }}}}"
             )
-        parts(said or "")
+        parts(text or "")
     return dict(value)
 
 
@@ -74,66 +74,66 @@ Values = Annotated[
 
 
 def mistakes(values: Mapping[str, str | None], place: Place, setting: str) -> Iterator[str]:
-    """What of these values does not fit the table, one sentence each."""
+    """Yield why these values do not fit the table, one sentence each."""
     yield from unwritable(values, place, setting)
-    known = {one.name for one in place.table.columns} | set(place.schema.names)
+    known_columns = {column_facts.name for column_facts in place.table.columns} | set(place.schema.names)
     for column, text in values.items():
         for part in parts(text or ""):
-            if isinstance(part, Field) and part.column not in known:
-                near = suggestion(part.column, known)
+            if isinstance(part, Field) and part.column not in known_columns:
+                near = suggestion(part.column, known_columns)
                 yield f"`{setting}` sets `{column}` from `{part.of}.{part.column}`, and there is no such column; {near}"
         if text is None and (facts := place.column(column)) and not facts.nullable:
             yield f"`{setting}` sets `{column}` to null, which the table does not allow"
 
 
 def columns_of(values: Mapping[str, str | None]) -> Iterator[str]:
-    """The columns of either record that these values hold."""
+    """Yield the columns that these values read from either record."""
     for text in values.values():
         yield from (part.column for part in parts(text or "") if isinstance(part, Field))
 
 
 def unwritable(columns: Iterable[str], place: Place, setting: str) -> Iterator[str]:
-    """Columns that are not there, that name the record, or that the database computes."""
-    known = [one.name for one in place.table.columns]
+    """Yield why columns cannot be written: missing, part of the id or key, or computed by the database."""
+    table_columns = [column.name for column in place.table.columns]
     for column in columns:
         facts = place.column(column)
         if facts is None:
-            yield f"`{setting}` names `{column}`, but the table has no such column; {suggestion(column, known)}"
+            yield f"`{setting}` names `{column}`, but the table has no such column; {suggestion(column, table_columns)}"
         elif column in place.table.primary_key or column in place.id:
-            yield f"`{setting}` names `{column}`, which is what records are known by; it never changes"
+            yield f"`{setting}` names `{column}`, which identifies records and cannot change"
         elif facts.generated:
-            yield f"`{setting}` names `{column}`, which the database computes itself; leave it out"
+            yield f"`{setting}` names `{column}`, which the database computes itself; remove it"
 
 
 def cells(values: Mapping[str, str | None], record: Record, keeper: Record, place: Place) -> dict[str, Cell]:
-    """What these columns of the record come to hold."""
+    """Return the new cells of these columns of the record."""
     return {column: _cell(column, text, record, keeper, place) for column, text in sorted(values.items())}
 
 
-def news(wanted: Cells, record: Record) -> dict[str, Cell]:
-    """Those of these cells that the record does not have yet."""
-    return {column: cell for column, cell in wanted.items() if not _has(record, column, cell)}
+def news(new_values: Cells, record: Record) -> dict[str, Cell]:
+    """Return the cells that the record does not have yet."""
+    return {column: cell for column, cell in new_values.items() if not _has(record, column, cell)}
 
 
 def _cell(column: str, text: str | None, record: Record, keeper: Record, place: Place) -> Cell:
     if text is None:
         return None
     if column in place.schema and place.schema[column].type is Type.BOOLEAN and text.lower() in _SAID:
-        return "t", "1" if text.lower() == "true" else "0"  # which every database reads as a boolean
+        return "t", "1" if text.lower() == "true" else "0"  # every database reads it as a boolean
     written = parts(text)
     if len(written) == 1 and isinstance(written[0], Field):
-        whose = keeper if written[0].of == "keeper" else record
-        return copied(whose, written[0].column, column, place)
-    return "t", "".join(one if isinstance(one, str) else _text(one, record, keeper) or "" for one in written)
+        source = keeper if written[0].of == "keeper" else record
+        return copied(source, written[0].column, column, place)
+    return "t", "".join(piece if isinstance(piece, str) else _text(piece, record, keeper) or "" for piece in written)
 
 
-def copied(whose: Record, source: str, column: str, place: Place) -> Cell:
-    """A record's cell for another column: itself where both are declared alike, else its text for the database."""
-    cell = whose.row.cells.get(source)
-    one, other = place.column(source), place.column(column)
-    if cell is not None and one is not None and other is not None and one.type == other.type:
+def copied(owner: Record, source: str, column: str, place: Place) -> Cell:
+    """Convert a record's cell for another column: unchanged if both have the same type, else as text."""
+    cell = owner.row.cells.get(source)
+    origin, destination = place.column(source), place.column(column)
+    if cell is not None and origin is not None and destination is not None and origin.type == destination.type:
         return cell
-    text = _written(whose, source)
+    text = _written(owner, source)
     return None if text is None else ("t", text)
 
 
@@ -141,12 +141,12 @@ def _text(field: Field, record: Record, keeper: Record) -> str | None:
     return _written(keeper if field.of == "keeper" else record, field.column)
 
 
-def _written(whose: Record, column: str) -> str | None:
-    """A value as a text that a database reads."""
-    if column not in whose.values:
-        cell = whose.row.cells[column]
+def _written(owner: Record, column: str) -> str | None:
+    """Return a value as text for a database."""
+    if column not in owner.values:
+        cell = owner.row.cells[column]
         return None if cell is None else cell[1]
-    value = whose.values[column]
+    value = owner.values[column]
     if value is None:
         return None
     return ("true" if value else "false") if isinstance(value, bool) else str(public(value))
@@ -162,20 +162,19 @@ def _has(record: Record, column: str, cell: Cell) -> bool:
     return _means(value, cell[1]) or (isinstance(value, dt.datetime) and _is_moment(have[1], cell[1]))
 
 
-def _is_moment(one: str, other: str) -> bool:
-    """Whether two texts of a column with times say the same: those without an offset are read as UTC, or as they are,
-    which comes to the same for two of them."""
+def _is_moment(left: str, right: str) -> bool:
+    """Return True if two texts are the same moment; texts without an offset count as UTC."""
     try:
-        first, second = dt.datetime.fromisoformat(one), dt.datetime.fromisoformat(other)
+        left_time, right_time = dt.datetime.fromisoformat(left), dt.datetime.fromisoformat(right)
     except ValueError:
         return False
-    return (first if first.tzinfo else first.replace(tzinfo=dt.UTC)) == (
-        second if second.tzinfo else second.replace(tzinfo=dt.UTC)
+    return (left_time if left_time.tzinfo else left_time.replace(tzinfo=dt.UTC)) == (
+        right_time if right_time.tzinfo else right_time.replace(tzinfo=dt.UTC)
     )
 
 
 def _means(value: Value, text: str) -> bool:
-    """Whether a database would read the text as this value; False where that is not known."""
+    """Return True if a database would read the text as this value; False if that is unknown."""
     try:
         match value:
             case str():
@@ -190,5 +189,5 @@ def _means(value: Value, text: str) -> bool:
             case dt.date():
                 return dt.date.fromisoformat(text) == value
     except (ValueError, InvalidOperation):
-        pass  # the database says what it is, and it is written again
+        pass  # unknown, so the value is written again
     return False

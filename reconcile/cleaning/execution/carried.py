@@ -1,4 +1,4 @@
-"""What became of plans that were carried out is written down: the plan, its finding, and how its target stands."""
+"""Record the outcomes of executed plans: on the plan, its finding and its target's breaker."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ from reconcile.tracking.progress import Move
 
 ACTOR = "reconcile"
 ASK_AGAIN = dt.timedelta(seconds=30)
-"""When a target that could not say what became of a plan is asked again."""
+"""The delay before a target that could not tell a plan's outcome is asked again."""
 AS_IT_STANDS = "A constraint of the target forbids it"
-"""How the reason begins of a plan that is made anew because of a constraint; the second time people are asked."""
+"""The start of the reason if a constraint voids a plan; the second time, people are asked."""
 
 
 @dataclass
 class Tally:
-    """What carrying out came to: how many plans ended how, and sentences on what stands in the way."""
+    """The result of an execution: counts of plans by outcome, and sentences on what blocks the others."""
 
     counts: Counter[How] = field(default_factory=Counter)
     reasons: list[str] = field(default_factory=list)
-    """Why something was not carried out now: each once."""
+    """Why plans were not executed now; each sentence once."""
     refused: bool = False
-    """Something was not done for safety: a limit, another owner."""
+    """Something was refused for safety: a limit, another owner."""
     held_up: bool = False
-    """The target is away, full, or lets nobody in: what was to be done waits for it."""
+    """The target is unreachable, full or denies access: plans wait for it."""
 
-    def because(self, why: str, *, refused: bool = False, held_up: bool = False) -> None:
+    def because(self, reason: str, *, refused: bool = False, held_up: bool = False) -> None:
         self.refused = self.refused or refused
         self.held_up = self.held_up or held_up
-        if why not in self.reasons:
-            self.reasons.append(why)
+        if reason not in self.reasons:
+            self.reasons.append(reason)
 
     def add(self, other: Tally) -> None:
         self.counts.update(other.counts)
-        for why in other.reasons:
-            self.because(why)
+        for reason in other.reasons:
+            self.because(reason)
         self.refused = self.refused or other.refused
         self.held_up = self.held_up or other.held_up
 
 
 @dataclass
 class Carried:
-    """Writes down what became of plans of one source. `identity` is its target, `probe` what may close its breaker.
+    """Records the outcomes of plans of one source. `identity` is its target; `probe` may close its breaker.
 
-    `run` is the run that carries out, where one does; the log names it with each finding it cleaned.
+    `run` is the executing run, if any; the log names it with each finding it cleaned.
     """
 
     terms: Terms
@@ -66,131 +66,129 @@ class Carried:
     run: str | None = None
 
     def write(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
-        """Each plan, its finding and its target's breaker, in the caller's transaction; raises ClaimLost."""
+        """Record each plan, its finding and its target's breaker in the caller's transaction; raises ClaimLost."""
         by_how: dict[How, list[tuple[Claimed, Result]]] = {}
-        for one, result in ended:
-            by_how.setdefault(result.how, []).append((one, result))
+        for plan, result in ended:
+            by_how.setdefault(result.how, []).append((plan, result))
             self.tally.counts[result.how] += 1
-        for how, some in by_how.items():
-            _WRITE[how](self, tx, some)
+        for outcome, group in by_how.items():
+            _WRITE[outcome](self, tx, group)
 
-    def done(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+    def done(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         effects.succeeded(
             tx,
-            [(one, None if r.images is None else images.to_json(r.images)) for one, r in some],
-            beside=[result.beside for _, result in some],
+            [(plan, None if r.images is None else images.to_json(r.images)) for plan, r in ended],
+            beside=[result.beside for _, result in ended],
         )
         moves = [
-            Move(
-                one.finding, Event.TAKEN_BACK if one.undoes else Event.CLEANED, one.id, " ".join(result.beside) or None
-            )
-            for one, result in some
+            Move(done.finding, Event.TAKEN_BACK if done.undoes else Event.CLEANED, done.id, " ".join(r.beside) or None)
+            for done, r in ended
         ]
         progress.move(tx, sorted(moves, key=lambda move: move.event is Event.TAKEN_BACK), by=ACTOR, run=self.run)
         self.worked(tx)
 
-    def undone_before(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        """It was done and taken back, of which a restored backup did not know: the finding ends as undone."""
-        self.done(tx, some)
-        plans = effects.found_undone(tx, [one.id for one, _ in some])
+    def undone_before(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+        """Record a cleaning that was done and undone before a backup was restored: the finding ends as undone."""
+        self.done(tx, ended)
+        plans = effects.found_undone(tx, [plan.id for plan, _ in ended])
         progress.move(tx, [Move(plan.finding, Event.TAKEN_BACK, plan.id) for plan in plans], by=ACTOR)
 
     def worked(self, tx: Transaction) -> None:
-        """The target answered, whatever it said."""
+        """Record that the target answered."""
         breaker.worked(tx, self.identity, self.probe)
         self.probe = None
 
-    def drifted(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+    def drifted(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         self.worked(tx)
-        self.stale(tx, [(one, result.why) for one, result in some])
+        self.stale(tx, [(plan, result.why) for plan, result in ended])
 
-    def stale(self, tx: Transaction, some: Sequence[tuple[Claimed, str]]) -> None:
-        """Proven not done: planned anew at the next run."""
-        if some:
-            effects.skipped(tx, some)
-            self.follow(tx, some, Event.DRIFTED)
+    def stale(self, tx: Transaction, ended: Sequence[tuple[Claimed, str]]) -> None:
+        """Record plans proven not done; the next run plans them again."""
+        if ended:
+            effects.skipped(tx, ended)
+            self.follow(tx, ended, Event.DRIFTED)
 
-    def conflict(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        """A constraint forbids it: planned anew once, then a person."""
+    def conflict(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+        """Record a constraint's refusal: plan again once, then ask a person."""
         self.worked(tx)
-        again: list[tuple[Claimed, str]] = []
-        over: list[tuple[Claimed, str]] = []
-        for one, result in some:
+        to_replan: list[tuple[Claimed, str]] = []
+        to_fail: list[tuple[Claimed, str]] = []
+        for plan, result in ended:
             tried = any(
                 before.reason is not None and before.reason.startswith(AS_IT_STANDS)
-                for before in stored.of_finding(tx, one.finding)
+                for before in stored.of_finding(tx, plan.finding)
             )
-            (over if tried or one.undoes else again).append((one, f"{AS_IT_STANDS}: {result.why}"))
-        self.stale(tx, again)
-        self._failed(tx, over)
+            (to_fail if tried or plan.undoes else to_replan).append((plan, f"{AS_IT_STANDS}: {result.why}"))
+        self.stale(tx, to_replan)
+        self._failed(tx, to_fail)
 
-    def refused(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
+    def refused(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
         self.worked(tx)
-        self._failed(tx, [(one, result.why) for one, result in some])
+        self._failed(tx, [(plan, result.why) for plan, result in ended])
 
-    def _failed(self, tx: Transaction, some: Sequence[tuple[Claimed, str]]) -> None:
-        if some:
-            effects.failed(tx, some)
-            self.follow(tx, some, Event.FAILED)
+    def _failed(self, tx: Transaction, ended: Sequence[tuple[Claimed, str]]) -> None:
+        if ended:
+            effects.failed(tx, ended)
+            self.follow(tx, ended, Event.FAILED)
 
-    def quarantined(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        doubtful = [(one, result.why) for one, result in some]
+    def quarantined(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+        doubtful = [(plan, result.why) for plan, result in ended]
         effects.quarantined(tx, doubtful)
         self.follow(tx, doubtful, Event.QUARANTINED)
 
-    def follow(self, tx: Transaction, some: Sequence[tuple[stored.Stored, str]], *events: Event) -> None:
-        """The findings of plans that ended otherwise than planned, each with why: they go where these events lead.
+    def follow(self, tx: Transaction, ended: Sequence[tuple[stored.Stored, str]], *events: Event) -> None:
+        """Apply these events to the findings of plans that ended differently than planned, with the reasons.
 
-        One whose undo ended so stays as it is, and people are told that what they asked for was not done.
+        A finding whose undo failed stays as it is, and people are told.
         """
         for event in events:
-            moves = [Move(one.finding, event, one.id, why) for one, why in some if not one.undoes]
+            moves = [Move(plan.finding, event, plan.id, reason) for plan, reason in ended if not plan.undoes]
             progress.move(tx, moves, by=ACTOR)
-        undos = [(one, why) for one, why in some if one.undoes]
-        progress.move(tx, [Move(one.finding, Event.NOT_UNDONE, one.id, why) for one, why in undos], by=ACTOR)
-        for _, why in undos:
-            self.tally.because(f"Not taken back: {why}", refused=True)
+        undos = [(plan, reason) for plan, reason in ended if plan.undoes]
+        progress.move(tx, [Move(plan.finding, Event.NOT_UNDONE, plan.id, reason) for plan, reason in undos], by=ACTOR)
+        for _, reason in undos:
+            self.tally.because(f"Not undone: {reason}", refused=True)
 
-    def again(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        """Proven not done, and the target's own fault: tried again as the rule's template says."""
-        asked = [pair for pair in some if pair[0].state is BundleState.AMBIGUOUS]
-        failed = [pair for pair in some if pair[0].state is not BundleState.AMBIGUOUS]
-        if asked:
+    def again(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+        """Retry plans that the target failed and proved not done, as the rule's `retry` says."""
+        ambiguous = [pair for pair in ended if pair[0].state is BundleState.AMBIGUOUS]
+        failed = [pair for pair in ended if pair[0].state is not BundleState.AMBIGUOUS]
+        if ambiguous:
             self.worked(tx)
-            self._retry(tx, asked, kind="asked")
+            self._retry(tx, ambiguous, kind="asked")
         if failed:
-            why = failed[0][1].why
-            breaker.broke(tx, self.identity, why, probe=self.probe)
+            reason = failed[0][1].why
+            breaker.broke(tx, self.identity, reason, probe=self.probe)
             self._retry(tx, failed, kind="not_done")
-            self.tally.because(why, held_up=True)
+            self.tally.because(reason, held_up=True)
 
-    def paused(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        """It will not work before a person changed something: nothing is sent until then, and no attempt is spent."""
-        why = some[0][1].why
-        breaker.opened_for_person(tx, self.identity, why)
-        self._retry(tx, some, kind="paused", burn=False)
-        self.tally.because(why, held_up=True)
+    def paused(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+        """Wait for a person to fix the target: nothing is sent until then, and no attempt is counted."""
+        reason = ended[0][1].why
+        breaker.opened_for_person(tx, self.identity, reason)
+        self._retry(tx, ended, kind="paused", burn=False)
+        self.tally.because(reason, held_up=True)
 
-    def _retry(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]], *, kind: str, burn: bool = True) -> None:
+    def _retry(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]], *, kind: str, burn: bool = True) -> None:
         by_rule: dict[str, list[tuple[Claimed, Result]]] = {}
-        for one, result in some:
-            by_rule.setdefault(one.rule, []).append((one, result))
-        for rule, mine in by_rule.items():
-            why = mine[0][1].why
-            made = effects.retry(
-                tx, [one for one, _ in mine], self.terms.retries(rule), kind=kind, reason=why, burn=burn
+        for plan, result in ended:
+            by_rule.setdefault(plan.rule, []).append((plan, result))
+        for rule, of_rule in by_rule.items():
+            reason = of_rule[0][1].why
+            outcome = effects.retry(
+                tx, [plan for plan, _ in of_rule], self.terms.retries(rule), kind=kind, reason=reason, burn=burn
             )
-            self.follow(tx, [(one, why) for one in made.given_up], Event.FAILED)
+            self.follow(tx, [(plan, reason) for plan in outcome.given_up], Event.FAILED)
 
-    def in_doubt(self, tx: Transaction, some: Sequence[tuple[Claimed, Result]]) -> None:
-        """Asked about when the batch is over; where the target could not even be asked, later."""
-        fresh = [one for one, _ in some if one.state is not BundleState.AMBIGUOUS]
-        asked = [one for one, _ in some if one.state is BundleState.AMBIGUOUS]
-        why = some[0][1].why
-        doubtful = effects.ambiguous(tx, fresh, why)
+    def in_doubt(self, tx: Transaction, ended: Sequence[tuple[Claimed, Result]]) -> None:
+        """Ask about these plans after the batch, or later if the target could not be asked."""
+        fresh = [plan for plan, _ in ended if plan.state is not BundleState.AMBIGUOUS]
+        ambiguous = [plan for plan, _ in ended if plan.state is BundleState.AMBIGUOUS]
+        reason = ended[0][1].why
+        doubtful = effects.ambiguous(tx, fresh, reason)
         effects.put_off(tx, doubtful, tx.now)
-        effects.put_off(tx, asked, tx.now + ASK_AGAIN)
-        self.tally.because(why, held_up=True)
+        effects.put_off(tx, ambiguous, tx.now + ASK_AGAIN)
+        self.tally.because(reason, held_up=True)
 
 
 _WRITE: dict[How, Callable[[Carried, Transaction, Sequence[tuple[Claimed, Result]]], None]] = {
@@ -206,4 +204,4 @@ _WRITE: dict[How, Callable[[Carried, Transaction, Sequence[tuple[Claimed, Result
     How.PAUSED: Carried.paused,
     How.IN_DOUBT: Carried.in_doubt,
 }
-"""What follows from what became of a plan."""
+"""How each outcome is recorded."""

@@ -1,8 +1,7 @@
-"""Plans are carried out: claimed and said to be under way in the store, done on the target, and written down.
+"""Execute plans: claim them and mark them `sent` in the store, change the target, and record the outcome.
 
-A batch takes one transaction of the target and one of the store: what became of a batch is kept together with the
-claim of the next. `sent` is durable before anything reaches the target, and nothing waits for a network inside of a
-transaction of the store.
+A batch takes one transaction of the target and one of the store, which records a batch together with the claim of the
+next. `sent` is durable before anything reaches the target, and no store transaction waits for a network.
 """
 
 from __future__ import annotations
@@ -38,17 +37,17 @@ from reconcile.tracking.progress import Move
 DEADLINE = 20.0
 """Seconds after which the target itself ends a transaction of ours."""
 MARGIN = 5.0
-"""Seconds by which the target's limit ends before the claim does."""
+"""Seconds between the target's time limit and the end of the claim."""
 BATCH = 250
-"""Plans that are carried out together, where there are so many."""
+"""Plans executed together, at most."""
 
 
 @dataclass(frozen=True)
 class Tools:
-    """What carrying out works with. `alive` is told after every batch and may raise to stop it; `sleep` waits.
+    """The tools of execution. `alive` is called after every batch and may raise to stop; `sleep` waits.
 
-    `patience` is how long what is to be tried again soon is waited for. Not `together`: each plan of a batch has a
-    transaction of the target of its own.
+    `patience` is how long to wait for plans that are retried soon. Without `together`, each plan of a batch has its
+    own transaction of the target.
     """
 
     store: Store
@@ -58,15 +57,15 @@ class Tools:
     sleep: Callable[[float], None] = time.sleep
     patience: dt.timedelta = dt.timedelta(0)
     entered: set[str] = field(default_factory=set)
-    """Places in targets that were found to be ours since this was made: asked once a run."""
+    """Places in targets known to belong to this state; checked once a run."""
     together: bool = True
     run: str | None = None
-    """The run that carries out, where one does."""
+    """The executing run, if any."""
 
 
 @dataclass(frozen=True)
-class Which:
-    """Which plans: what is None does not filter."""
+class Selection:
+    """A filter of plans; None does not filter."""
 
     source: str | None = None
     ids: Collection[str] | None = None
@@ -80,29 +79,28 @@ def carry_out(
     ids: Collection[str] | None = None,
     rules: Collection[str] | None = None,
 ) -> Tally:
-    """Carry out what is approved and what is due to be tried again: all of it, of a source, these plans, of rules.
+    """Execute approved plans and due retries: all, or those of a source, these ids, or these rules.
 
-    First what dead workers left behind is taken over, and where it is unknown whether it was done, the target is asked.
-    What goes wrong with a target is in the tally. Raises a StoreError, and what `alive` raises; whatever was under way
-    then is found and settled by the next call.
+    First take over plans of dead workers, and ask the target about plans with an unknown outcome. Errors of a target
+    are in the tally. Raises a StoreError, and whatever `alive` raises; the next call settles the plans in progress.
     """
     tally = Tally()
-    left = tools.patience.total_seconds()
-    which = Which(source, ids, rules)
+    patience = tools.patience.total_seconds()
+    selection = Selection(source, ids, rules)
     while True:
         ended = tally.counts.total()
-        for name in _sources(tools) if source is None else dict.fromkeys([source, *_adrift(tools)]):
-            tally.add(_Carrier(tools, name, which).through())
-        wait = _seconds_to_next(tools.store, which)
-        if wait is None or wait > left or (wait == 0 and tally.counts.total() == ended):
+        for name in _sources(tools) if source is None else dict.fromkeys([source, *_removed_sources(tools)]):
+            tally.add(_Execution(tools, name, selection).run_plans())
+        wait = _seconds_to_next(tools.store, selection)
+        if wait is None or wait > patience or (wait == 0 and tally.counts.total() == ended):
             watchdog.targets(tools.store, tools.terms.project)
-            return tally  # what is due and was not carried out is held up by something that lasts
+            return tally  # the remaining due plans are held up for longer
         tools.sleep(wait)
-        left -= wait
+        patience -= wait
 
 
 def anything_due(store: Store) -> bool:
-    """Whether carrying out would find a plan that may be claimed, or one that somebody left."""
+    """Return True if any plan is due, in doubt or abandoned by a dead worker."""
     with store.read() as tx:
         return bool(stored.sources_due(tx) or effects.abandoned(tx) or effects.doubtful(tx))
 
@@ -112,29 +110,29 @@ def _sources(tools: Tools) -> list[str]:
         return sorted({*stored.sources_due(tx), *effects.sources_unsettled(tx)})
 
 
-def _adrift(tools: Tools) -> list[str]:
-    """Sources that are not in the configuration any more, with plans of which nobody knows whether they were done."""
+def _removed_sources(tools: Tools) -> list[str]:
+    """Return sources that left the configuration but have plans with an unknown outcome."""
     with tools.store.read() as tx:
-        return [one for one in effects.sources_unsettled(tx) if one not in tools.terms.project.sources]
+        return [source for source in effects.sources_unsettled(tx) if source not in tools.terms.project.sources]
 
 
-def _seconds_to_next(store: Store, which: Which) -> float | None:
+def _seconds_to_next(store: Store, selection: Selection) -> float | None:
     with store.read() as tx:
-        soonest = stored.next_due(tx, ids=which.ids, rules=which.rules, states=(BundleState.RETRY_WAIT,))
+        soonest = stored.next_due(tx, ids=selection.ids, rules=selection.rules, states=(BundleState.RETRY_WAIT,))
         return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.0)
 
 
-class _Carrier:
-    """One source while its plans are carried out."""
+class _Execution:
+    """Executes the plans of one source."""
 
-    def __init__(self, tools: Tools, source: str, which: Which) -> None:
+    def __init__(self, tools: Tools, source: str, selection: Selection) -> None:
         self.tools = tools
         self.source = source
-        self.which = which
+        self.selection = selection
         self.tally = Tally()
         self._carried = Carried(tools.terms, self.tally, run=tools.run)
         self._remembers: dict[str, bool] = {}
-        """By the tables that are ours, whether receipts can be kept for them."""
+        """By owned table: True if it can keep receipts."""
         self._until = 0.0
         self._in_hand: dict[str, Claimed] = {}
         self._digests: dict[str, str] = {}
@@ -146,17 +144,17 @@ class _Carrier:
         self._probes: dict[str, breaker.Probe] = {}
         self._admission = Admission(tools.terms, source, self._carried, self._digests)
 
-    def through(self) -> Tally:
+    def run_plans(self) -> Tally:
         try:
             if self._has_work():
                 self._take_over()
                 if self.source not in self.tools.terms.project.sources:
-                    self._settle(self._adrift)
+                    self._settle(self._source_removed)
                 target = self.tools.target(self.source)
                 self._enter(target)
                 self._settle_doubt(target)
-                self._answered()
-                while self._look(target) and self._work(target):
+                self._end_probe()
+                while self._read_due(target) and self._work(target):
                     pass
         except (TargetRefused, ownership.OwnershipRefused) as error:
             self.tally.because(str(error), refused=True)
@@ -165,40 +163,40 @@ class _Carrier:
         except ClaimLost as error:
             self.tally.because(str(error))
         except ConnectorError as error:
-            self._broke(error)
+            self._record_unreachable(error)
         return self.tally
 
     def _has_work(self) -> bool:
-        """Whether there is anything to do that nothing stands in the way of.
+        """Return True if any plan can be sent or asked about now.
 
-        Nothing is sent to a target that is away. What is in doubt is asked about all the same, and counts as a probe
-        where one is due: if only that is left, nothing else would show for how long the target is away.
+        Nothing is sent to an unreachable target. Plans in doubt are still asked about, which counts as a probe if one
+        is due: without it, nothing would show how long the target has been unreachable.
         """
         with self.tools.store.read() as tx:
             due = [(rule, target) for rule, _, target in stored.due_of(tx, self.source) if self._wants(rule)]
             self._targets = {target for _, target in due}
             rules = self._admission.open(tx, {rule for rule, _ in due})
-            there = [target for target in self._targets if not self._is_away(tx, target)]
-            left = {one.target for one in effects.abandoned(tx, self.source)}
-            self._doubted = left | effects.doubtful(tx, self.source)
-            asleep = {one.target for one in breaker.all_open(tx)}
-        self._sends = bool(rules and there)
-        if probed := asleep & (self._doubted.union(there) if rules else self._doubted):
+            reachable = [target for target in self._targets if not self._is_away(tx, target)]
+            abandoned = {plan.target for plan in effects.abandoned(tx, self.source)}
+            self._doubted = abandoned | effects.doubtful(tx, self.source)
+            asleep = {status.target for status in breaker.all_open(tx)}
+        self._sends = bool(rules and reachable)
+        if probed := asleep & (self._doubted.union(reachable) if rules else self._doubted):
             self._take_probes(probed)
-        return bool(self._doubted) or bool(rules and {*there} - {*asleep} | self._probes.keys())
+        return bool(self._doubted) or bool(rules and {*reachable} - {*asleep} | self._probes.keys())
 
     def _take_probes(self, targets: Iterable[str]) -> None:
-        """To connect is a probe already: one worker at a time does, and where that fails it counts as one."""
+        """Take due probes: a connection counts as one, so only one worker at a time connects."""
         with self.tools.store.begin() as tx:
             allowed = ((target, breaker.allow(tx, target)) for target in sorted(targets))
-            self._probes = {target: one for target, one in allowed if isinstance(one, breaker.Probe)}
+            self._probes = {target: probe for target, probe in allowed if isinstance(probe, breaker.Probe)}
 
     def _is_away(self, tx: Transaction, target: str) -> bool:
-        found = breaker.status(tx, target)
-        if found is None or found.state == breaker.CLOSED or (found.probe_at is not None and found.probe_at <= tx.now):
+        entry = breaker.status(tx, target)
+        if entry is None or entry.state == breaker.CLOSED or (entry.probe_at is not None and entry.probe_at <= tx.now):
             return False
-        why = f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, target)}"
-        self.tally.because(why, held_up=True)
+        reason = f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, target)}"
+        self.tally.because(reason, held_up=True)
         return True
 
     def _enter(self, target: Target) -> None:
@@ -207,42 +205,42 @@ class _Carrier:
         self._enter_tables(target)
 
     def _enter_tables(self, target: Target) -> None:
-        """Every table that a plan in hand, or one that is due, is about has to be ours."""
+        """Make sure that this state owns the table of every due or claimed plan."""
         with self.tools.store.read() as tx:
             tables = stored.tables_in_hand(tx, self.source)
         for table in sorted(tables - self._remembers.keys()):
             try:
                 ownership.enter(self.tools.store, target, table, self.tools.entered)
             except NotATable:
-                continue  # it is a view by now: its plans are not carried out, and those of others go on
+                continue  # it is now a view: its plans are skipped, other plans go on
             self._remembers[table] = target.remembers(table)
 
-    def _broke(self, error: ConnectorError) -> None:
-        """The target does not answer, and nothing was begun: the plans wait as they are."""
+    def _record_unreachable(self, error: ConnectorError) -> None:
+        """Record that the target did not answer before anything began: the plans wait."""
         self.tally.because(str(error), held_up=True)
         with self.tools.store.begin() as tx:
             for target in {self._carried.identity} if self._carried.identity else self._targets | self._doubted:
                 breaker.broke(tx, target, str(error), probe=self._carried.probe or self._probes.get(target))
             effects.ask_later(tx, self.source, tx.now + ASK_AGAIN)
 
-    # What others left
+    # Plans of other workers
 
     def _take_over(self) -> None:
-        """Plans of dead workers: what was not sent is approved again, what was sent is in doubt."""
+        """Take over plans of dead workers: unsent ones are approved again, sent ones are in doubt."""
         with self.tools.store.read() as tx:
-            left = effects.abandoned(tx, self.source)
-        for one in left:
-            stale_worker.end(one.owner)
-        if left:
+            abandoned = effects.abandoned(tx, self.source)
+        for plan in abandoned:
+            stale_worker.end(plan.owner)
+        if abandoned:
             with self.tools.store.begin() as tx:
-                effects.take_over(tx, [one.id for one in left])
+                effects.take_over(tx, [plan.id for plan in abandoned])
 
     def _settle_doubt(self, target: Target) -> None:
-        """Ask the target about every plan of which it is unknown whether it was done."""
-        self._settle(lambda one: self._asked(target, one))
+        """Ask the target about every plan with an unknown outcome."""
+        self._settle(lambda plan: self._ask_target(target, plan))
 
-    def _answered(self) -> None:
-        """Nothing is left in doubt, and nothing may be sent that would try it: that it answered ends the probe."""
+    def _end_probe(self) -> None:
+        """End the probe: the target answered, nothing is in doubt, and nothing else would be sent."""
         if self._carried.probe is not None and not self._sends:
             with self.tools.store.begin() as tx:
                 if self.source not in effects.sources_unsettled(tx):
@@ -253,32 +251,36 @@ class _Carrier:
             with self.tools.store.begin() as tx:
                 damaged = effects.set_damaged_aside(tx, self.source)
                 self._carried.follow(tx, damaged, Event.QUARANTINED)
-                self._take(effects.claim_doubtful(tx, self.source, BATCH, ttl=CLAIM))
+                self._set_claimed(effects.claim_doubtful(tx, self.source, BATCH, ttl=CLAIM))
             if not self._in_hand:
                 return
             points.reach("resolve.begun")
             doubtful = list(self._in_hand.values())
-            answers = self._or_undone([answer(one) for one in doubtful])
+            answers = self._mark_undone([answer(plan) for plan in doubtful])
             with self.tools.store.begin() as tx:
                 self._record(tx, answers)
             points.reach("resolve.committed")
             self.tools.alive()
 
-    def _asked(self, target: Target, one: Claimed) -> Result:
-        """Only the database that it was sent to can tell: any other has no receipt of it, whatever was done."""
-        if one.target != self._carried.identity:
-            why = f"source {self.source!r} is another database now than the one it was sent to, which cannot be asked"
-            return Result(self._job(one), How.UNKNOWN, why)
-        return ask(target, self._job(one), self._seconds(), one.transaction)
+    def _ask_target(self, target: Target, plan: Claimed) -> Result:
+        """Ask about a plan only in the database it was sent to: no other has its receipts."""
+        if plan.target != self._carried.identity:
+            reason = (
+                f"source {self.source!r} is now a different database than the one it was sent to, which cannot be asked"
+            )
+            return Result(self._job(plan), How.UNKNOWN, reason)
+        return ask(target, self._job(plan), self._seconds(), plan.transaction)
 
-    def _adrift(self, one: Claimed) -> Result:
-        why = f"source {self.source!r}, which it was sent to, is not in the configuration any more and cannot be asked"
-        return Result(self._job(one), How.UNKNOWN, why)
+    def _source_removed(self, plan: Claimed) -> Result:
+        reason = (
+            f"it was sent to source {self.source!r}, which is not in the configuration any more and cannot be asked"
+        )
+        return Result(self._job(plan), How.UNKNOWN, reason)
 
     # Batches
 
-    def _look(self, target: Target) -> bool:
-        """What there is to do, and how the tables are that it is about: whether there is anything."""
+    def _read_due(self, target: Target) -> bool:
+        """Read the due plans and the catalogues of their tables; return True if there are any."""
         self._enter_tables(target)
         with self.tools.store.read() as tx:
             due = [(rule, of) for rule, of, _ in stored.due_of(tx, self.source) if self._wants(rule)]
@@ -292,7 +294,7 @@ class _Carrier:
                 except ConnectorError as error:
                     if error.reaction is not Reaction.STOP:
                         raise
-                    self._digests[name] = ""  # the table is gone, or not what it was: the plans of others go on
+                    self._digests[name] = ""  # the table is missing or changed: other plans go on
                     continue
                 self._digests[name] = catalogue.digest
                 self._stamps = {**catalogue.stamps, **self._stamps}
@@ -301,18 +303,18 @@ class _Carrier:
         return bool(due)
 
     def _wants(self, rule: str) -> bool:
-        """Plans of rules that are gone, or have another name, are for whoever comes: no run is of these rules."""
-        return self.which.rules is None or rule in self.which.rules or self.tools.terms.rule(rule) is None
+        """Return True for selected rules, and for removed or renamed ones, which no run selects."""
+        return self.selection.rules is None or rule in self.selection.rules or self.tools.terms.rule(rule) is None
 
     def _work(self, target: Target) -> bool:
-        """Batch after batch of what was looked at; whether to look again."""
+        """Execute the due plans batch by batch; return True if there may be more."""
         results: list[Result] = []
-        done = False
+        worked = False
         while True:
-            stop = self._is_told_to_stop() if results else None
+            stop = self._stop_request() if results else None
             with self.tools.store.begin() as tx:
                 self._record(tx, results)
-                jobs, more = ([], False) if stop is not None else self._claim(tx)
+                jobs, has_more = ([], False) if stop is not None else self._claim(tx)
                 if results:
                     points.reach("store.done.before_commit")
                 if jobs:
@@ -325,38 +327,38 @@ class _Carrier:
                 raise stop
             results = []
             if jobs:
-                done = True
+                worked = True
                 results = self._perform(target, jobs)
-            elif not more:
+            elif not has_more:
                 break
         self._settle_doubt(target)
-        return done
+        return worked
 
     def _perform(self, target: Target, jobs: Sequence[Job]) -> list[Result]:
         leaving = Leaving(target, self.tools.terms.project.datasets)
         ended = {job.id: result for job in jobs if (result := overtaken(job, leaving)) is not None}
-        unseen = "whose table it is about was not looked at yet"
+        unseen = "its table was not checked yet"
         ended |= {job.id: Result(job, How.NOT_DONE, unseen) for job in jobs if job.bundle.table not in self._remembers}
-        rest = [job for job in jobs if job.id not in ended]
-        limits = Limits(self._seconds, self._named, {**leaving.stamps, **self._stamps})
-        together = [rest] if self.tools.together else [[job] for job in rest]
-        results = [result for some in together if some for result in perform(target, some, limits)]
-        return [*ended.values(), *self._or_undone(results)]
+        remaining = [job for job in jobs if job.id not in ended]
+        limits = Limits(self._seconds, self._store_transaction, {**leaving.stamps, **self._stamps})
+        together = [remaining] if self.tools.together else [[job] for job in remaining]
+        results = [result for group in together if group for result in perform(target, group, limits)]
+        return [*ended.values(), *self._mark_undone(results)]
 
-    def _or_undone(self, results: Sequence[Result]) -> list[Result]:
-        """What was done before was perhaps undone since: a restored backup knows of neither."""
-        done = {
-            one.job.id: one.job.bundle
-            for one in results
-            if one.how is How.DONE_BEFORE and one.job.receipts and not one.job.bundle.undoes
+    def _mark_undone(self, results: Sequence[Result]) -> list[Result]:
+        """Mark earlier cleanings that were undone since: a restored backup knows of neither."""
+        done_before = {
+            result.job.id: result.job.bundle
+            for result in results
+            if result.how is How.DONE_BEFORE and result.job.receipts and not result.job.bundle.undoes
         }
-        if not done:
+        if not done_before:
             return list(results)
-        undone = taken_back(self.tools.store, self.tools.target(self.source), done)
-        return [replace(one, how=How.UNDONE_BEFORE) if one.job.id in undone else one for one in results]
+        undone = taken_back(self.tools.store, self.tools.target(self.source), done_before)
+        return [replace(result, how=How.UNDONE_BEFORE) if result.job.id in undone else result for result in results]
 
-    def _is_told_to_stop(self) -> BaseException | None:
-        """What says so, to be raised once what was done is written down."""
+    def _stop_request(self) -> BaseException | None:
+        """Return the exception that stops the run, to be raised once all outcomes are recorded."""
         try:
             self.tools.alive()
         except BaseException as stop:  # noqa: BLE001 - raised again by the caller
@@ -364,7 +366,7 @@ class _Carrier:
         return None
 
     def _claim(self, tx: Transaction) -> tuple[list[Job], bool]:
-        """The next batch, durably `sent` once the transaction is kept; and whether there may be another one."""
+        """Claim the next batch, durably `sent` once the transaction commits; the flag tells if there may be more."""
         rules = self._admission.open(tx, self._rules)
         if not rules:
             return [], False
@@ -376,45 +378,45 @@ class _Carrier:
             )
             return [], False
         self._carried.probe = allowed if isinstance(allowed, breaker.Probe) else None
-        most = 1 if self._carried.probe else BATCH
-        ids = stored.due_ids(tx, self.source, most, ids=self.which.ids, rules=rules, lock=True)
+        limit = 1 if self._carried.probe else BATCH
+        ids = stored.due_ids(tx, self.source, limit, ids=self.selection.ids, rules=rules, lock=True)
         if not ids:
             return [], False
         sent = self._admission.sent(tx, ids)
-        progress.move(tx, [Move(one.finding, Event.STARTED, one.id) for one in sent if not one.undoes], by=ACTOR)
-        self._take(sent)
-        return [self._job(one) for one in sent], True
+        progress.move(tx, [Move(plan.finding, Event.STARTED, plan.id) for plan in sent if not plan.undoes], by=ACTOR)
+        self._set_claimed(sent)
+        return [self._job(plan) for plan in sent], True
 
     def _record(self, tx: Transaction, results: Sequence[Result]) -> None:
-        """Write down what became of a batch; what is no longer ours raises ClaimLost, and nothing is kept."""
+        """Record the outcomes of a batch; a lost claim raises ClaimLost, and nothing is kept."""
         effects.lock_plans(tx, [result.job.id for result in results])
         self._carried.write(tx, [(self._in_hand.pop(result.job.id), result) for result in results])
 
     # Time and names
 
-    def _take(self, claimed: Sequence[Claimed]) -> None:
-        self._in_hand = {one.id: one for one in claimed}
+    def _set_claimed(self, claimed: Sequence[Claimed]) -> None:
+        self._in_hand = {plan.id: plan for plan in claimed}
         self._until = _boot_seconds() + CLAIM.total_seconds()
 
     def _seconds(self) -> float:
-        """How long the next transaction of the target may take; renews the claims where that is longer than they last.
+        """Return the seconds that the next transaction of the target may take; renew the claims if they would expire.
 
-        Raises ClaimLost where somebody took over meanwhile: this process was stopped, or slept, and nothing is begun.
+        Raises ClaimLost if another worker took over while this process was stopped or asleep; nothing was begun.
         """
         if self._until - _boot_seconds() < DEADLINE + MARGIN:
             with self.tools.store.begin() as tx:
                 renewed = effects.renew(tx, list(self._in_hand.values()), CLAIM)
-            self._take(renewed)
+            self._set_claimed(renewed)
         return DEADLINE
 
-    def _named(self, jobs: Sequence[Job], name: str) -> None:
+    def _store_transaction(self, jobs: Sequence[Job], name: str) -> None:
         with self.tools.store.begin() as tx:
-            named = effects.transaction_is(tx, [self._in_hand[job.id] for job in jobs], name)
-        self._in_hand |= {one.id: one for one in named}
+            renewed = effects.transaction_is(tx, [self._in_hand[job.id] for job in jobs], name)
+        self._in_hand |= {plan.id: plan for plan in renewed}
 
-    def _job(self, one: Claimed) -> Job:
-        receipts = effects.receipts_of(self.tools.store, one) if self._remembers.get(one.bundle.table) else ()
-        return Job(one.id, one.bundle, receipts)
+    def _job(self, plan: Claimed) -> Job:
+        receipts = effects.receipts_of(self.tools.store, plan) if self._remembers.get(plan.bundle.table) else ()
+        return Job(plan.id, plan.bundle, receipts)
 
 
 def _boot_seconds() -> float:

@@ -1,8 +1,8 @@
-"""Bundles are done on a target: one transaction for a batch, each bundle whole or not at all, and once.
+"""Execute bundles on a target: one transaction for a batch, each bundle completely or not at all, and once.
 
-Inside the transaction, in this order: the receipts, which stand for "this was done"; locks on every row, the keeper
-included; every row compared whole with what was planned; the rows that refer to them; the changes; the rows as they
-are then. Nothing here touches the store: whoever calls has said there, durably, that these bundles are under way.
+Steps inside the transaction: write the receipts, which prove the execution; lock every row, the keeper included;
+compare each row with the plan; compare the rows that refer to them; apply the changes; read the rows again. Nothing
+here touches the store: the caller has durably marked these bundles as `sent` there.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from reconcile.cleaning.execution.images import Images
 from reconcile.findings.bundle import Bundle
 
 MOST_FAILURES = 2
-"""After so many bundles in a row the target does not take, the rest of the batch is left for later."""
+"""After this many failures in a row, the rest of the batch waits for later."""
 
 
 class How(enum.Enum):
-    """What became of a bundle."""
+    """The outcome of a bundle."""
 
     DONE = "done"
-    DONE_BEFORE = "done_before"  # its receipts stand: an earlier attempt did it
-    UNDONE_BEFORE = "undone_before"  # a receipt of it stands, and one of its undo
+    DONE_BEFORE = "done_before"  # its receipts exist: an earlier attempt did it
+    UNDONE_BEFORE = "undone_before"  # its receipts and those of its undo exist
     DRIFTED = "drifted"  # proven not done: the rows are not as planned
-    KEY_CONFLICT = "key_conflict"  # a receipt with its key stands for something else
+    KEY_CONFLICT = "key_conflict"  # a receipt with its key belongs to another operation
     NOT_DONE = "not_done"  # proven; the same may work later
-    PAUSED = "paused"  # proven not done, and a person has to see to the target first
+    PAUSED = "paused"  # proven not done, and a person has to fix the target first
     CONFLICT = "conflict"  # proven not done: a constraint of the target forbids it
-    REFUSED = "refused"  # proven not done, and it never would be
+    REFUSED = "refused"  # proven not done, and a retry cannot help
     IN_DOUBT = "in_doubt"  # the connection broke in COMMIT
     UNKNOWN = "unknown"  # the target was asked, and cannot tell
 
@@ -61,14 +61,14 @@ _OF: dict[Outcome, How] = {
     Outcome.TERMINAL: How.REFUSED,
 }
 _REACTIONS = {Reaction.RETRY: How.NOT_DONE, Reaction.ASK: How.PAUSED, Reaction.STOP: How.REFUSED}
-"""What an error says that came before COMMIT and is none of a transaction."""
+"""Outcomes of errors outside a transaction, before COMMIT."""
 _OF_ONE = (Outcome.CONFLICT, Outcome.TERMINAL)
-"""Errors that are about one bundle; the transaction goes on after its savepoint."""
+"""Errors of a single bundle; the transaction continues after its savepoint."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A bundle that is `sent`, with a receipt for each of its operations; none where the target keeps none."""
+    """A `sent` bundle with one receipt per operation; none if the target keeps no receipts."""
 
     id: str
     bundle: Bundle
@@ -77,9 +77,9 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a job. `why` is a sentence without values, `code` the target's own word for an error.
+    """The result of a job. `why` is a sentence without values, `code` the target's own error code.
 
-    `images` are the rows as they were and are; None where it was not done, or where they cannot be told any more.
+    `images` are the rows before and after; None if it was not done, or if they are no longer known.
     """
 
     job: Job
@@ -88,15 +88,15 @@ class Result:
     code: str = ""
     images: Images | None = None
     beside: tuple[str, ...] = ()
-    """What triggers did beside it, and what they kept an undo from restoring, in sentences."""
+    """Sentences about side effects of triggers, and fields that triggers kept an undo from restoring."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """`seconds` says how long the next transaction may take, and raises where the claim does not bear one more.
+    """Limits of a transaction. `seconds` returns its longest duration, and raises if the claim was lost.
 
-    `named` is told the target's name of a transaction before its COMMIT, where no receipt can be kept. `stamps` are
-    the catalogue's, by table: what refers to a table whose rows leave must not have changed since it was read.
+    `named` gets the target's name of a transaction before its COMMIT if no receipt can be kept. `stamps` are the
+    catalogue's, by table: references to a table that loses rows must not have changed since it was read.
     """
 
     seconds: Callable[[], float]
@@ -104,8 +104,8 @@ class Limits:
     stamps: Mapping[str, str] = field(default_factory=dict)
 
 
-class _NotSmooth(Exception):
-    """Nothing of the transaction is kept: these bundles need to be looked at by themselves; none: every one does."""
+class _NeedsSeparation(Exception):
+    """The transaction was rolled back. `apart` names the bundles to execute one by one; empty for all."""
 
     def __init__(self, apart: Collection[str] = ()) -> None:
         super().__init__()
@@ -113,49 +113,49 @@ class _NotSmooth(Exception):
 
 
 class _Drift(Exception):
-    """Rows are not as these bundles were planned with; none named: it cannot be said whose."""
+    """Rows differ from the plan. `jobs` names the bundles; empty if they are unknown."""
 
-    def __init__(self, why: str, jobs: Collection[str] = (), how: How = How.DRIFTED) -> None:
-        super().__init__(why)
-        self.why = why
+    def __init__(self, reason: str, jobs: Collection[str] = (), outcome: How = How.DRIFTED) -> None:
+        super().__init__(reason)
+        self.why = reason
         self.jobs = frozenset(jobs)
-        self.how = how
+        self.how = outcome
 
 
 def perform(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
-    """Do these bundles and say of each what became of it, in no particular order. Only what `limits` raises comes out.
+    """Execute these bundles and return their results in any order. Raises only what `limits` raises.
 
-    All in one transaction where nothing speaks against it; those that are not as planned each inside a savepoint of
-    its own; after an error of the target each in a transaction of its own.
+    All share one transaction if possible. Bundles that differ from the plan each get a savepoint; after an error of
+    the target, each bundle gets its own transaction.
     """
     results: list[Result] = []
     together, apart = _split(jobs)
-    for some, way in ((together, _at_once), (apart, _in_turn)):
-        while some:
+    for batch, execute in ((together, _at_once), (apart, _in_turn)):
+        while batch:
             try:
-                results += way(target, some, limits)
-            except _NotSmooth as error:
-                looked_at = [job for job in some if job.id in error.apart] or some
+                results += execute(target, batch, limits)
+            except _NeedsSeparation as error:
+                looked_at = [job for job in batch if job.id in error.apart] or batch
                 apart += looked_at
-                some = [job for job in some if job not in looked_at]  # noqa: PLW2901 - what is left to do at once
+                batch = [job for job in batch if job not in looked_at]  # noqa: PLW2901 - the remaining batch
                 continue
             except TargetError as error:
-                results += _after(error, target, some, limits)
+                results += _after(error, target, batch, limits)
             except ConnectorError as error:
-                results += [failed(job, error) for job in some]
+                results += [failed(job, error) for job in batch]
             break
     return results
 
 
 def _split(jobs: Sequence[Job]) -> tuple[list[Job], list[Job]]:
-    """Those that can be done at once, and those whose effects have to be told apart from others'."""
+    """Split into jobs that can run together, and jobs whose effects must be observed separately."""
     if len(jobs) > 1 and _touch_one_another(jobs):
         return [], list(jobs)
     return [job for job in jobs if not job.bundle.triggers], [job for job in jobs if job.bundle.triggers]
 
 
 def _after(error: TargetError, target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
-    """Whatever ended a transaction of several bundles may be about one of them alone."""
+    """Handle a failed transaction: the error may belong to one of its bundles alone."""
     if len(jobs) == 1 or error.outcome in (Outcome.AMBIGUOUS, Outcome.PAUSE):
         return [failed(job, error) for job in jobs]
     return _alone(target, jobs, limits)
@@ -177,7 +177,7 @@ def _alone(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
 
 
 def failed(job: Job, error: ConnectorError) -> Result:
-    """What an error says of the job that it ended."""
+    """Return the result of a job that failed with this error."""
     if isinstance(error, TargetError):
         return Result(job, _OF[error.outcome], str(error), error.code)
     return Result(job, _REACTIONS[error.reaction], str(error))
@@ -187,23 +187,24 @@ def failed(job: Job, error: ConnectorError) -> Result:
 
 
 def _at_once(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
-    """The whole batch without savepoints; raises _NotSmooth when any of it is not as planned."""
+    """Execute the whole batch without savepoints; raises _NeedsSeparation if any bundle differs from its plan."""
     with target.work(limits.seconds()) as work:
         points.reach("target.begun")
         try:
             done = _steps(work, jobs, limits.stamps)
         except _Drift as error:
-            raise _NotSmooth(error.jobs) from error
+            raise _NeedsSeparation(error.jobs) from error
         except ReceiptStands as error:
-            raise _NotSmooth([job.id for job in jobs if any(one.key in error.found for one in job.receipts)]) from error
+            existing = [job.id for job in jobs if any(receipt.key in error.found for receipt in job.receipts)]
+            raise _NeedsSeparation(existing) from error
         except (RowsDiffer, verdict.Unassigned) as error:
-            raise _NotSmooth from error
+            raise _NeedsSeparation from error
         _commit(work, jobs, limits)
     return done
 
 
 def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result]:
-    """Each bundle inside a savepoint: one that is not as planned leaves the others alone."""
+    """Execute each bundle inside a savepoint, so that a failing one does not affect the others."""
     results: list[Result] = []
     with target.work(limits.seconds()) as work:
         points.reach("target.begun")
@@ -221,15 +222,15 @@ def _in_turn(target: Target, jobs: Sequence[Job], limits: Limits) -> list[Result
                 if error.outcome not in _OF_ONE:
                     raise
                 results.append(failed(job, error))
-        if any(one.how is How.DONE for one in results):
-            _commit(work, [one.job for one in results if one.how is How.DONE], limits)
+        if any(result.how is How.DONE for result in results):
+            _commit(work, [result.job for result in results if result.how is How.DONE], limits)
     return results
 
 
 def _vetoed(job: Job, error: RowsDiffer) -> Result:
-    """The row was locked and compared, so only the database itself can have kept the change from meeting it."""
-    why = f"a trigger or rule of {error.row.table} kept a row from being changed as planned"
-    return Result(job, How.CONFLICT, why)
+    """Return a conflict: the row was locked and compared, so the database itself prevented the change."""
+    reason = f"a trigger or rule of {error.row.table} kept a row from being changed as planned"
+    return Result(job, How.CONFLICT, reason)
 
 
 def _commit(work: Work, jobs: Sequence[Job], limits: Limits) -> None:
@@ -241,18 +242,18 @@ def _commit(work: Work, jobs: Sequence[Job], limits: Limits) -> None:
 
 
 def _steps(work: Work, jobs: Sequence[Job], stamps: Mapping[str, str]) -> list[Result]:
-    """Everything between BEGIN and COMMIT for these bundles: each DONE, or none of them is.
+    """Run all steps between BEGIN and COMMIT for these bundles: all are DONE, or none.
 
     Raises _Drift, ReceiptStands, RowsDiffer, Unassigned, TargetError.
     """
     bundles = [job.bundle for job in jobs]
-    receipts = sorted((one for job in jobs for one in job.receipts), key=lambda one: one.key)
+    receipts = sorted((receipt for job in jobs for receipt in job.receipts), key=lambda receipt: receipt.key)
     if receipts:
         work.receive(receipts)
         points.reach("target.received")
     before = work.lock(_unique(change.row for bundle in bundles for change in bundle.changes))
     points.reach("target.locked")
-    drifted = {job.id: why for job in jobs if (why := images.drift(job.bundle, before))}
+    drifted = {job.id: reason for job in jobs if (reason := images.drift(job.bundle, before))}
     if drifted:
         raise _Drift(next(iter(drifted.values())), drifted)
     as_done = [replace(job, bundle=images.as_locked(job.bundle, before)) for job in jobs]
@@ -266,12 +267,15 @@ def _steps(work: Work, jobs: Sequence[Job], stamps: Mapping[str, str]) -> list[R
     _apply(work, changes, at_once=len(jobs) > 1)
     after = work.lock(_unique([*map(images.name_after, changes), *verdict.guards_of(bundles)]))
     points.reach("target.read_back")
-    done = [images.done(bundle, before, after) for bundle in bundles]
-    beside = _verified(work, witness, as_done, done, after)
+    image_sets = [images.done(bundle, before, after) for bundle in bundles]
+    beside = _verified(work, witness, as_done, image_sets, after)
     if receipts:
-        work.seal(_sealed(jobs, done))
+        work.seal(_sealed(jobs, image_sets))
         points.reach("target.sealed")
-    return [Result(job, How.DONE, images=own, beside=said) for job, own, said in zip(jobs, done, beside, strict=True)]
+    return [
+        Result(job, How.DONE, images=own, beside=notes)
+        for job, own, notes in zip(jobs, image_sets, beside, strict=True)
+    ]
 
 
 def _apply(work: Work, changes: Sequence[Change], *, at_once: bool) -> None:
@@ -284,35 +288,35 @@ def _apply(work: Work, changes: Sequence[Change], *, at_once: bool) -> None:
 
 
 def _verified(
-    work: Work, witness: Witness, jobs: Sequence[Job], done: Sequence[Images], after: Mapping[RowName, Row]
+    work: Work, witness: Witness, jobs: Sequence[Job], image_sets: Sequence[Images], after: Mapping[RowName, Row]
 ) -> list[tuple[str, ...]]:
-    """What else happened with each job; raises _Drift where it is not what was planned, and Unassigned."""
-    for job, own in zip(jobs, done, strict=True):
-        if why := images.left_over(own):
-            raise _Drift(why, (job.id,), How.CONFLICT)
+    """Return the side effects of each job; raises _Drift if they contradict the plan, and Unassigned."""
+    for job, own in zip(jobs, image_sets, strict=True):
+        if reason := images.left_over(own):
+            raise _Drift(reason, (job.id,), How.CONFLICT)
     try:
-        return verdict.verify(work, witness, [job.bundle for job in jobs], done, after)
+        return verdict.verify(work, witness, [job.bundle for job in jobs], image_sets, after)
     except verdict.NotAsPlanned as error:
         raise _Drift(str(error), [job.id for job in jobs], How.REFUSED) from error
 
 
 def _hold(work: Work, bundles: Sequence[Bundle], stamps: Mapping[str, str]) -> None:
-    """Nobody comes to refer to a table whose rows leave, nor did since the catalogue was read; raises _Drift."""
+    """Lock the references to tables that lose rows; raises _Drift if they changed since the catalogue was read."""
     tables = [table for table in dict.fromkeys(leaving.tables(bundles)) if table in stamps]
     if tables and work.hold(tables) != {table: stamps[table] for table in tables}:
-        raise _Drift("what refers to its table, or a trigger of it, changed since it was planned")
+        raise _Drift("a reference to its table, or one of its triggers, changed since it was planned")
 
 
-def _sealed(jobs: Sequence[Job], done: Sequence[Images]) -> list[Receipt]:
-    digests = (images.digest(one) for one in done)
-    return [replace(one, after=digest) for job, digest in zip(jobs, digests, strict=True) for one in job.receipts]
+def _sealed(jobs: Sequence[Job], image_sets: Sequence[Images]) -> list[Receipt]:
+    digests = (images.digest(image_set) for image_set in image_sets)
+    return [replace(item, after=digest) for job, digest in zip(jobs, digests, strict=True) for item in job.receipts]
 
 
 def _compare_references(work: Work, bundles: Sequence[Bundle]) -> None:
-    """The rows that refer to the surplus are still those that were planned with; raises _Drift.
+    """Check that the rows referring to the surplus are the planned ones; raises _Drift.
 
-    The guards of one reference are looked at together: each of the rows they name is compared whole as well, so that
-    one which now refers to another bundle's record shows there.
+    The guards of one reference are checked together. A row that now refers to another bundle's record is still found,
+    because each of these rows is compared completely as well.
     """
     to: dict[Reference, list[tuple[Cell, ...]]] = defaultdict(list)
     planned: dict[Reference, set[RowName]] = defaultdict(set)
@@ -322,60 +326,60 @@ def _compare_references(work: Work, bundles: Sequence[Bundle]) -> None:
                 to[guard.reference] += guard.to
                 planned[guard.reference].update(guard.rows)
     for reference, cells in to.items():
-        found = {row.name for row in work.referring(reference, list(dict.fromkeys(cells)), lock=True)}
-        if found != planned[reference]:
-            more = "another row refers" if found - planned[reference] else "a row does not refer any more"
-            raise _Drift(f"{more} to the surplus by {reference.name} of {reference.table}")
+        referring = {row.name for row in work.referring(reference, list(dict.fromkeys(cells)), lock=True)}
+        if referring != planned[reference]:
+            difference = "another row refers" if referring - planned[reference] else "a row no longer refers"
+            raise _Drift(f"{difference} to the surplus by {reference.name} of {reference.table}")
 
 
 def _unique(rows: Iterable[RowName]) -> list[RowName]:
     return list(dict.fromkeys(rows))
 
 
-# Receipts that stand
+# Existing receipts
 
 
-def done_before(work: Work, job: Job, found: Mapping[str, Receipt]) -> Result:
-    """What receipts that stand already say of a bundle whose own attempt was rolled back."""
-    standing = [found[one.key] for one in job.receipts if one.key in found]
-    ours = {one.key: one for one in job.receipts}
-    if any(one.fingerprint != ours[one.key].fingerprint or one.store != ours[one.key].store for one in standing):
-        return Result(job, How.KEY_CONFLICT, "a receipt of this operation stands in the target for something else")
-    if len(standing) < len(job.receipts):
+def done_before(work: Work, job: Job, existing: Mapping[str, Receipt]) -> Result:
+    """Return the result that existing receipts prove, after the bundle's own attempt was rolled back."""
+    received = [existing[receipt.key] for receipt in job.receipts if receipt.key in existing]
+    own = {receipt.key: receipt for receipt in job.receipts}
+    if any(item.fingerprint != own[item.key].fingerprint or item.store != own[item.key].store for item in received):
+        return Result(job, How.KEY_CONFLICT, "the target has a receipt with this key for a different operation")
+    if len(received) < len(job.receipts):
         return Result(job, How.DRIFTED, "a part of it was done before, with other records")
-    return Result(job, How.DONE_BEFORE, images=_as_received(work, job, standing[0].after))
+    return Result(job, How.DONE_BEFORE, images=_as_received(work, job, received[0].after))
 
 
 def _as_received(work: Work, job: Job, digest: str) -> Images | None:
-    """How the rows looked when the receipts were sealed, where that can still be told."""
+    """Return the images from when the receipts were sealed; None if they are no longer known."""
     foretold = images.expected(job.bundle)
-    now = work.lock(_unique(images.name_after(one.change) for one in foretold))
-    seen = []
-    for one in foretold:
-        row = now.get(images.name_after(one.change))
-        seen.append(replace(one, after=None if row is None else dict(row.cells)))
-    return next((one for one in (tuple(seen), foretold) if images.digest(one) == digest), None)
+    now = work.lock(_unique(images.name_after(image.change) for image in foretold))
+    current = []
+    for image in foretold:
+        row = now.get(images.name_after(image.change))
+        current.append(replace(image, after=None if row is None else dict(row.cells)))
+    return next((candidate for candidate in (tuple(current), foretold) if images.digest(candidate) == digest), None)
 
 
-# Whether bundles can be done together
+# Overlap of bundles
 
 
 def _touch_one_another(jobs: Sequence[Job]) -> bool:
-    """Whether one bundle of the batch changes what another one is compared with, so that they have to be done in turn.
+    """Return True if one bundle changes rows that another one compares, so that they must run in turn.
 
-    Rows are told apart by their keys, so all rows of a table have to be named by the same columns.
+    Rows are identified by their keys, so all rows of a table must be named by the same columns.
     """
-    named: dict[str, tuple[str, ...]] = {}
+    key_columns: dict[str, tuple[str, ...]] = {}
     by: dict[RowName, int] = {}
     changed: set[RowName] = set()
     for number, job in enumerate(jobs):
         for change in job.bundle.changes:
             columns = tuple(column for column, _ in change.row.key)
-            if named.setdefault(change.row.table, columns) != columns:
+            if key_columns.setdefault(change.row.table, columns) != columns:
                 return True
             for row in {change.row, images.name_after(change)}:
-                other = by.setdefault(row, number)
-                if other != number and (row in changed or not change.is_guard):
+                first_number = by.setdefault(row, number)
+                if first_number != number and (row in changed or not change.is_guard):
                     return True
                 if not change.is_guard:
                     changed.add(row)
@@ -383,7 +387,7 @@ def _touch_one_another(jobs: Sequence[Job]) -> bool:
 
 
 def _refer_to_one_another(bundles: Sequence[Bundle]) -> bool:
-    """Whether a bundle makes a row refer to what another one expects nobody new to refer to."""
+    """Return True if a bundle adds a reference to a row whose references another bundle has checked."""
     expected: dict[tuple[str, tuple[str, ...], tuple[Cell, ...]], int] = {}
     columns: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for number, bundle in enumerate(bundles):
@@ -402,7 +406,7 @@ def _refer_to_one_another(bundles: Sequence[Bundle]) -> bool:
 
 
 def overtaken(job: Job, leaves: leaving.Leaving) -> Result | None:
-    """Why an undo is not even begun: somebody came to refer to a table that rows would leave."""
+    """Return why an undo is not begun: the references to a table that would lose rows changed."""
     if not job.bundle.undoes:
         return None
     try:
@@ -413,4 +417,4 @@ def overtaken(job: Job, leaves: leaving.Leaving) -> Result | None:
         return failed(job, error)
     if now == job.bundle.catalogue:
         return None
-    return Result(job, How.DRIFTED, "a table that rows would leave, or what refers to it, changed since it was planned")
+    return Result(job, How.DRIFTED, "a table that would lose rows, or a reference to it, changed since it was planned")

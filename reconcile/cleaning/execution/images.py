@@ -1,4 +1,4 @@
-"""How rows looked before and after: compared with what was planned, named by a digest, kept as JSON. Pure."""
+"""Images of rows before and after: compare them with a plan, compute their digest, convert them to JSON. Pure."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 Images = tuple[Image, ...]
-"""One image a change, guards left out, in the order of the changes."""
+"""One image per change, without guards, in the order of the changes."""
 
 
 def drift(bundle: Bundle, rows: Mapping[RowName, Row]) -> str | None:
-    """Why these rows, read under lock, are not what was planned; None where they are. Names no values."""
+    """Return why these locked rows differ from the plan, without values; None if they match."""
     for change in bundle.changes:
         row = rows.get(change.row)
         if change.before is None:
             if row is not None:
-                return f"a row of {change.row.table} that was to be inserted is there already"
+                return f"a row of {change.row.table} to be inserted already exists"
         elif row is None:
-            return f"a row of {change.row.table} is gone"
+            return f"a row of {change.row.table} no longer exists"
         elif changed := differing(bundle, change, row.cells):
             return f"a row of {change.row.table} changed since it was planned ({', '.join(changed)})"
     return None
 
 
 def differing(bundle: Bundle, change: Change, cells: Cells) -> list[str]:
-    """The columns in which a row is not as it was planned, those aside that may change meanwhile."""
+    """Return the columns in which a row differs from the plan, except columns that may drift."""
     before = change.before or {}
     if before == cells:
         return []
@@ -50,7 +50,7 @@ def differing(bundle: Bundle, change: Change, cells: Cells) -> list[str]:
 
 
 def as_locked(bundle: Bundle, rows: Mapping[RowName, Row]) -> Bundle:
-    """The bundle with its moved rows arriving as they are under lock, where they may differ from the plan."""
+    """Return the bundle with the locked values of moved rows in columns that may drift."""
     arrivals = [change for change in bundle.changes if change.is_arrival] if bundle.ignore_drift else []
     if not arrivals:
         return bundle
@@ -69,7 +69,7 @@ def as_locked(bundle: Bundle, rows: Mapping[RowName, Row]) -> Bundle:
 
 
 def name_after(change: Change) -> RowName:
-    """How the row is called once the change was done: a change can set columns of its key."""
+    """Return the row's name after the change, which can set columns of its key."""
     set_ = change.after
     if not set_ or not any(column in set_ for column, _ in change.row.key):
         return change.row
@@ -77,13 +77,13 @@ def name_after(change: Change) -> RowName:
 
 
 def done(bundle: Bundle, before: Mapping[RowName, Row], after: Mapping[RowName, Row]) -> Images:
-    """The images of a bundle whose rows were read under lock before and after it was applied."""
+    """Return the images of a bundle from its locked rows before and after it was applied."""
     images = []
     for change in bundle.changes:
         if change.is_guard:
             continue
-        was, is_ = before.get(change.row), after.get(name_after(change))
-        images.append(Image(change, _of(was), _of(is_)))
+        row_before, row_after = before.get(change.row), after.get(name_after(change))
+        images.append(Image(change, _of(row_before), _of(row_after)))
     return tuple(images)
 
 
@@ -92,56 +92,60 @@ def _of(row: Row | None) -> Cells | None:
 
 
 def expected(bundle: Bundle) -> Images:
-    """The images as the plan alone foretells them: without what defaults and triggers make of them."""
+    """Return the images that the plan alone predicts, without the effects of defaults and triggers."""
     return tuple(
-        Image(one, one.before, None if one.after is None else {**(one.before or {}), **one.after})
-        for one in bundle.changes
-        if not one.is_guard
+        Image(change, change.before, None if change.after is None else {**(change.before or {}), **change.after})
+        for change in bundle.changes
+        if not change.is_guard
     )
 
 
 def left_over(images: Images) -> str | None:
-    """Why this is not what a bundle comes to: a row that was deleted is still there, or one that was written is not."""
-    for one in images:
-        if one.change.after is None and one.after is not None:
-            return f"a row of {one.change.row.table} is still there after it was deleted"
-        if one.change.after is not None and one.after is None:
-            return f"a row of {one.change.row.table} is not there after it was written"
+    """Return why these images contradict the bundle: a deleted row still exists, or a written one is missing."""
+    for image in images:
+        if image.change.after is None and image.after is not None:
+            return f"a row of {image.change.row.table} still exists after it was deleted"
+        if image.change.after is not None and image.after is None:
+            return f"a row of {image.change.row.table} is missing after it was written"
     return None
 
 
 def digest(images: Images) -> str:
-    """64 hex digits that name what rows looked like before and in the end; a receipt holds them.
+    """Return 64 hex digits that identify the rows before and after; a receipt holds them.
 
-    Before, too: a column that may drift was perhaps not as planned, and is not to be taken back to what was planned.
+    Before counts too: a column may have drifted from the plan, and an undo must restore the drifted value.
     """
-    said = [
-        [one.change.row.table, one.change.row.key, *(None if c is None else dict(c) for c in (one.before, one.after))]
-        for one in images
+    content = [
+        [
+            item.change.row.table,
+            item.change.row.key,
+            *(None if c is None else dict(c) for c in (item.before, item.after)),
+        ]
+        for item in images
     ]
-    return hashlib.sha256(_ENCODER.encode(said).encode()).hexdigest()
+    return hashlib.sha256(_ENCODER.encode(content).encode()).hexdigest()
 
 
 def to_json(images: Images) -> list[Any]:
-    """Plain JSON; a row's cells before are left out where they are those of the plan."""
+    """Return plain JSON; it omits a row's earlier cells if they equal the plan's."""
     return [
-        {"after": one.after} if one.before == one.change.before else {"before": one.before, "after": one.after}
-        for one in images
+        {"after": item.after} if item.before == item.change.before else {"before": item.before, "after": item.after}
+        for item in images
     ]
 
 
-def from_json(bundle: Bundle, said: Sequence[Mapping[str, Any]]) -> Images:
-    """The images that `to_json` was given, of the bundle they are of."""
-    changes = [one for one in bundle.changes if not one.is_guard]
+def from_json(bundle: Bundle, stored_images: Sequence[Mapping[str, Any]]) -> Images:
+    """Return the images of this bundle from the JSON of `to_json`."""
+    changes = [change for change in bundle.changes if not change.is_guard]
     return tuple(
-        Image(change, _cells(one["before"]) if "before" in one else change.before, _cells(one["after"]))
-        for change, one in zip(changes, said, strict=True)
+        Image(change, _cells(entry["before"]) if "before" in entry else change.before, _cells(entry["after"]))
+        for change, entry in zip(changes, stored_images, strict=True)
     )
 
 
-def _cells(said: Mapping[str, Sequence[str] | None] | None) -> Cells | None:
-    return None if said is None else {name: _cell(cell) for name, cell in said.items()}
+def _cells(stored_cells: Mapping[str, Sequence[str] | None] | None) -> Cells | None:
+    return None if stored_cells is None else {name: _cell(cell) for name, cell in stored_cells.items()}
 
 
-def _cell(said: Sequence[str] | None) -> Cell:
-    return None if said is None else (said[0], said[1])
+def _cell(stored_cell: Sequence[str] | None) -> Cell:
+    return None if stored_cell is None else (stored_cell[0], stored_cell[1])

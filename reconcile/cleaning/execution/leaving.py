@@ -1,7 +1,7 @@
-"""The tables that rows leave: who refers to them has to be known before a row goes.
+"""The tables that lose rows: references to them must be known before a row is deleted.
 
-The catalogue of a dataset tells of its own table. What an undo takes away stands elsewhere, in the table that records
-were moved to: its catalogue is read when the undo is planned, and again right before it is done.
+The catalogue of a dataset covers its own table. An undo deletes rows elsewhere, in the table that records were moved
+to: its catalogue is read when the undo is planned, and again right before execution.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from reconcile.findings.bundle import Bundle
 
 
 class DatasetMissing(Exception):
-    """The dataset is not in the configuration any more, so nobody can ask what refers to its tables."""
+    """The dataset is not in the configuration any more, so references to its tables cannot be read."""
 
 
 @dataclass
@@ -25,28 +25,28 @@ class Leaving:
     target: Target
     datasets: Mapping[str, DatasetConfig]
     stamps: dict[str, str] = field(default_factory=dict)
-    """Of all tables in the catalogues read so far, as `Work.hold` compares them."""
+    """The stamps of all tables in the catalogues read so far, for `Work.hold`."""
     _read: dict[tuple[str, str], Catalogue] = field(default_factory=dict)
 
     def catalogue(self, dataset: str, table: str) -> Catalogue:
-        """That of a table beside the dataset's own; raises DatasetMissing, ConnectorError."""
+        """Return the catalogue of another table than the dataset's own; raises DatasetMissing, ConnectorError."""
         if dataset not in self.datasets:
             raise DatasetMissing(dataset)
         if (dataset, table) not in self._read:
-            found = self.target.catalogue(self.datasets[dataset].settings, table=table)
-            self._read[dataset, table] = found
-            self.stamps = {**found.stamps, **self.stamps}
+            catalogue = self.target.catalogue(self.datasets[dataset].settings, table=table)
+            self._read[dataset, table] = catalogue
+            self.stamps = {**catalogue.stamps, **self.stamps}
         return self._read[dataset, table]
 
     def digest(self, bundle: Bundle) -> str:
-        """Another text after anything changed that refers to a table that rows leave; empty where none do."""
+        """Return a digest of the references to tables that lose rows; empty if no table does."""
         return " ".join(self.catalogue(bundle.dataset, table).digest for table in sorted(set(tables([bundle]))))
 
 
 def tables(bundles: Sequence[Bundle]) -> Iterator[str]:
-    """The tables of which a row goes, or gets another key."""
+    """Yield the tables in which a row is deleted or gets another key."""
     for bundle in bundles:
-        keys = {(one.reference.to_table, name) for one in bundle.references for name in one.reference.to_columns}
+        keys = {(guard.reference.to_table, name) for guard in bundle.references for name in guard.reference.to_columns}
         for change in bundle.changes:
             if change.before is None:
                 continue

@@ -1,8 +1,8 @@
-"""Did it happen? The target is asked about a bundle whose COMMIT nobody heard the answer to.
+"""Ask the target about a bundle whose COMMIT was not acknowledged: was it done?
 
-With receipts: the same receipts are inserted again, and taken back. A receipt that stands was done; where it can be
-inserted it was not, and whoever still had it open has ended. Without: the target's own word for the transaction, and
-the rows under lock: as they would be afterwards it was done, as they were before it was not; anything else, a person.
+With receipts: insert the same receipts again and roll back. An existing receipt proves that it was done; a successful
+insert proves that it was not, and that no transaction still holds it. Without: ask for the transaction's status and
+compare the locked rows with the states before and after. If neither matches, a person decides.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from reconcile.findings.bundle import Bundle
 
 
 def ask(target: Target, job: Job, seconds: float, transaction: str | None) -> Result:
-    """DONE_BEFORE, NOT_DONE, KEY_CONFLICT, or IN_DOUBT: ask again later. UNKNOWN: only a person can tell.
+    """Return DONE_BEFORE, NOT_DONE, KEY_CONFLICT, IN_DOUBT (ask again later) or UNKNOWN (only a person can tell).
 
-    `transaction` is the target's name for the last attempt's, where it gave one.
+    `transaction` is the target's name of the last attempt's transaction, if it gave one.
     """
     try:
         if job.receipts:
             return _by_receipts(target, job, seconds)
         return _by_rows(target, job, seconds, transaction)
-    except ConnectorError as error:  # whatever it is: one plan that cannot be asked about keeps no other waiting
+    except ConnectorError as error:  # one failing question must not block other plans
         return Result(job, How.IN_DOUBT, str(error), getattr(error, "code", ""))
 
 
 def _by_receipts(target: Target, job: Job, seconds: float) -> Result:
-    """Without a COMMIT nothing of it is kept."""
+    """Try the receipts; nothing is committed."""
     with target.work(seconds) as work:
         try:
             with work.savepoint():
-                work.receive(sorted(job.receipts, key=lambda one: one.key))
+                work.receive(sorted(job.receipts, key=lambda receipt: receipt.key))
         except ReceiptStands as error:
             answer = done_before(work, job, error.found)
         else:
@@ -46,7 +46,7 @@ def _by_receipts(target: Target, job: Job, seconds: float) -> Result:
 
 
 def _by_rows(target: Target, job: Job, seconds: float, transaction: str | None) -> Result:
-    """Locks wait for a transaction that is still at it; only then it is asked for."""
+    """Compare the rows; the locks wait until a running transaction has ended."""
     with target.work(seconds) as work:
         answer = _compared(target, work, job, transaction)
         points.reach("resolve.asked")
@@ -59,39 +59,39 @@ def _compared(target: Target, work: Work, job: Job, transaction: str | None) -> 
     happened = None if transaction is None else target.happened(transaction)
     before, after = images.drift(_changed(job.bundle), rows) is None, _is_after(job.bundle, rows)
     if happened is True or (happened is None and after and not before):
-        known = after and not job.bundle.ignore_drift  # how a column that may drift was before, nobody read
-        return Result(job, How.DONE_BEFORE, images=_as_they_are(job.bundle, rows) if known else None)
+        is_known = after and not job.bundle.ignore_drift  # earlier values of columns that may drift were never read
+        return Result(job, How.DONE_BEFORE, images=_as_they_are(job.bundle, rows) if is_known else None)
     if happened is False or (before and not after):
-        return Result(job, How.NOT_DONE, "the target did not keep it")
-    return Result(job, How.UNKNOWN, "the rows are neither as they were before nor as they would be after it")
+        return Result(job, How.NOT_DONE, "the target rolled it back")
+    return Result(job, How.UNKNOWN, "the rows match neither the state before nor the state after it")
 
 
 def _changed(bundle: Bundle) -> Bundle:
-    return replace(bundle, changes=tuple(one for one in bundle.changes if not one.is_guard))
+    return replace(bundle, changes=tuple(change for change in bundle.changes if not change.is_guard))
 
 
 def _is_after(bundle: Bundle, rows: Mapping[RowName, Row]) -> bool:
-    for one in images.expected(bundle):
-        row = rows.get(images.name_after(one.change))
-        if (row is None) != (one.after is None):
+    for image in images.expected(bundle):
+        row = rows.get(images.name_after(image.change))
+        if (row is None) != (image.after is None):
             return False
-        if row is not None and not _agrees(one.after or {}, row.cells):
+        if row is not None and not _agrees(image.after or {}, row.cells):
             return False
     return True
 
 
-def _agrees(expected: Cells, found: Cells) -> bool:
-    """A cell that was given as plain text counts by its text: the database gave it another type."""
+def _agrees(expected: Cells, actual: Cells) -> bool:
+    """Compare cells; one that was written as text is compared as text, since the database converted it."""
     for name, cell in expected.items():
-        there = found.get(name)
-        if cell != there and not (cell is not None and there is not None and cell[0] == "t" and cell[1] == there[1]):
+        now = actual.get(name)
+        if cell != now and not (cell is not None and now is not None and cell[0] == "t" and cell[1] == now[1]):
             return False
     return True
 
 
 def _as_they_are(bundle: Bundle, rows: Mapping[RowName, Row]) -> images.Images:
-    seen = []
-    for one in images.expected(bundle):
-        row = rows.get(images.name_after(one.change))
-        seen.append(replace(one, after=None if row is None else dict(row.cells)))
-    return tuple(seen)
+    current = []
+    for image in images.expected(bundle):
+        row = rows.get(images.name_after(image.change))
+        current.append(replace(image, after=None if row is None else dict(row.cells)))
+    return tuple(current)

@@ -1,6 +1,6 @@
-"""Cleanings that were undone since, though the state does not know of it: it was restored from a backup.
+"""Detect undone cleanings that a state restored from a backup does not know about.
 
-The target does: its receipts stand for every effect that was made, and for every one that was taken back.
+The target's receipts prove every effect that was made or undone.
 """
 
 from __future__ import annotations
@@ -26,55 +26,55 @@ _CHUNK = 250
 
 
 def taken_back(store: Store, target: Target, plans: Mapping[str, Bundle]) -> set[str]:
-    """Those of these plans that were done and then undone, and not done again, by the target's receipts.
+    """Return the plans that were undone and not done again, according to the target's receipts.
 
     Raises a ConnectorError.
     """
-    found: set[str] = set()
-    left, life = dict(plans), 0
-    while left:
-        undone = {name: _keys(store, bundle, life, undo=True) for name, bundle in left.items()}
-        again = {name: _keys(store, bundle, life + 1) for name, bundle in left.items()}
-        there: set[str] = set()
-        for table in {bundle.table for bundle in left.values()}:
-            names = [name for name, bundle in left.items() if bundle.table == table]
-            there |= target.receipts(sorted(set().union(*(undone[n] | again[n] for n in names))), table).keys()
-        left = {name: bundle for name, bundle in left.items() if again[name] <= there}
-        found |= {name for name, keys in undone.items() if name not in left and keys <= there}
+    undone_ids: set[str] = set()
+    remaining, life = dict(plans), 0
+    while remaining:
+        undone = {name: _keys(store, bundle, life, undo=True) for name, bundle in remaining.items()}
+        redone = {name: _keys(store, bundle, life + 1) for name, bundle in remaining.items()}
+        existing: set[str] = set()
+        for table in {bundle.table for bundle in remaining.values()}:
+            names = [name for name, bundle in remaining.items() if bundle.table == table]
+            existing |= target.receipts(sorted(set().union(*(undone[n] | redone[n] for n in names))), table).keys()
+        remaining = {name: bundle for name, bundle in remaining.items() if redone[name] <= existing}
+        undone_ids |= {name for name, keys in undone.items() if name not in remaining and keys <= existing}
         life += 1
-    return found
+    return undone_ids
 
 
 def adopt(store: Store, target: Target, *, by: str) -> list[str]:
-    """Let the findings of this target end as undone that its receipts show to be; their ids.
+    """Mark findings of this target as undone if its receipts prove it; return their ids.
 
-    Plans whose rows are not kept any more are left as they are: nothing of them can be undone since.
+    Plans whose stored values were deleted are skipped: they could no longer be undone.
     Raises a ConnectorError, a StoreError.
     """
     identity = target.identity()
     with store.read() as tx:
-        wanted = stored.Filter(states=(BundleState.SUCCEEDED,), target=identity)
-        ids = [plan.id for plan in stored.find(tx, wanted) if plan.undoes is None and plan.content is not None]
+        selection = stored.Filter(states=(BundleState.SUCCEEDED,), target=identity)
+        ids = [plan.id for plan in stored.find(tx, selection) if plan.undoes is None and plan.content is not None]
     findings: list[str] = []
-    for some in in_chunks(ids, _CHUNK):
-        names = taken_back(store, target, _opened(store, some))
+    for chunk in in_chunks(ids, _CHUNK):
+        names = taken_back(store, target, _bundles(store, chunk))
         if names:
-            findings += _write(store, names, by)
+            findings += _record(store, names, by)
     return findings
 
 
-def _opened(store: Store, ids: list[str]) -> dict[str, Bundle]:
+def _bundles(store: Store, ids: list[str]) -> dict[str, Bundle]:
     plans: dict[str, Bundle] = {}
     with store.read() as tx:
         for name in ids:
             try:
                 plans[name] = stored.get(tx, name).bundle
             except (BundleError, SealedUnreadable):
-                continue  # nobody can undo what cannot be read; `audit verify` and `undo` say why
+                continue  # an unreadable plan cannot be undone; `audit verify` and `undo` report it
     return plans
 
 
-def _write(store: Store, names: set[str], by: str) -> list[str]:
+def _record(store: Store, names: set[str], by: str) -> list[str]:
     with store.begin() as tx:
         plans = effects.found_undone(tx, names, actor=by)
         progress.move(tx, [Move(plan.finding, Event.TAKEN_BACK, plan.id) for plan in plans], by=by)
@@ -82,7 +82,7 @@ def _write(store: Store, names: set[str], by: str) -> list[str]:
 
 
 def _keys(store: Store, bundle: Bundle, life: int, *, undo: bool = False) -> set[str]:
-    """The keys of a plan's operations, or of their undo, so many lives later; an operation has at least one."""
+    """Return the keys of a plan's operations, or of their undo, this many generations later; at least one each."""
     suffix = UNDO if undo else ""
-    operations = tuple(replace(one, effect=f"{one.effect}{suffix}") for one in bundle.operations)
+    operations = tuple(replace(operation, effect=f"{operation.effect}{suffix}") for operation in bundle.operations)
     return set(effects.keys_of(store, bundle.target, replace(bundle, operations=operations), lives_ago=-life))

@@ -1,4 +1,4 @@
-"""What the configuration says now of what may be carried out: compared with what a plan was made and approved under."""
+"""Check plans against the current configuration: may a plan still be executed as it was made and approved?"""
 
 from __future__ import annotations
 
@@ -20,88 +20,88 @@ from rules.kinds.base import Rule
 
 @dataclass
 class Terms:
-    """The configuration, asked about single rules and plans."""
+    """Answers about single rules and plans from the configuration."""
 
     project: Project
     _bindings: dict[str, str | None] = field(default_factory=dict)
 
     def rule(self, name: str) -> Rule | None:
-        """The rule of that name, if it is there and cleans."""
+        """Return the rule of that name if it exists and cleans."""
         rule = self.project.rules.get(name)
         return rule if rule is not None and rule.clean is not None else None
 
     def binding(self, name: str) -> str | None:
-        """What stands for all that a plan of the rule depends on; None where it does not clean."""
+        """Return the binding of the rule's plans; None if the rule does not clean."""
         if name not in self._bindings:
             rule = self.rule(name)
             self._bindings[name] = None if rule is None else binding_of(self.project, rule)
         return self._bindings[name]
 
     def void(self, bundle: Bundle, target: str, policy: str) -> str | None:
-        """Why a plan may not be carried out any more, whatever was approved; None where it may.
+        """Return why a plan is void despite any approval; None if it is valid.
 
-        `target` is what the source's database is now, `policy` what the plan was proposed under.
+        `target` identifies the source's current database; `policy` is the plan's approval policy.
         """
         if bundle.target != target:
-            return f"source {bundle.source!r} is another database than the one it was planned for"
+            return f"source {bundle.source!r} is a different database than the one it was planned for"
         if bundle.undoes is not None:
             return None
         binding = self.binding(bundle.rule)
         if binding is None:
-            return f"rule {bundle.rule!r} does not clean any more"
+            return f"rule {bundle.rule!r} no longer cleans"
         if binding != bundle.binding:
             return f"rule {bundle.rule!r}, its dataset or its source was edited since it was planned"
         if stricter(_policy(policy), self.asks(bundle)) != policy:
-            return f"rule {bundle.rule!r} asks more people now than when it was planned"
+            return f"rule {bundle.rule!r} requires more approvals now than when it was planned"
         if policy == "none" and self._is_too_large(bundle):
             return f"its group is larger than rule {bundle.rule!r} allows now"
         if policy == "none" and self.cannot_count(bundle):
-            return "money is limited now, and a part of its money cannot be counted"
+            return "money is limited now, and part of its money cannot be counted"
         return None
 
     def cannot_count(self, bundle: Bundle) -> bool:
-        """Return True if money is limited and a part of what the plan takes of it cannot be counted."""
+        """Return True if money is limited and part of the plan's money cannot be counted."""
         rule = self.rule(bundle.rule)
         limited = rule is not None and (rule.limits.money or self.project.caps_of(bundle.source).money)
         return bool(limited and bundle.uncounted)
 
     def _is_too_large(self, bundle: Bundle) -> bool:
         rule = self.rule(bundle.rule)
-        most = None if rule is None else rule.limits.caps(0).group
-        return most is not None and len(bundle.surplus) + 1 > most
+        limit = None if rule is None else rule.limits.caps(0).group
+        return limit is not None and len(bundle.surplus) + 1 > limit
 
     def asks(self, bundle: Bundle) -> Policy:
-        """What has to happen before a plan is carried out."""
+        """Return the approval policy of a plan."""
         rule = self.rule(bundle.rule)
         if rule is None:
             return "required"
         surplus = len(bundle.surplus)
-        counted = {} if bundle.uncounted else bundle.money  # a part of it may be anything
+        counted = {} if bundle.uncounted else bundle.money  # an uncounted part could be any amount
         money = {currency: Decimal(amount) for currency, amount in counted.items()}
         return rule.approval.asks(surplus=surplus, records=surplus + 1, money=money)
 
     def caps(self, tx: Transaction, rule: str) -> Caps:
-        """What the rule may change at most; its share is of what its last run scanned."""
-        found = self.rule(rule)
-        if found is None:
+        """Return the rule's limits; its share refers to the records that its last run scanned."""
+        cleaning_rule = self.rule(rule)
+        if cleaning_rule is None:
             return Caps(records=0)
-        seen = stored_runs.seen_before(tx, found.dataset, rule, "", limit=1)
-        return found.limits.caps(seen[0].scanned if seen else 0)
+        last_run = stored_runs.seen_before(tx, cleaning_rule.dataset, rule, "", limit=1)
+        return cleaning_rule.limits.caps(last_run[0].scanned if last_run else 0)
 
     def retries(self, rule: str) -> retry.Policy:
-        """How what was proven not done is tried again."""
-        found = self.project.rules.get(rule)
+        """Return the rule's retry policy for plans proven not done."""
+        configured = self.project.rules.get(rule)
         try:
-            return retry.named("patient" if found is None else found.retry, self.project.retries)
+            return retry.named("patient" if configured is None else configured.retry, self.project.retries)
         except KeyError:
             return retry.PATIENT
 
     def closed(self, tx: Transaction, source: str, rule: str) -> str | None:
-        """Why nothing of the rule is carried out in the source now: a pause, or a maintenance window."""
+        """Return why no plan of the rule runs in the source now: a pause or a maintenance window; None otherwise."""
         return pauses.closed(tx, self.project.maintenance, source=source, rule=rule, job=None)
 
 
 @functools.cache
 def _policy(name: str) -> Policy:
-    known: Mapping[str, Policy] = {"none": "none", "required": "required", "two_person": "two_person"}
-    return known[name]
+    policies: Mapping[str, Policy] = {"none": "none", "required": "required", "two_person": "two_person"}
+    return policies[name]

@@ -1,8 +1,7 @@
-"""Whether a transaction may be committed: what the database says it changed against what the plans say.
+"""Decide if a transaction may commit: compare the changes that the database reports with the plans.
 
-Everything that differs inside the tables of the plan, or in tables that refer to them, rolls the plan back. What known
-triggers did in other tables is named in the outcome instead, and so is what an undo could not set back because a
-trigger wrote it again.
+Any difference in the plan's tables, or in tables that refer to them, rolls the plan back. The result only names
+changes of known triggers in other tables, and fields that an undo could not restore because a trigger wrote them again.
 """
 
 from __future__ import annotations
@@ -17,36 +16,36 @@ from rules.document.mistakes import listed
 
 
 class NotAsPlanned(Exception):
-    """The database did something else than this plan says; nothing of it may be kept. The message is a clause."""
+    """The database deviated from the plan, so it must be rolled back. The message is a clause."""
 
 
 class Unassigned(Exception):
-    """The transaction changed more than its plans say; each of them has to be tried by itself to know whose it is."""
+    """The transaction changed more than its plans; run each plan alone to find the deviating one."""
 
 
 def verify(
-    work: Work, witness: Witness, bundles: Sequence[Bundle], done: Sequence[Images], after: Mapping[RowName, Row]
+    work: Work, witness: Witness, bundles: Sequence[Bundle], image_sets: Sequence[Images], after: Mapping[RowName, Row]
 ) -> list[tuple[str, ...]]:
-    """What else happened with each bundle, in sentences; `after` holds the rows of all changes and guards as they are.
+    """Return sentences on the side effects of each bundle; `after` holds the current rows of all changes and guards.
 
     Raises NotAsPlanned and, for several bundles, Unassigned.
     """
-    written = [image for some in done for image in some]
+    written = [image for bundle_images in image_sets for image in bundle_images]
     unheld = {id(image): columns for image, columns in work.unheld(written)}
     unplanned = witness.unplanned(written)
     if len(bundles) > 1:
         if unheld or unplanned or any(_guards_that_changed(bundle, after) for bundle in bundles):
             raise Unassigned
         return [() for _ in bundles]
-    [bundle], [own] = bundles, done
+    [bundle], [own] = bundles, image_sets
     if changed := _guards_that_changed(bundle, after):
-        raise NotAsPlanned(f"a row of {listed(changed)} that must stay as it is was changed by the database itself")
-    others = _changed_on_undo(own) if bundle.undoes else ()
-    return [(*_not_restored(own, unheld), *others, *_side_effects(bundle, unplanned))]
+        raise NotAsPlanned(f"the database itself changed a row of {listed(changed)} that must stay as it is")
+    overwritten = _changed_on_undo(own) if bundle.undoes else ()
+    return [(*_not_restored(own, unheld), *overwritten, *_side_effects(bundle, unplanned))]
 
 
 def _guards_that_changed(bundle: Bundle, after: Mapping[RowName, Row]) -> list[str]:
-    """The tables of rows that are not what the plan holds only while they are."""
+    """Return the tables of guard rows that changed."""
     guards = [change for change in bundle.changes if change.is_guard]
     changed = {
         guard.row.table
@@ -56,10 +55,10 @@ def _guards_that_changed(bundle: Bundle, after: Mapping[RowName, Row]) -> list[s
     return sorted(changed)
 
 
-def _not_restored(done: Images, unheld: Mapping[int, tuple[str, ...]]) -> Iterator[str]:
-    """What a trigger wrote again on an undo; raises NotAsPlanned for any other value that does not stand."""
-    again: dict[str, set[str]] = {}
-    for image in done:
+def _not_restored(own: Images, unheld: Mapping[int, tuple[str, ...]]) -> Iterator[str]:
+    """Yield fields that a trigger wrote again during an undo; raises NotAsPlanned for any other lost value."""
+    rewritten: dict[str, set[str]] = {}
+    for image in own:
         columns = unheld.get(id(image), ())
         if not columns:
             continue
@@ -68,15 +67,15 @@ def _not_restored(done: Images, unheld: Mapping[int, tuple[str, ...]]) -> Iterat
                 f"a row of {image.change.row.table} does not hold what was written ({', '.join(columns)}): a trigger "
                 "or the column's type changed it"
             )
-        again.setdefault(image.change.row.table, set()).update(columns)
-    for table, names in sorted(again.items()):
+        rewritten.setdefault(image.change.row.table, set()).update(columns)
+    for table, names in sorted(rewritten.items()):
         yield f"Not restored: {listed(sorted(names))} of `{table}`, which the database writes by itself."
 
 
-def _changed_on_undo(done: Images) -> Iterator[str]:
-    """What a trigger wrote into rows of an undo beside what goes back: nobody takes it back after that."""
+def _changed_on_undo(own: Images) -> Iterator[str]:
+    """Yield other fields that a trigger wrote during an undo; they are not restored."""
     written: dict[str, set[str]] = {}
-    for image in done:
+    for image in own:
         before, after, meant = image.before, image.after, image.change.after
         if before is not None and after is not None and meant is not None:
             names = {name for name in after if name not in meant and after[name] != before.get(name)}
@@ -87,10 +86,10 @@ def _changed_on_undo(done: Images) -> Iterator[str]:
 
 
 def _side_effects(bundle: Bundle, unplanned: Sequence[Unplanned]) -> Iterator[str]:
-    """What triggers did in other tables; raises NotAsPlanned where the rows may be those of the plan's tables."""
+    """Yield changes of triggers in other tables; raises NotAsPlanned if they may be in the plan's tables."""
     for item in unplanned:
         if item.related or not bundle.triggers:
-            raise NotAsPlanned(f"beside the plan, the database changed {_rows(item)} {_where(item)}")
+            raise NotAsPlanned(f"the database also changed {_rows(item)} {_where(item)}, which is not planned")
         if item.rows is None:
             yield f"Triggers fired, and the database does not say how many rows they changed {_where(item)}."
         else:
@@ -112,5 +111,5 @@ def _where(item: Unplanned) -> str:
 
 
 def guards_of(bundles: Sequence[Bundle]) -> list[RowName]:
-    """The rows that must stay as they are."""
+    """Return the rows that must stay unchanged."""
     return list(dict.fromkeys(change.row for bundle in bundles for change in bundle.changes if change.is_guard))

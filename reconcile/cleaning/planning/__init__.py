@@ -1,1 +1,1 @@
-"""From findings to plans: what would become of every row, with nothing written."""
+"""From findings to plans: the changes of every row, without writing anything."""

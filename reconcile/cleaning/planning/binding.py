@@ -1,8 +1,8 @@
-"""The binding of a rule: a digest of every setting that decides which records it cleans, and what becomes of them.
+"""The binding of a rule: a digest of every setting that decides which records it cleans, and how.
 
-Settings are not listed one by one: all of the rule, its dataset, their source and the project count, except the ones
-named here, which are known to be harmless. A setting that is added later counts by itself. Settings that have their
-default are left out, so that a new version of Reconcile with more settings changes no binding.
+All settings of the rule, its dataset, their source and the project count, except the harmless ones named here. So a
+setting that is added later counts by itself. Settings with their default value are left out, so that a new version of
+Reconcile with more settings changes no binding.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from reconcile.config.settings import DatasetConfig, Project
 from rules.kinds.base import Rule
 
 FORM = 1
-"""Raise it when the same settings come to mean something else: each rule then has one more first run."""
+"""Raise it when the meaning of settings changes: each rule then has one more first run."""
 HARMLESS_IN_RULE = frozenset(
     {"severity", "owner", "runbook", "was", "engine", "approval", "approval_expires", "limits", "retry"}
 )
-"""Who is told and asked, how much may be done, and where it is computed: every engine gives the same answer."""
+"""Recipients, approval, limits and the engine: every engine gives the same answer."""
 HARMLESS_IN_DATASET = frozenset({"pii"})
-"""Which values people see."""
+"""It only hides values from people."""
 HARMLESS_IN_SOURCE = frozenset({"url", "max_parallel", "statement_timeout"})
-"""Which database a `url` leads to is told by the database itself (`in_target`): a password may change."""
+"""The database itself tells its identity (`in_target`), so the `url` and its password may change."""
 HARMLESS_IN_PROJECT = frozenset(
     {
-        # Bound by what the rule uses of them: its dataset, which holds its timezone, and its source.
+        # The binding covers the rule's own dataset, with its timezone, and source.
         *("timezone", "sources", "datasets", "rules"),
-        # The same settings as one text, and where they were read.
+        # The same settings as one text, and the files they came from.
         *("path", "canonical", "release", "files", "warnings", "version"),
-        # Where things are kept, when they run, who is told, and how much may be done.
+        # Storage, schedules, notifications and limits.
         *("state", "memory", "jobs", "channels", "max_parallel", "grace_stop", "alerts", "retention"),
         *("listen", "listen_hosts"),
         *("traces", "retries", "limits", "maintenance", "undo_window", "encryption_key", "audit"),
@@ -44,7 +44,7 @@ HARMLESS_IN_PROJECT = frozenset(
 
 
 def binding_of(project: Project, rule: Rule) -> str:
-    """The binding as far as the configuration tells: after a change, plans that were made before are void."""
+    """Return the configuration's part of the binding; if it changes, earlier plans are void."""
     dataset = project.datasets[rule.dataset]
     action = None if rule.clean is None else (rule.clean.action, rule.clean.version)
     settings = [
@@ -58,20 +58,19 @@ def binding_of(project: Project, rule: Rule) -> str:
 
 
 def in_target(binding: str, identity: str, schema: str) -> str:
-    """The binding together with the database it was applied in, and the schema of the cleaned table there.
+    """Return the binding combined with the target database and the schema of the cleaned table.
 
-    The first run with another one only tells.
+    The first run under a new value only reports.
     """
     return _digest([binding, identity, schema])
 
 
 def bound(settings: BaseModel | DatasetConfig | Project, harmless: Collection[str]) -> Mapping[str, Any]:
-    """All settings that are not harmless and do not have their default, as plain JSON. The text of a secret is left
-    out."""
+    """Return all settings that are neither harmless nor at their default, as plain JSON without secrets."""
     if isinstance(settings, BaseModel):
         return settings.model_dump(mode="json", exclude_defaults=True, exclude=set(harmless))
-    values = {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in harmless}
-    defaults = {one.name: _default(one) for one in fields(settings)}
+    values = {item.name: getattr(settings, item.name) for item in fields(settings) if item.name not in harmless}
+    defaults = {item.name: _default(item) for item in fields(settings)}
     return {name: _plain(value) for name, value in values.items() if value != defaults[name]}
 
 
@@ -81,8 +80,8 @@ def _plain(value: object) -> Any:
     return list(map(_plain, value)) if isinstance(value, (tuple, list)) else to_jsonable_python(value)
 
 
-def _default(one: Field[Any]) -> object:
-    return one.default if one.default_factory is MISSING else one.default_factory()
+def _default(item: Field[Any]) -> object:
+    return item.default if item.default_factory is MISSING else item.default_factory()
 
 
 def _digest(settings: object) -> str:

@@ -1,4 +1,4 @@
-"""A bundle while it is planned: at most one change a row, and in the end an order that constraints allow."""
+"""A bundle while it is planned: at most one change per row, finally in an order that constraints allow."""
 
 from __future__ import annotations
 
@@ -17,93 +17,93 @@ Key = tuple[Cell, ...]
 
 
 def order_of(name: RowName) -> tuple[str, str]:
-    """The order rows are named and locked in: by table, then by key."""
+    """Return the sort key for naming and locking rows: by table, then by key."""
     return name.table, json.dumps(name.key)
 
 
 @dataclass
 class Draft:
-    """The changes of one bundle, and the rows it leans on."""
+    """The changes of one bundle, and its guard rows."""
 
     catalogue: Catalogue
     changes: dict[RowName, Change] = field(default_factory=dict)
 
     def add(self, change: Change) -> None:
-        """One more change. What is set in one row twice must agree; a row that goes needs nothing else."""
-        known = self.changes.get(change.row)
-        if known is None or known.is_guard:
+        """Add a change. Two changes of one row must agree; a deleted row needs no other change."""
+        existing = self.changes.get(change.row)
+        if existing is None or existing.is_guard:
             self.changes[change.row] = change
-        elif change.is_guard or known.after is None:
+        elif change.is_guard or existing.after is None:
             return
         elif change.after is None:
             self.changes[change.row] = change
         else:
-            self.changes[change.row] = replace(known, after=_both(known, change))
+            self.changes[change.row] = replace(existing, after=_both(existing, change))
 
     def guard(self, row: Row, role: Role = "keeper") -> None:
-        """It is done only while this row is as it was read."""
+        """Require that this row stays as it was read."""
         self.add(Change(row.name, row.cells, {}, role))
 
     def goes(self, row: RowName) -> bool:
-        """Whether the row is deleted."""
+        """Return True if the row is deleted."""
         change = self.changes.get(row)
         return change is not None and change.after is None
 
     def final(self, row: Row) -> Cells:
-        """What a row that stays looks like in the end."""
+        """Return the final cells of a row that stays."""
         change = self.changes.get(row.name)
         return row.cells if change is None or change.after is None else {**row.cells, **change.after}
 
     def in_order(self) -> tuple[Change, ...]:
-        """Guards first, then every change after those it needs; raises NotPlannable where they need each other."""
-        guards = sorted((one for one in self.changes.values() if one.is_guard), key=lambda one: order_of(one.row))
-        return (*guards, *_sorted([one for one in self.changes.values() if not one.is_guard], self.catalogue))
+        """Return guards first, then each change after those it needs; raises NotPlannable for a cycle."""
+        guards = sorted((item for item in self.changes.values() if item.is_guard), key=lambda item: order_of(item.row))
+        return (*guards, *_sorted([item for item in self.changes.values() if not item.is_guard], self.catalogue))
 
 
 def cells_at(cells: Cells, columns: Sequence[str]) -> Key | None:
-    """The cells of these columns; None where one of them is null: then they name nothing and collide with nothing."""
-    found = tuple(cells.get(name) for name in columns)
-    return None if None in found else found
+    """Return the cells of these columns; None if any is null, since such a key identifies and collides with nothing."""
+    key = tuple(cells.get(name) for name in columns)
+    return None if None in key else key
 
 
 def keys_of(facts: TableFacts) -> tuple[tuple[str, ...], ...]:
-    """The columns of every key whose values no two rows share."""
+    """Return the columns of every unique key."""
     return tuple(dict.fromkeys((facts.primary_key, *facts.uniques)))
 
 
-def _both(known: Change, change: Change) -> Cells:
-    assert known.after is not None  # noqa: S101 - the caller looked
-    assert change.after is not None  # noqa: S101 - the caller looked
-    torn = sorted(c for c, cell in change.after.items() if c in known.after and known.after[c] != cell)
-    if torn:
+def _both(existing: Change, change: Change) -> Cells:
+    assert existing.after is not None  # noqa: S101 - the caller checked
+    assert change.after is not None  # noqa: S101 - the caller checked
+    differing = sorted(c for c, cell in change.after.items() if c in existing.after and existing.after[c] != cell)
+    if differing:
         raise NotPlannable(
-            f"A row of `{known.row.table}` refers to several records through {listed(torn)}, and they would come to "
-            "differ; re-point it by hand first."
+            f"A row of `{existing.row.table}` refers to several records through {listed(differing)}, and would need "
+            "two values there; re-point it by hand first."
         )
-    return {**known.after, **change.after}
+    return {**existing.after, **change.after}
 
 
 def _sorted(changes: list[Change], catalogue: Catalogue) -> Iterator[Change]:
-    """Topological; by rank, then by table and key, where several could be next, whatever order they come in."""
-    changes.sort(key=lambda one: (_RANKS[one.role], order_of(one.row)))
+    """Sort topologically; ties go by rank, then table and key, so the input order does not matter."""
+    changes.sort(key=lambda item: (_RANKS[item.role], order_of(item.row)))
     after: dict[int, set[int]] = defaultdict(set)
     waits = [0] * len(changes)
-    for first, second in _needs(changes, catalogue):
-        if first != second and second not in after[first]:
-            after[first].add(second)
-            waits[second] += 1
-    ready = [n for n, many in enumerate(waits) if not many]
-    done = 0
+    for earlier, later in _needs(changes, catalogue):
+        if earlier != later and later not in after[earlier]:
+            after[earlier].add(later)
+            waits[later] += 1
+    ready = [n for n, count in enumerate(waits) if not count]
+    emitted = 0
     while ready:
         n = heapq.heappop(ready)
         yield changes[n]
-        done += 1
+        emitted += 1
         for following in after[n]:
             waits[following] -= 1
             if not waits[following]:
                 heapq.heappush(ready, following)
-    if done < len(changes):
-        tables = sorted({changes[n].row.table for n, many in enumerate(waits) if many})
+    if emitted < len(changes):
+        tables = sorted({changes[n].row.table for n, count in enumerate(waits) if count})
         raise NotPlannable(
             f"Rows of {listed(tables)} refer to each other in a circle, so none of them can go first; "
             "break the circle by hand."
@@ -111,7 +111,7 @@ def _sorted(changes: list[Change], catalogue: Catalogue) -> Iterator[Change]:
 
 
 def _needs(changes: Sequence[Change], catalogue: Catalogue) -> Iterator[tuple[int, int]]:
-    """Pairs: the first has to be done before the second."""
+    """Yield pairs of changes: the first must run before the second."""
     for reference in catalogue.references:
         if not reference.soft:
             yield from _for_reference(changes, reference)
@@ -121,39 +121,39 @@ def _needs(changes: Sequence[Change], catalogue: Catalogue) -> Iterator[tuple[in
 
 
 def _for_reference(changes: Sequence[Change], reference: Reference) -> Iterator[tuple[int, int]]:
-    """Who refers lets go before the other goes, and takes hold after the other is there."""
-    gone, come = _lost_and_won(changes, reference.to_table, reference.to_columns)
-    if not gone and not come:
+    """Remove a reference before its target is deleted, and add one after its target exists."""
+    removed, added = _removed_and_added(changes, reference.to_table, reference.to_columns)
+    if not removed and not added:
         return
-    lost, won = _lost_and_won(changes, reference.table, reference.columns)
-    for key, leaving in gone.items():
-        yield from ((child, parent) for child in lost.get(key, ()) for parent in leaving)
-    for key, arriving in come.items():
-        yield from ((parent, child) for child in won.get(key, ()) for parent in arriving)
+    released, acquired = _removed_and_added(changes, reference.table, reference.columns)
+    for key, leaving in removed.items():
+        yield from ((child, parent) for child in released.get(key, ()) for parent in leaving)
+    for key, arriving in added.items():
+        yield from ((parent, child) for child in acquired.get(key, ()) for parent in arriving)
 
 
 def _for_key(changes: Sequence[Change], table: str, columns: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Who has a key gives it up before another one takes it."""
-    lost, won = _lost_and_won(changes, table, columns)
-    for key, takers in won.items():
-        yield from ((giver, taker) for giver in lost.get(key, ()) for taker in takers)
+    """Release a key before another row takes it."""
+    released, acquired = _removed_and_added(changes, table, columns)
+    for key, takers in acquired.items():
+        yield from ((giver, taker) for giver in released.get(key, ()) for taker in takers)
 
 
-def _lost_and_won(
+def _removed_and_added(
     changes: Sequence[Change], table: str, columns: Sequence[str]
 ) -> tuple[Mapping[Key, list[int]], Mapping[Key, list[int]]]:
-    """Which changes take these cells away from a row of the table, and which give them to one."""
-    lost: dict[Key, list[int]] = defaultdict(list)
-    won: dict[Key, list[int]] = defaultdict(list)
+    """Return the changes that remove these cells from a row of the table, and those that add them, by key."""
+    released: dict[Key, list[int]] = defaultdict(list)
+    acquired: dict[Key, list[int]] = defaultdict(list)
     for n, change in enumerate(changes):
         if change.row.table != table:
             continue
         before = None if change.before is None else cells_at(change.before, columns)
-        whole = None if change.after is None else {**(change.before or {}), **change.after}
-        after = None if whole is None else cells_at(whole, columns)
+        final = None if change.after is None else {**(change.before or {}), **change.after}
+        after = None if final is None else cells_at(final, columns)
         if before != after:
             if before is not None:
-                lost[before].append(n)
+                released[before].append(n)
             if after is not None:
-                won[after].append(n)
-    return lost, won
+                acquired[after].append(n)
+    return released, acquired

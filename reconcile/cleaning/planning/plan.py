@@ -1,8 +1,8 @@
-"""From findings to plans: what would become of every row, read anew, and nothing written.
+"""From findings to plans: read the rows again and list every change, without writing anything.
 
-An action says what becomes of the group's own rows; everything else is the same for all of them: records that no longer
-match are left alone, the keeper stands guard, whoever refers to the surplus is seen to, and changes come in an order
-that constraints allow. The same rows give the same plan, in every process.
+An action only decides the changes of the group's own rows. The rest is the same for all actions: skip records that no
+longer match, guard the keeper, handle references to the surplus, and order the changes as constraints allow. The same
+rows give the same plan in every process.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ from rules.kinds.base import Fitted, Rule
 from rules.values import RecordId, Type
 
 CHUNK = 500
-"""So many findings are read together, fewer where they have many records."""
+"""Findings read together; fewer if they have many records."""
 _MOST_RECORDS = 5_000
 _NUMBERS = {Type.INTEGER: int, Type.DECIMAL: Decimal, Type.FLOAT: float}
 
 Generations = Callable[[Sequence[tuple[str, str]]], Mapping[tuple[str, str], int]]
-"""Which life of a record an effect would be on, for (effect, `keys.name_of` the record); 1 where it says nothing."""
+"""The generation of an effect on a record, by (effect, `keys.name_of` the record); 1 if missing."""
 
 
 @dataclass(frozen=True)
 class Tools:
-    """What planning needs of a rule with `clean`: its target, and its datasets as rules and their database see them.
+    """The tools for planning a rule with `clean`: its target, and its datasets as the rule and their database see them.
 
-    `slot` is what `slot()` of its conditions means. `binding` is the rule's (`binding.binding_of`).
+    `slot` is the value of `slot()` in its conditions. `binding` is the rule's (`binding.binding_of`).
     """
 
     target: Target
@@ -84,7 +84,7 @@ class Tools:
         generations: Generations = lambda _: {},
         binding: str = "",
     ) -> Tools:
-        """With the catalogue as it is now. Raises TargetRefused, ConnectorError."""
+        """Return tools with the current catalogue. Raises TargetRefused, ConnectorError."""
         dataset = subjects[rule.dataset].dataset
         catalogue = target.catalogue(dataset.settings, soft_links(dataset))
         return cls(target, subjects, rule, catalogue, slot, generations, binding)
@@ -105,8 +105,8 @@ class Tools:
 
     @cached_property
     def action(self) -> Action:
-        made: Action = Kinds("actions").load(self.settings.action)()
-        return made
+        action: Action = Kinds("actions").load(self.settings.action)()
+        return action
 
     @cached_property
     def place(self) -> Place:
@@ -114,7 +114,7 @@ class Tools:
 
     @cached_property
     def fitted(self) -> Fitted:
-        return kind_of(self.rule).fit(self.rule, {name: one.relation for name, one in self.subjects.items()})
+        return kind_of(self.rule).fit(self.rule, {name: subject.relation for name, subject in self.subjects.items()})
 
     @cached_property
     def identity(self) -> str:
@@ -127,61 +127,63 @@ class Tools:
 
 
 def soft_links(dataset: DatasetConfig) -> tuple[Reference, ...]:
-    """The links that the dataset declares; a target takes an empty `to_table` for the dataset's own."""
+    """Return the links that the dataset declares; an empty `to_table` means the dataset's own table."""
     return tuple(
-        Reference(f"{one.table}({', '.join(one.columns)})", one.table, one.columns, "", one.to or dataset.id, soft=True)
-        for one in dataset.references
+        Reference(
+            f"{link.table}({', '.join(link.columns)})", link.table, link.columns, "", link.to or dataset.id, soft=True
+        )
+        for link in dataset.references
     )
 
 
 def place(target: Target, dataset: DatasetConfig, relation: Relation, catalogue: Catalogue) -> Place:
-    """Where an action acts; what `mistakes` is asked about."""
-    known: dict[str, TableFacts | None] = {}
+    """Return the place that an action works on, for `mistakes` too."""
+    tables: dict[str, TableFacts | None] = {}
 
     def other(name: str) -> TableFacts | None:
-        if name not in known:
-            known[name] = _facts(target, dataset, name)
-        return known[name]
+        if name not in tables:
+            tables[name] = _facts(target, dataset, name)
+        return tables[name]
 
     return Place(catalogue.tables[catalogue.table], relation.schema, dataset.id, other)
 
 
 def mistakes(rule: Rule, where: Place, fitted: Fitted) -> list[str]:
-    """What keeps the rule's `clean` from working there, one sentence each; empty when nothing does."""
+    """Return why the rule's `clean` cannot work there, one sentence each; empty if it can."""
     if rule.clean is None:
         return []
     action: Action = Kinds("actions").load(rule.clean.action)()
     wrong = [where.table.refused] if where.table.refused else []
-    columns = [one.name for one in where.table.columns]
+    columns = [column.name for column in where.table.columns]
     wrong += [
-        f"`ignore_drift` names `{name}`, which is no column; {suggestion(name, columns)}"
+        f"`ignore_drift` names `{name}`, which is not a column; {suggestion(name, columns)}"
         for name in rule.clean.ignore_drift
         if name not in columns
     ]
     wrong += _drifting(rule, fitted) if rule.clean.ignore_drift else []
     unnamed = [name for name in where.id if name not in columns]
     if unnamed:
-        wrong.append(f"Its id has {listed(unnamed)}, which no row of `{where.table.table}` can be found by")
+        wrong.append(f"Its id has {listed(unnamed)}, which cannot find a row of `{where.table.table}`")
     return wrong + action.check(rule.clean, where)
 
 
 def _drifting(rule: Rule, fitted: Fitted) -> list[str]:
-    """What says that records are twins may not change unseen: the surplus would go though its keeper is another's."""
+    """Refuse `ignore_drift` columns that the rule matches by: unseen changes there would clean the wrong records."""
     assert rule.clean is not None  # noqa: S101 - the caller looked
     kept = [line.column for line in fitted.keep if line.column is not None]
-    deciding = dict.fromkeys(fitted.relation.id, "names its records")
-    deciding |= dict.fromkeys(kept, "chooses the record that stays")
-    deciding |= dict.fromkeys(fitted.deciding, "tells what belongs together")
-    why = {behind: what for name, what in deciding.items() for behind in fitted.columns.sources([name])}
+    deciding = dict.fromkeys(fitted.relation.id, "identifies records")
+    deciding |= dict.fromkeys(kept, "chooses the keeper")
+    deciding |= dict.fromkeys(fitted.deciding, "matches records")
+    uses = {behind: use for name, use in deciding.items() for behind in fitted.columns.sources([name])}
     return [
-        f"`ignore_drift` names `{name}`, by which rule `{rule.name}` {why[name]}; leave it out"
+        f"`ignore_drift` names `{name}`, by which rule `{rule.name}` {uses[name]}; remove it"
         for name in rule.clean.ignore_drift
-        if name in why
+        if name in uses
     ]
 
 
 def make(finding: Finding, tools: Tools) -> Bundle:
-    """The plan for one finding. Raises Stale, NothingToDo, AsksPerson or another NotPlannable; ConnectorError."""
+    """Make the plan for one finding. Raises Stale, NothingToDo, AsksPerson or another NotPlannable; ConnectorError."""
     [(_, planned)] = make_many([finding], tools)
     if isinstance(planned, Bundle):
         return planned
@@ -189,17 +191,17 @@ def make(finding: Finding, tools: Tools) -> Bundle:
 
 
 def make_many(findings: Iterable[Finding], tools: Tools) -> Iterator[tuple[str, Bundle | NotPlannable]]:
-    """The plan for each finding, in their order, or why there is none; rows are read for a chunk of them at a time.
+    """Yield the plan for each finding in order, or why there is none; rows are read in chunks.
 
-    Raises what the target does not answer with: ConnectorError.
+    Raises ConnectorError if the target fails.
     """
     wrong = [*_promises(tools.target), *mistakes(tools.rule, tools.place, tools.fitted)]
     for chunk in _chunks(findings):
         if wrong:
-            why = f"Nothing is cleaned by rule `{tools.rule.name}`: {wrong[0].rstrip('.')}."
-            yield from ((one.id, NotPlannable(why)) for one in chunk)
+            reason = f"Rule `{tools.rule.name}` cleans nothing: {wrong[0].rstrip('.')}."
+            yield from ((finding.id, NotPlannable(reason)) for finding in chunk)
         else:
-            yield from _planned(chunk, tools)
+            yield from _plan_chunk(chunk, tools)
 
 
 def _promises(target: Target) -> Iterator[str]:
@@ -210,19 +212,19 @@ def _promises(target: Target) -> Iterator[str]:
 def _chunks(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
     chunk: list[Finding] = []
     records = 0
-    for one in findings:
-        if chunk and (len(chunk) == CHUNK or records + one.records > _MOST_RECORDS):
+    for finding in findings:
+        if chunk and (len(chunk) == CHUNK or records + finding.records > _MOST_RECORDS):
             yield chunk
             chunk, records = [], 0
-        chunk.append(one)
-        records += one.records
+        chunk.append(finding)
+        records += finding.records
     if chunk:
         yield chunk
 
 
 @dataclass
-class _Begun:
-    """A finding whose own rows are planned, and whose references are not."""
+class _StartedPlan:
+    """A finding whose own rows are planned, but not yet its references."""
 
     finding: Finding
     group: Members
@@ -231,127 +233,129 @@ class _Begun:
 
     @property
     def leaving(self) -> list[Row]:
-        return [one.row for one in self.group.surplus if one.name in self.done.leaving]
+        return [record.row for record in self.group.surplus if record.name in self.done.leaving]
 
 
-def _planned(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[str, Bundle | NotPlannable]]:
-    begun: dict[str, _Begun | NotPlannable] = {}
-    read = [(finding, rows) for finding, rows in _rows(chunk, tools)]
-    groups = _regrouped([(finding.id, rows) for finding, rows in read], tools)
-    for finding, rows in read:
+def _plan_chunk(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[str, Bundle | NotPlannable]]:
+    started: dict[str, _StartedPlan | NotPlannable] = {}
+    with_rows = [(finding, rows) for finding, rows in _read_rows(chunk, tools)]
+    groups = _regroup([(finding.id, rows) for finding, rows in with_rows], tools)
+    for finding, rows in with_rows:
         try:
-            begun[finding.id] = _begin(finding, rows, groups.get(finding.id, ()), tools)
-        except NotPlannable as why:
-            begun[finding.id] = why
+            started[finding.id] = _begin(finding, rows, groups.get(finding.id, ()), tools)
+        except NotPlannable as error:
+            started[finding.id] = error
     referring = ReadReferring(tools.target)
-    _read_references([one for one in begun.values() if isinstance(one, _Begun)], referring, tools)
-    for name, one in begun.items():
-        if isinstance(one, NotPlannable):
-            yield name, one
+    _read_references([entry for entry in started.values() if isinstance(entry, _StartedPlan)], referring, tools)
+    for name, entry in started.items():
+        if isinstance(entry, NotPlannable):
+            yield name, entry
         else:
             try:
-                yield name, _bundle(one, referring, tools)
-            except NotPlannable as why:
-                yield name, why
-            except TargetRefused as why:
-                yield name, NotPlannable(str(why))
+                yield name, _bundle(entry, referring, tools)
+            except NotPlannable as error:
+                yield name, error
+            except TargetRefused as error:
+                yield name, NotPlannable(str(error))
 
 
-def _regrouped(
-    read: Sequence[tuple[str, Sequence[Row | None] | None]], tools: Tools
+def _regroup(
+    findings: Sequence[tuple[str, Sequence[Row | None] | None]], tools: Tools
 ) -> Mapping[str, tuple[Group, ...]]:
-    """What the rule makes of the findings whose rows are all there, by finding."""
-    whole = {name: [row.values for row in rows if row is not None] for name, rows in read if rows and None not in rows}
-    groups = tools.fitted.regroup(list(whole.values()), tools.slot, lambda name: read_again(tools.subjects[name]))
-    return dict(zip(whole, groups, strict=True))
+    """Return the rule's groups of each finding whose rows all exist, by finding."""
+    complete = {
+        name: [row.values for row in rows if row is not None] for name, rows in findings if rows and None not in rows
+    }
+    groups = tools.fitted.regroup(list(complete.values()), tools.slot, lambda name: read_again(tools.subjects[name]))
+    return dict(zip(complete, groups, strict=True))
 
 
-def _rows(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[Finding, Sequence[Row | None] | None]]:
-    """The findings' rows as they are now; None for a finding that is too large to be cleaned at all."""
-    most = tools.settings.bundle_rows
-    small = [one for one in chunk if len(one.surplus) <= most]
-    ids = [[_typed(member.id, tools) for member in one.members] for one in small]
-    asked = [one for some in ids for one in some if one is not None]
-    read = iter(tools.target.rows(tools.dataset.settings, tools.dataset.id, asked) if asked else ())
-    named = {one.id: some for one, some in zip(small, ids, strict=True)}
-    for one in chunk:
-        found = named.get(one.id)
-        yield one, None if found is None else [None if record is None else next(read) for record in found]
+def _read_rows(chunk: Sequence[Finding], tools: Tools) -> Iterator[tuple[Finding, Sequence[Row | None] | None]]:
+    """Yield the findings with their current rows; None for a finding that is too large to be cleaned."""
+    limit = tools.settings.bundle_rows
+    within_limit = [finding for finding in chunk if len(finding.surplus) <= limit]
+    ids = [[_typed(member.id, tools) for member in finding.members] for finding in within_limit]
+    to_read = [identifier for member_ids in ids for identifier in member_ids if identifier is not None]
+    rows = iter(tools.target.rows(tools.dataset.settings, tools.dataset.id, to_read) if to_read else ())
+    ids_of = {finding.id: member_ids for finding, member_ids in zip(within_limit, ids, strict=True)}
+    for finding in chunk:
+        member_ids = ids_of.get(finding.id)
+        yield finding, None if member_ids is None else [None if key is None else next(rows) for key in member_ids]
 
 
 def _typed(record: RecordId, tools: Tools) -> RecordId | None:
-    """An id as the dataset has it: the name of a record in the store does not tell 5 from 5.00.
+    """Convert an id to the dataset's types: the store does not distinguish 5 from 5.00.
 
-    None where no record can be called so any more: it was erased, or the dataset's `id` is another one since.
+    None if no record can have it: it was erased, or the dataset's `id` changed since.
     """
     if is_erased(record):
         return None
     kinds = [tools.relation.schema[name].type for name in tools.dataset.id]
     try:
-        both = zip(kinds, record, strict=True)
-        return tuple(_NUMBERS[kind](part) if kind in _NUMBERS else part for kind, part in both)
+        typed_parts = zip(kinds, record, strict=True)
+        return tuple(_NUMBERS[kind](part) if kind in _NUMBERS else part for kind, part in typed_parts)
     except (ValueError, TypeError, ArithmeticError):
         return None
 
 
-def _begin(finding: Finding, rows: Sequence[Row | None] | None, groups: Sequence[Group], tools: Tools) -> _Begun:
+def _begin(finding: Finding, rows: Sequence[Row | None] | None, groups: Sequence[Group], tools: Tools) -> _StartedPlan:
     if rows is None:
         raise TooManyRows(tools.settings.bundle_rows)
     group = members_now(finding, rows, groups, tools.fitted, tools.slot)
-    done = tools.action.changes(group, tools.settings, replace(tools.place, finding=finding.id))
+    action_plan = tools.action.changes(group, tools.settings, replace(tools.place, finding=finding.id))
     draft = Draft(tools.catalogue)
-    for change in done.changes:
+    for change in action_plan.changes:
         draft.add(change)
-    for one in (group.keeper, *group.settled):
-        draft.guard(one.row)
-    everyone = [one.row for one in (group.keeper, *group.surplus, *group.settled)]
-    shared = group_collision(everyone, tools.catalogue.tables[tools.catalogue.table], draft)
+    for record in (group.keeper, *group.settled):
+        draft.guard(record.row)
+    all_rows = [record.row for record in (group.keeper, *group.surplus, *group.settled)]
+    shared = group_collision(all_rows, tools.catalogue.tables[tools.catalogue.table], draft)
     if shared:
         raise NotPlannable(
-            f"Two of its records would have the same {listed(shared)}, and only one may; set it as well."
+            f"Two of its records would have the same {listed(shared)}, which must be unique; set it too."
         )
-    return _Begun(finding, group, done, draft)
+    return _StartedPlan(finding, group, action_plan, draft)
 
 
-def _read_references(begun: Sequence[_Begun], referring: ReadReferring, tools: Tools) -> None:
-    """Read who refers to the surplus of all these, and to what they are re-pointed to, in few questions."""
+def _read_references(started: Sequence[_StartedPlan], referring: ReadReferring, tools: Tools) -> None:
+    """Read the references to the surplus of all these, and to their new targets, in few queries."""
     repoints = tools.settings.references == "repoint"
-    rows = [row for one in begun for row in one.leaving]
-    rows += [one.group.keeper.row for one in begun if repoints and one.leaving]
+    rows = [row for entry in started for row in entry.leaving]
+    rows += [entry.group.keeper.row for entry in started if repoints and entry.leaving]
     for reference in tools.catalogue.references:
         if reference.to_table == tools.catalogue.table:
             keys = (cells_at(row.cells, reference.to_columns) for row in rows)
             referring.read(reference, (key for key in keys if key is not None))
 
 
-def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
-    group, draft = begun.group, begun.draft
-    stays = frozenset(one.row.name for one in (group.keeper, *group.settled))
+def _bundle(started: _StartedPlan, referring: ReadReferring, tools: Tools) -> Bundle:
+    group, draft = started.group, started.draft
+    stays = frozenset(record.row.name for record in (group.keeper, *group.settled))
     instead = group.keeper.row if tools.settings.references == "repoint" else None
     closure = Closure(draft, tools.settings.references, referring, group.keeper.row, stays, tools.settings.bundle_rows)
-    closure.follow(Leaving(row, instead) for row in begun.leaving)
+    closure.follow(Leaving(row, instead) for row in started.leaving)
     closure.check_keys()
-    moved = {one.name for one in group.surplus if one.row.name in closure.moved}
-    effects = [one for one in begun.done.effects if not one.idle or one.record in moved]
+    moved = {record.name for record in group.surplus if record.row.name in closure.moved}
+    effects = [effect for effect in started.done.effects if not effect.idle or effect.record in moved]
     if not effects:
-        raise NothingToDo("Its records are as they would be left; there is nothing to do.")
+        raise NothingToDo("Its records need no change; there is nothing to do.")
     changes = draft.in_order()
-    if not tools.target.promises.all_or_nothing and sum(not one.is_guard for one in changes) > 1:
+    if not tools.target.promises.all_or_nothing and sum(not change.is_guard for change in changes) > 1:
         raise AsksPerson(
-            f"Source `{tools.dataset.source}` cannot change several rows together, and this plan needs that; change "
-            "them there by hand."
+            f"Source `{tools.dataset.source}` cannot change several rows together, which this plan needs; change "
+            "them by hand."
         )
-    if sum(not one.is_guard for one in changes) > tools.settings.bundle_rows:
+    if sum(not change.is_guard for change in changes) > tools.settings.bundle_rows:
         raise TooManyRows(tools.settings.bundle_rows)
     tables = touched_tables(changes, tools.catalogue.tables, tools.place.other)
-    why = (*limits_of_undo(changes, tables), *shared_values(changes, tools.catalogue))
-    handled = {one.record for one in effects}
-    changed = [one for one in group.surplus if one.name in handled]
+    undo_limits = (*limits_of_undo(changes, tables), *shared_values(changes, tools.catalogue))
+    handled = {effect.record for effect in effects}
+    changed = [record for record in group.surplus if record.name in handled]
     moved_money = grouping.money_moved(changed, tools.relation)
-    ignored = _ignored(begun.done, tools)
-    lacks = {one.name: grouping.not_counted(one, tools.relation) for one in changed}
+    ignored = _ignored(started.done, tools)
+    lacks = {record.name: grouping.not_counted(record, tools.relation) for record in changed}
     return Bundle(
-        finding=begun.finding.id,
+        finding=started.finding.id,
         rule=tools.rule.name,
         dataset=tools.dataset.name,
         source=tools.dataset.source,
@@ -366,47 +370,47 @@ def _bundle(begun: _Begun, referring: ReadReferring, tools: Tools) -> Bundle:
         ignore_drift=ignored,
         filled=ignored if any(line.how == "most_complete" for line in tools.fitted.keep) else (),
         money={currency: str(public(amount)) for currency, amount in sorted(moved_money.items())},
-        reversible=("window" if why else "yes") if tools.settings.can_undo else "no",
-        why=why,
+        reversible=("window" if undo_limits else "yes") if tools.settings.can_undo else "no",
+        why=undo_limits,
         triggers=tuple(f"{facts.table}.{name}" for facts in tables for name in facts.triggers),
-        origins=dict(sorted(begun.done.origins.items())),
+        origins=dict(sorted(started.done.origins.items())),
         binding=tools.binding,
-        uncounted={name: what for name, what in lacks.items() if what is not None},
+        uncounted={name: reason for name, reason in lacks.items() if reason is not None},
     )
 
 
-def _ignored(done: ActionPlan, tools: Tools) -> tuple[str, ...]:
-    """The columns that may drift: of those that the rule ignores, the ones nothing of the plan was computed from."""
-    if done.reads is None:
+def _ignored(action_plan: ActionPlan, tools: Tools) -> tuple[str, ...]:
+    """Return the `ignore_drift` columns that the plan was not computed from."""
+    if action_plan.reads is None:
         return ()
     money = tools.relation.money
-    reads = {*done.reads, *((money.amount, money.currency_column or "") if money else ())}
-    linked = (one.to_columns for one in tools.catalogue.references if one.to_table == tools.catalogue.table)
+    reads = {*action_plan.reads, *((money.amount, money.currency_column or "") if money else ())}
+    linked = (link.to_columns for link in tools.catalogue.references if link.to_table == tools.catalogue.table)
     behind = {*tools.fitted.columns.sources(sorted(reads)), *(name for columns in linked for name in columns)}
     return tuple(sorted(set(tools.settings.ignore_drift) - behind))
 
 
 def _operations(effects: Sequence[Effect], tools: Tools) -> tuple[Operation, ...]:
-    names = [(one.effect, name_of(tools.catalogue.table, one.record)) for one in effects]
+    names = [(effect.effect, name_of(tools.catalogue.table, effect.record)) for effect in effects]
     lives = tools.generations(names)
     return tuple(
-        Operation(one.record, one.effect, _fingerprint(one, tools), lives.get(name, 1))
-        for one, name in zip(effects, names, strict=True)
+        Operation(effect.record, effect.effect, _fingerprint(effect, tools), lives.get(name, 1))
+        for effect, name in zip(effects, names, strict=True)
     )
 
 
 def _fingerprint(effect: Effect, tools: Tools) -> str:
-    said = [effect.effect, tools.identity, tools.catalogue.table, list(effect.payload)]
-    return hashlib.sha256(json.dumps(said, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
+    content = [effect.effect, tools.identity, tools.catalogue.table, list(effect.payload)]
+    return hashlib.sha256(json.dumps(content, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
 
 
 def _facts(target: Target, dataset: DatasetConfig, name: str) -> TableFacts | None:
-    """Another table of the same target; None where there is none."""
+    """Return another table of the same target; None if it does not exist."""
     try:
-        found = target.catalogue(dataset.settings, table=name)
+        catalogue = target.catalogue(dataset.settings, table=name)
     except (DatasetMissing, TargetRefused):
         return None
-    return found.tables[found.table]
+    return catalogue.tables[catalogue.table]
 
 
 __all__ = ["AsksPerson", "NotPlannable", "NothingToDo", "Stale", "Tools", "make", "make_many", "mistakes", "place"]

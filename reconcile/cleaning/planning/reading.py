@@ -1,4 +1,4 @@
-"""Who refers to the rows of many plans, read together: one question a reference, not one a row."""
+"""Read the references to the rows of many plans together: one query per reference, not per row."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from connectors.target import Reference, Row, Target, TargetRefused
 from reconcile.cleaning.planning.draft import Key, cells_at
 
 TOGETHER = 500
-"""So many rows are asked about at once."""
+"""Rows per query."""
 
 
 @dataclass
 class ReadReferring:
-    """Answers of a target, kept for as long as plans are made of what was read with them."""
+    """Referring rows of a target, cached while the plans of one chunk are made."""
 
     target: Target
-    _known: dict[tuple[Reference, Key], Sequence[Row]] = field(default_factory=dict)
+    _cache: dict[tuple[Reference, Key], Sequence[Row]] = field(default_factory=dict)
 
     def rows(self, reference: Reference, to: Key) -> Sequence[Row]:
-        """The rows that refer to these cells."""
-        if (reference, to) not in self._known:
-            self._known[reference, to] = tuple(self.target.referring(reference, [to]))
-        return self._known[reference, to]
+        """Return the rows that refer to these cells."""
+        if (reference, to) not in self._cache:
+            self._cache[reference, to] = tuple(self.target.referring(reference, [to]))
+        return self._cache[reference, to]
 
     def read(self, reference: Reference, keys: Iterable[Key]) -> None:
-        """Read who refers to any of these, to be asked for each of them later.
+        """Read the rows that refer to any of these keys, for later calls of `rows`.
 
-        Where one of the rows cannot be named, nothing is kept: each is asked for then, and only that one is refused.
+        If the target refuses a row, nothing is cached: `rows` then reads key by key, and only that key is refused.
         """
-        wanted = [key for key in dict.fromkeys(keys) if (reference, key) not in self._known]
-        for start in range(0, len(wanted), TOGETHER):
-            some = wanted[start : start + TOGETHER]
+        unread = [key for key in dict.fromkeys(keys) if (reference, key) not in self._cache]
+        for start in range(0, len(unread), TOGETHER):
+            chunk = unread[start : start + TOGETHER]
             try:
-                shared = _shared(reference, some, self.target.referring(reference, some))
+                shared = _by_key(reference, chunk, self.target.referring(reference, chunk))
             except TargetRefused:
                 shared = None
             if shared is not None:
-                self._known.update(((reference, key), tuple(rows)) for key, rows in shared.items())
+                self._cache.update(((reference, key), tuple(rows)) for key, rows in shared.items())
 
 
-def _shared(reference: Reference, keys: Sequence[Key], rows: Iterable[Row]) -> Mapping[Key, list[Row]] | None:
-    """Which of the rows refer to which key, by their cells; None where cells alone do not say: each is asked for then.
+def _by_key(reference: Reference, keys: Sequence[Key], rows: Iterable[Row]) -> Mapping[Key, list[Row]] | None:
+    """Group rows by the key they refer to; None if their cells do not tell, so that each key is read alone.
 
-    A database may hold other cells alike (a collation, a link from a text to a number): it alone knows how.
+    A database may treat different cells as equal (a collation, a link from a text to a number).
     """
     exact = {key: key for key in keys}
     written = _unambiguous(keys)
-    found: dict[Key, list[Row]] = defaultdict(list)
+    rows_by_key: dict[Key, list[Row]] = defaultdict(list)
     for row in rows:
         own = cells_at(row.cells, reference.columns)
         key = exact.get(own) if own is not None else None
@@ -57,8 +57,8 @@ def _shared(reference: Reference, keys: Sequence[Key], rows: Iterable[Row]) -> M
             key = written.get(_texts(own))
         if key is None:
             return None
-        found[key].append(row)
-    return {key: found.get(key, []) for key in keys}
+        rows_by_key[key].append(row)
+    return {key: rows_by_key.get(key, []) for key in keys}
 
 
 def _unambiguous(keys: Sequence[Key]) -> Mapping[tuple[str, ...], Key]:

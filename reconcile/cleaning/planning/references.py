@@ -1,7 +1,7 @@
-"""What becomes of rows that refer to records that go: nothing is left dangling, and nothing goes that is not written.
+"""Plan the rows that refer to leaving records: no reference dangles, and no row is deleted outside the plan.
 
-Foreign keys and declared links are followed alike, from the database's own catalogue. A cascade or a `SET NULL` of the
-database is never left to it: what it would do stands in the plan as changes of their own, or there is no plan.
+Foreign keys from the database's catalogue and declared links are followed alike. The plan itself contains every change
+that a cascade or `SET NULL` of the database would make; otherwise there is no plan.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _DELETES = ("CASCADE", "NO ACTION", "RESTRICT")
 
 
 class Referring(Protocol):
-    """Who refers to a row, as it is now."""
+    """Reads the rows that currently refer to a row."""
 
     def rows(self, reference: Reference, to: Key) -> Sequence[Row]:
-        """The rows whose `columns` hold these cells of `to_columns`."""
+        """Return the rows whose `columns` hold these cells of `to_columns`."""
 
 
 @dataclass(frozen=True)
 class Leaving:
-    """A row that no reference may go on pointing at, and the one that takes its place, if any does."""
+    """A row that no reference may keep pointing at, and its replacement, if any."""
 
     row: Row
     instead: Row | None
@@ -39,9 +39,9 @@ class Leaving:
 
 @dataclass
 class Closure:
-    """Follows references from the rows that leave until nobody refers to any of them.
+    """Follows references from the leaving rows until no row refers to any of them.
 
-    `stays` are rows of the group that must not go through a reference: the keeper, and what was decided before.
+    `stays` are rows of the group that no reference may delete: the keeper, and records with an earlier decision.
     """
 
     draft: Draft
@@ -53,54 +53,54 @@ class Closure:
     _guards: dict[Reference, dict[Key, tuple[RowName, ...]]] = field(default_factory=lambda: defaultdict(dict))
     _refused: Counter[str] = field(default_factory=Counter)
     moved: set[RowName] = field(default_factory=set)
-    """Rows that something referred to, and whose references were seen to."""
+    """Rows whose references were handled."""
 
     def follow(self, leaving: Iterable[Leaving]) -> None:
-        """Add what becomes of everybody who refers to these. Raises NotPlannable."""
-        waiting = sorted(leaving, key=lambda one: order_of(one.row.name))
+        """Add the changes of all rows that refer to these. Raises NotPlannable."""
+        pending = sorted(leaving, key=lambda entry: order_of(entry.row.name))
         followed: set[RowName] = set()
-        while waiting:
-            level, waiting = waiting, []
-            for one in level:
-                if one.row.name not in followed:
-                    followed.add(one.row.name)
-                    waiting += self._children(one)
-            waiting.sort(key=lambda one: order_of(one.row.name))
+        while pending:
+            level, pending = pending, []
+            for entry in level:
+                if entry.row.name not in followed:
+                    followed.add(entry.row.name)
+                    pending += self._children(entry)
+            pending.sort(key=lambda entry: order_of(entry.row.name))
         if self._refused:
             raise self._refusal()
 
     def check_keys(self) -> None:
-        """Raises NotPlannable where a row that stays would lose a value that others refer to it by."""
+        """Raise NotPlannable if a remaining row would lose a value that other rows refer to."""
         for change in list(self.draft.changes.values()):
             if change.before is None or not change.after:
                 continue
             for reference in _to(self.draft.catalogue, change.row.table):
-                lost = set(reference.to_columns) & change.after.keys()
+                changed = set(reference.to_columns) & change.after.keys()
                 key = cells_at(change.before, reference.to_columns)
-                if not lost or key is None or self._keeper_has(reference, key):
+                if not changed or key is None or self._keeper_has(reference, key):
                     continue
-                if any(not self._lets_go(row, reference) for row in self._rows(reference, key)):
+                if any(not self._is_released(row, reference) for row in self._rows(reference, key)):
                     raise NotPlannable(
                         f"Rows of `{reference.table}` refer to a row of `{change.row.table}` by "
-                        f"{listed(sorted(lost))}, which would change; leave that column as it is."
+                        f"{listed(sorted(changed))}, which would change; leave that column as it is."
                     )
 
     def _refusal(self) -> NotPlannable:
-        who = listed(sorted(self._refused))
-        many = sum(self._refused.values())
-        rows = "1 row" if many == 1 else f"{many} rows"
-        goes = any(one.after is None and one.role == "surplus" for one in self.draft.changes.values())
+        tables = listed(sorted(self._refused))
+        number = sum(self._refused.values())
+        rows = "1 row" if number == 1 else f"{number} rows"
+        goes = any(change.after is None and change.role == "surplus" for change in self.draft.changes.values())
         ways = "with `references: repoint` they would follow the keeper"
         ways += ", with `references: capture` they would be deleted with it" if goes else ""
-        return NotPlannable(f"{rows} of {who} {'refers' if many == 1 else 'refer'} to its surplus; {ways}.")
+        return NotPlannable(f"{rows} of {tables} {'refers' if number == 1 else 'refer'} to its surplus; {ways}.")
 
     def guards(self) -> tuple[ReferenceGuard, ...]:
-        """What was read, to be read again before anything is done."""
-        found = []
+        """Return the references as read, for a check before execution."""
+        guards = []
         for reference, by_key in self._guards.items():
             names = sorted({name for rows in by_key.values() for name in rows}, key=order_of)
-            found.append(ReferenceGuard(reference, tuple(sorted(by_key, key=str)), tuple(names)))
-        return tuple(sorted(found, key=lambda one: _place(one.reference)))
+            guards.append(ReferenceGuard(reference, tuple(sorted(by_key, key=str)), tuple(names)))
+        return tuple(sorted(guards, key=lambda guard: _place(guard.reference)))
 
     def _children(self, leaving: Leaving) -> list[Leaving]:
         following = []
@@ -114,22 +114,22 @@ class Closure:
                 if child.name == leaving.row.name or self.draft.goes(child.name):
                     continue
                 self.moved.add(leaving.row.name)
-                following += self._one(child, reference, leaving)
-            if sum(not one.is_guard for one in self.draft.changes.values()) > self.most:
+                following += self._handle(child, reference, leaving)
+            if sum(not change.is_guard for change in self.draft.changes.values()) > self.most:
                 raise TooManyRows(self.most)
         return following
 
     def _keeper_has(self, reference: Reference, key: Key) -> bool:
-        """Whether who refers by these cells refers to the keeper as well, as declared links to what is not unique may.
+        """Return True if these cells refer to the keeper as well, as declared links to non-unique columns may.
 
-        A foreign key is never satisfied so: where its key is not unique, the database changes the rows all the same.
+        Always False for a foreign key: if its key is not unique, the database changes the rows anyway.
         """
         if self.keeper.name.table != reference.to_table or not reference.soft:
             return False
         return cells_at(self.draft.final(self.keeper), reference.to_columns) == key
 
     def _must_not_share(self, reference: Reference, key: Key, children: Sequence[Row]) -> None:
-        """Raises NotPlannable where a foreign key refers to the keeper and to a row that leaves by the same values."""
+        """Raise NotPlannable if a foreign key refers to the keeper and a leaving row by the same values."""
         same_table = self.keeper.name.table == reference.to_table and not reference.soft
         shared = same_table and cells_at(self.keeper.cells, reference.to_columns) == key
         if shared and any(not self.draft.goes(child.name) for child in children):
@@ -146,11 +146,11 @@ class Closure:
                 f"Rows of `{reference.table}` may refer to its surplus, and not all of them can be seen: "
                 f"{facts.hides_rows}."
             )
-        rows = sorted(self.referring.rows(reference, key), key=lambda one: order_of(one.name))
-        self._guards[reference][key] = tuple(one.name for one in rows)
+        rows = sorted(self.referring.rows(reference, key), key=lambda row: order_of(row.name))
+        self._guards[reference][key] = tuple(row.name for row in rows)
         return rows
 
-    def _one(self, child: Row, reference: Reference, leaving: Leaving) -> list[Leaving]:
+    def _handle(self, child: Row, reference: Reference, leaving: Leaving) -> list[Leaving]:
         if self.policy == "refuse":
             self._refused[reference.table] += 1
             return []
@@ -161,7 +161,7 @@ class Closure:
     def _repoint(self, child: Row, reference: Reference, row: Row, instead: Row) -> list[Leaving]:
         if child.name == instead.name:
             raise NotPlannable(
-                f"A record that stays refers to one that goes ({_said(reference)}), so it would come to refer to "
+                f"A remaining record refers to a surplus record ({_in_words(reference)}), so it would refer to "
                 "itself; re-point it by hand first."
             )
         facts = self._writable(reference, reference.columns)
@@ -169,29 +169,29 @@ class Closure:
         if to is None:
             raise NotPlannable(
                 f"Rows of `{reference.table}` refer to its surplus by {listed(reference.to_columns)}, and the keeper "
-                "has none; fill it in first."
+                "has no value there; fill it in first."
             )
         parent = self.draft.catalogue.tables[reference.to_table]
         after = {
-            name: _as_for(facts, name, child.cells[name], parent, other, cell)
-            for name, other, cell in zip(reference.columns, reference.to_columns, to, strict=True)
-            if cells_at(row.cells, (other,)) != (cell,)
+            name: _converted(facts, name, child.cells[name], parent, parent_column, cell)
+            for name, parent_column, cell in zip(reference.columns, reference.to_columns, to, strict=True)
+            if cells_at(row.cells, (parent_column,)) != (cell,)
         }
         if not after:
             raise NotPlannable(
                 f"Rows of `{reference.table}` refer to its surplus by {listed(reference.to_columns)}, which would move "
-                "to the keeper: neither can go first; re-point them by hand."
+                "to the keeper: neither change can go first; re-point them by hand."
             )
         change = Change(child.name, child.cells, after, "reference")
-        brothers = self.referring.rows(reference, to)
-        twin = collision(change, facts, brothers, self.draft)
+        referring = self.referring.rows(reference, to)
+        twin = collision(change, facts, referring, self.draft)
         if twin is None:
             self.draft.add(change)
             return []
         if reference.table == self.draft.catalogue.table:
             raise NotPlannable(
-                f"Two rows of `{reference.table}` would become one ({_said(reference)}), and both are records of the "
-                "dataset itself; merge them by hand."
+                f"Two rows of `{reference.table}` would become one ({_in_words(reference)}), and both are records of "
+                "the dataset itself; merge them by hand."
             )
         if twin.name not in self.draft.changes:
             self.draft.guard(twin, "reference")
@@ -201,44 +201,46 @@ class Closure:
     def _capture(self, child: Row, reference: Reference) -> list[Leaving]:
         if reference.on_delete == "SET NULL":
             facts = self._writable(reference, reference.columns)
-            hard = [one.name for one in facts.columns if one.name in reference.columns and not one.nullable]
-            if hard:
+            required = [
+                column.name for column in facts.columns if column.name in reference.columns and not column.nullable
+            ]
+            if required:
                 raise NotPlannable(
-                    f"`{reference.table}` says ON DELETE SET NULL, but {listed(hard)} cannot be null; no row that "
-                    "others refer to there can go."
+                    f"`{reference.table}` says ON DELETE SET NULL, but {listed(required)} cannot be null; rows "
+                    "referenced there cannot be deleted."
                 )
             if child.name in self.stays:
-                raise self._torn(reference)
+                raise self._stays_but_refers(reference)
             self.draft.add(Change(child.name, child.cells, dict.fromkeys(reference.columns), "reference"))
             return []
         if reference.on_delete not in _DELETES:
             raise NotPlannable(
-                f"`{reference.table}` says ON DELETE {reference.on_delete} ({_said(reference)}), which is not "
-                "followed; write `references: repoint`, or clean it by hand."
+                f"`{reference.table}` says ON DELETE {reference.on_delete} ({_in_words(reference)}), which is not "
+                "supported; write `references: repoint`, or clean it by hand."
             )
         if child.name in self.stays:
-            raise self._torn(reference)
+            raise self._stays_but_refers(reference)
         if reference.table == self.draft.catalogue.table:
             raise NotPlannable(
-                f"Other records of `{reference.table}` refer to its surplus ({_said(reference)}): deleting them as "
-                "well would delete what nobody found; write `references: repoint`."
+                f"Other records of `{reference.table}` refer to its surplus ({_in_words(reference)}): deleting them "
+                "too would delete records outside the finding; write `references: repoint`."
             )
         self._writable(reference, ())
         self.draft.add(Change(child.name, child.cells, None, "captured"))
         return [Leaving(child, None)]
 
-    def _torn(self, reference: Reference) -> NotPlannable:
+    def _stays_but_refers(self, reference: Reference) -> NotPlannable:
         return NotPlannable(
-            f"A record that stays refers to one that goes ({_said(reference)}); re-point it by hand, or write "
+            f"A remaining record refers to a surplus record ({_in_words(reference)}); re-point it by hand, or write "
             "`references: repoint`."
         )
 
     def _writable(self, reference: Reference, columns: Sequence[str]) -> TableFacts:
-        """The facts of the referring table; raises NotPlannable where these columns cannot be written there."""
+        """Return the facts of the referring table; raise NotPlannable if its columns cannot be written."""
         facts = self.draft.catalogue.tables[reference.table]
         if facts.refused:
             raise NotPlannable(f"Rows of `{reference.table}` refer to its surplus. {facts.refused}")
-        computed = [one.name for one in facts.columns if one.name in columns and one.generated]
+        computed = [column.name for column in facts.columns if column.name in columns and column.generated]
         if computed:
             raise NotPlannable(
                 f"The database computes {listed(computed)} of `{reference.table}`, by which rows refer to its surplus; "
@@ -246,29 +248,31 @@ class Closure:
             )
         return facts
 
-    def _lets_go(self, row: Row, reference: Reference) -> bool:
-        """Whether the plan makes a row refer to something else. Equal values may be spelt in another way there."""
+    def _is_released(self, row: Row, reference: Reference) -> bool:
+        """Return True if the plan deletes or re-points the row. It compares its own cells: spellings may differ."""
         final = cells_at(self.draft.final(row), reference.columns)
         return self.draft.goes(row.name) or final != cells_at(row.cells, reference.columns)
 
 
 def _to(catalogue: Catalogue, table: str) -> list[Reference]:
-    """References to a table, in an order that does not depend on the catalogue's."""
-    return sorted((one for one in catalogue.references if one.to_table == table), key=_place)
+    """Return the references to a table, in an order independent of the catalogue's."""
+    return sorted((reference for reference in catalogue.references if reference.to_table == table), key=_place)
 
 
 def _place(reference: Reference) -> tuple[object, ...]:
     return reference.table, reference.columns, reference.to_table, reference.to_columns, reference.name
 
 
-def _said(reference: Reference) -> str:
+def _in_words(reference: Reference) -> str:
     return f"`{reference.table}`, column {listed(reference.columns)}"
 
 
-def _as_for(facts: TableFacts, column: str, was: Cell, parent: TableFacts, other: str, cell: Cell) -> Cell:
-    """A cell of the keeper for a column that refers to it: itself where both are declared alike or look alike."""
-    if cell is None or (was is not None and (was[0] == cell[0] or "t" not in (was[0], cell[0]))):
+def _converted(
+    facts: TableFacts, column: str, current: Cell, parent: TableFacts, parent_column: str, cell: Cell
+) -> Cell:
+    """Convert a cell of the keeper for a referring column; unchanged if both columns have the same type or form."""
+    if cell is None or (current is not None and (current[0] == cell[0] or "t" not in (current[0], cell[0]))):
         return cell
-    types: Mapping[str, str] = {one.name: one.type for one in facts.columns if one.name == column}
-    theirs = {one.name: one.type for one in parent.columns if one.name == other}
-    return cell if types.get(column) == theirs.get(other) else ("t", cell[1])
+    types: Mapping[str, str] = {fact.name: fact.type for fact in facts.columns if fact.name == column}
+    parent_types = {fact.name: fact.type for fact in parent.columns if fact.name == parent_column}
+    return cell if types.get(column) == parent_types.get(parent_column) else ("t", cell[1])

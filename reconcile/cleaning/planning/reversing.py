@@ -1,4 +1,4 @@
-"""What limits the undo of a plan, said before anybody approves it."""
+"""The limits of a plan's undo, shown before its approval."""
 
 from __future__ import annotations
 
@@ -9,62 +9,65 @@ from rules.document.mistakes import listed
 
 
 def limits_of_undo(changes: Sequence[Change], tables: Iterable[TableFacts]) -> tuple[str, ...]:
-    """Why it can be taken back only while nobody does something else, one sentence each; empty when nothing can."""
-    by_name: Mapping[str, TableFacts] = {one.table: one for one in tables}
-    found = [
-        said for change in changes if not change.is_guard for said in _of_change(change, by_name[change.row.table])
+    """Return what can make the undo impossible later, one sentence each; empty if nothing can."""
+    by_name: Mapping[str, TableFacts] = {facts.table: facts for facts in tables}
+    sentences = [
+        sentence
+        for change in changes
+        if not change.is_guard
+        for sentence in _of_change(change, by_name[change.row.table])
     ]
-    found += [
-        f"Triggers of `{one.table}` ({listed(one.triggers)}) fire again on undo; what they did elsewhere stays, "
+    sentences += [
+        f"Triggers of `{facts.table}` ({listed(facts.triggers)}) fire again on undo; what they did elsewhere stays, "
         "and so does what they write again."
-        for one in by_name.values()
-        if one.triggers
+        for facts in by_name.values()
+        if facts.triggers
     ]
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(sentences)))
 
 
 def _of_change(change: Change, facts: TableFacts) -> Iterator[str]:
     if change.before is None:
         return
-    gone = change.after is None
+    deleted = change.after is None
     for columns in facts.uniques:
-        if gone or set(columns) & set(change.after or ()):
+        if deleted or set(columns) & set(change.after or ()):
             yield f"Another row of `{facts.table}` may take its {listed(columns)}, which only one row can have."
     if facts.unchecked:
         yield (
             f"What `{facts.table}` held may not fulfil {listed(facts.unchecked)}, which older rows were never checked "
             "for; then it cannot be put back."
         )
-    if gone and facts.unclear:
+    if deleted and facts.unclear:
         yield f"Another row of `{facts.table}` may take its place in {listed(facts.unclear)}."
-    numbered = [one.name for one in facts.columns if one.identity]
-    if gone and numbered:
+    numbered = [column.name for column in facts.columns if column.identity]
+    if deleted and numbered:
         yield f"A new row of `{facts.table}` may be given the number that a deleted one had in {listed(numbered)}."
-    if not gone and set(facts.primary_key) & set(change.after or ()):
+    if not deleted and set(facts.primary_key) & set(change.after or ()):
         yield f"Another row of `{facts.table}` may take its {listed(facts.primary_key)}."
 
 
 def shared_values(changes: Sequence[Change], catalogue: Catalogue) -> tuple[str, ...]:
-    """Why the database may refuse to put back values that several rows share and foreign keys refer to."""
-    said = set()
+    """Return why the database may refuse to restore values that several rows share and foreign keys refer to."""
+    sentences = set()
     for reference in catalogue.references:
         facts = catalogue.tables.get(reference.to_table)
         keys = () if facts is None else (facts.primary_key, *facts.uniques)
         if reference.soft or any(set(key) == set(reference.to_columns) for key in keys):
             continue
-        set_ = [one.after for one in changes if one.row.table == reference.to_table and one.after]
+        set_ = [change.after for change in changes if change.row.table == reference.to_table and change.after]
         if any(set(after) & set(reference.to_columns) for after in set_):
-            said.add(
+            sentences.add(
                 f"Rows of `{reference.table}` refer to {listed(reference.to_columns)} of `{reference.to_table}`, which "
                 "is not unique: the database may refuse to put a value back."
             )
-    return tuple(sorted(said))
+    return tuple(sorted(sentences))
 
 
 def touched_tables(
-    changes: Iterable[Change], known: Mapping[str, TableFacts], other: Callable[[str], TableFacts | None]
+    changes: Iterable[Change], catalogued: Mapping[str, TableFacts], facts_of: Callable[[str], TableFacts | None]
 ) -> tuple[TableFacts, ...]:
-    """The tables that rows change in, by name; `other` knows those outside the catalogue."""
-    names = sorted({one.row.table for one in changes if not one.is_guard})
-    found = (known.get(name) or other(name) for name in names)
-    return tuple(one for one in found if one is not None)
+    """Return the tables of the changed rows, sorted by name; `facts_of` finds those outside the catalogue."""
+    names = sorted({change.row.table for change in changes if not change.is_guard})
+    tables = (catalogued.get(name) or facts_of(name) for name in names)
+    return tuple(facts for facts in tables if facts is not None)

@@ -1,8 +1,8 @@
-"""The stop after a change of the schema: a rule does not clean a dataset that no longer looks as it did.
+"""The shape check: a rule stops cleaning a dataset that changed unexpectedly.
 
-A column that went, changed its type or emptied, a source that lost half its records, or many times the groups there
-used to be: each may make a rule match what it was never meant to. It goes on reporting; cleaning waits for a person.
-What is compared with is the last run whose shape was taken, so that a run that was stopped changes nothing.
+A column that vanished, changed its type or emptied, a source that lost half its records, or many times the usual
+groups: each may make a rule match the wrong records. The rule keeps reporting; cleaning waits for a person. Each run
+is compared with the last accepted shape, so a stopped run changes nothing.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from rules.engines.base import Detection, Member
 from rules.kinds.base import Fitted, Rule
 
 TIMES = 5
-"""So many times the median of groups is too many."""
+"""More groups than this many times the median are too many."""
 FEW = 20
-"""Below so many records, or groups, no share says anything."""
+"""With fewer records or groups, shares mean nothing."""
 FEW_MEMBERS = 10
-"""The same of members of groups, which are few where all is well."""
+"""The same for members of groups, of which a healthy dataset has few."""
 EMPTIED = 0.5
-"""A column emptied when the share of records without it rose by more than this."""
+"""A column emptied if the share of records without it rose by more than this."""
 REMEMBERED = 20
-"""Runs whose number of groups the median is of."""
+"""Runs that count for the median of groups."""
 LOOKED_AT = 10_000
-"""Members whose values are looked at."""
+"""Members whose values are checked."""
 WHERE = "where"
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a rule saw of its dataset in one run. `rule` is its binding.
+    """The shape of a rule's dataset in one run. `rule` is the rule's binding.
 
-    `types` are of all columns of the dataset, `used` names those the rule matches, keeps or cleans by. `empty` is, by
-    column, the share of scanned records that took no part because they lack it; of `where`, of all records, because it
-    cannot be said. `bare` is the share of the members of groups that lack it. `cleaned` is how many records
-    the rule may have taken out of the dataset so far.
+    `types` are those of all columns of the dataset; `used` names the columns the rule matches, keeps or cleans by.
+    `empty`: by column, the share of scanned records that were skipped because they lack it; for `where`, the share of
+    all records it cannot be evaluated for. `bare`: the share of group members that lack it. `cleaned`: how many records
+    the rule may have removed from the dataset so far.
     """
 
     run: str
@@ -63,33 +63,33 @@ class Shape:
 
     @property
     def digest(self) -> str:
-        """64 hex digits that name the dataset's columns and types."""
+        """Return 64 hex digits that identify the dataset's columns and types."""
         return hashlib.sha256(json.dumps(sorted(self.types.items())).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Past:
-    """What earlier runs saw: the shape of the last one, and how many groups each of them found."""
+    """Earlier runs: the shape of the last one, and the number of groups of each."""
 
     shape: Shape | None
     groups: Sequence[int]
 
 
-def of(rule: Rule, fitted: Fitted, found: Detection, run: str, binding: str, cleaned: int = 0) -> Shape:
-    """The shape of the groups' dataset in a detection."""
-    members = list(islice(_members(found), LOOKED_AT))
-    missing = Counter(name for one in members for name, value in one.values.items() if value is None)
+def of(rule: Rule, fitted: Fitted, detection: Detection, run: str, binding: str, cleaned: int = 0) -> Shape:
+    """Return the shape of the dataset in a detection."""
+    members = list(islice(_members(detection), LOOKED_AT))
+    missing = Counter(name for member in members for name, value in member.values.items() if value is None)
     empty: dict[str, float] = {}
-    for left_out in found.skipped:
-        of_all = found.scanned if left_out.scanned else found.read
+    for left_out in detection.skipped:
+        of_all = detection.scanned if left_out.scanned else detection.read
         empty[left_out.column] = empty.get(left_out.column, 0.0) + left_out.records / (of_all or 1)
     return Shape(
         run=run,
         rule=binding,
-        types={one.name: one.type.value for one in fitted.relation.schema},
+        types={column.name: column.type.value for column in fitted.relation.schema},
         used=_used(rule, fitted),
-        read=found.read,
-        groups=len(found.groups),
+        read=detection.read,
+        groups=len(detection.groups),
         members=len(members),
         cleaned=cleaned,
         empty=empty,
@@ -97,107 +97,107 @@ def of(rule: Rule, fitted: Fitted, found: Detection, run: str, binding: str, cle
     )
 
 
-def refuse(tx: Transaction, rule: Rule, fitted: Fitted, found: Detection, run: str, binding: str) -> str | None:
-    """Why nothing may be cleaned by this rule, for `budgets.stop`; None: it may, and the next run compares with this.
+def refuse(tx: Transaction, rule: Rule, fitted: Fitted, detection: Detection, run: str, binding: str) -> str | None:
+    """Return why this rule may not clean, for `limits.stop`; None accepts the shape for later comparisons.
 
-    `binding` is the rule's: shapes are compared only while it stays the same. The shape that was refused waits for
-    `allow`. A run that is taken up again is compared with the runs before it.
+    `binding` is the rule's: shapes are compared only while it stays the same. A refused shape waits for `allow`. A
+    resumed run is compared with the runs before it.
     """
-    now = of(rule, fitted, found, run, binding, _cleaned(tx, rule.name))
-    known = _known(tx, rule)
-    why = None if known is None else compare(rule, known.before(run), now)
-    if known is None or why is None:
-        _write(tx, rule.dataset, rule.name, _taken(known, now))
+    now = of(rule, fitted, detection, run, binding, _cleaned(tx, rule.name))
+    memory = _read(tx, rule)
+    reason = None if memory is None else compare(rule, memory.before(run), now)
+    if memory is None or reason is None:
+        _write(tx, rule.dataset, rule.name, _accepted(memory, now))
     else:
-        _write(tx, rule.dataset, rule.name, replace(known, waiting=now))
-    return why
+        _write(tx, rule.dataset, rule.name, replace(memory, waiting=now))
+    return reason
 
 
 def allow(tx: Transaction, dataset: str, rule: str) -> bool:
-    """Take the shape that was refused for the one to compare with from now on; False where none waits."""
-    known = _row(tx, dataset, rule)
-    if known is None or known.waiting is None:
+    """Accept the refused shape for later comparisons; return False if none waits."""
+    memory = _row(tx, dataset, rule)
+    if memory is None or memory.waiting is None:
         return False
-    _write(tx, dataset, rule, _taken(None, known.waiting))
+    _write(tx, dataset, rule, _accepted(None, memory.waiting))
     return True
 
 
 def compare(rule: Rule, before: Past, now: Shape) -> str | None:
-    """What is too different, for `budgets.stop`; None: nothing.
+    """Return the first difference that is too large, for `limits.stop`; None if there is none.
 
-    Nothing is compared in the first run, and in the first after an edit of the rule: those ask people anyway.
+    The first run of a rule, and the first after an edit, compare nothing: they ask people anyway.
     """
-    was = before.shape
-    if was is None or was.rule != now.rule:
+    previous = before.shape
+    if previous is None or previous.rule != now.rule:
         return None
-    reason = next(_differences(rule, was, before.groups, now), None)
+    reason = next(_differences(rule, previous, before.groups, now), None)
     if reason is None:
         return None
-    return f"dataset {rule.dataset!r} does not look as it did: {reason}"
+    return f"dataset {rule.dataset!r} changed unexpectedly: {reason}"
 
 
-def _differences(rule: Rule, was: Shape, groups: Sequence[int], now: Shape) -> Iterator[str]:
-    used = {*now.used, *(name for name in _words(rule) if name in was.types)}
+def _differences(rule: Rule, previous: Shape, groups: Sequence[int], now: Shape) -> Iterator[str]:
+    used = {*now.used, *(name for name in _named_texts(rule) if name in previous.types)}
     for name in sorted(used):
-        if name in was.types and name not in now.types:
-            yield f"column {name} is gone"
-        elif was.types.get(name, now.types.get(name)) != now.types.get(name):
-            yield f"column {name} was {was.types[name]} and is {now.types[name]}"
-    left = now.read + max(0, now.cleaned - was.cleaned)  # what we took out ourselves did not go by itself
-    if left * 2 <= was.read and was.read - left >= FEW:
-        yield f"it holds {now.read:,} records, and held {was.read:,}"
+        if name in previous.types and name not in now.types:
+            yield f"column {name} no longer exists"
+        elif previous.types.get(name, now.types.get(name)) != now.types.get(name):
+            yield f"column {name} was {previous.types[name]} and is now {now.types[name]}"
+    expected = now.read + max(0, now.cleaned - previous.cleaned)  # our own deletions are no loss
+    if expected * 2 <= previous.read and previous.read - expected >= FEW:
+        yield f"it has {now.read:,} records instead of {previous.read:,}"
     if now.read >= FEW:
-        yield from _emptied(was.empty, now.empty, "the records")
-    if min(now.members, was.members) >= FEW_MEMBERS:
-        yield from _emptied(was.bare, now.bare, "the records of its groups")
+        yield from _emptied(previous.empty, now.empty, "the records")
+    if min(now.members, previous.members) >= FEW_MEMBERS:
+        yield from _emptied(previous.bare, now.bare, "the records of its groups")
     usual = statistics.median(groups) if groups else None
     if usual is not None and now.groups > max(TIMES * usual, FEW):
-        yield f"it finds {now.groups:,} groups, where {usual:,.0f} were usual"
+        yield f"it has {now.groups:,} groups instead of the usual {usual:,.0f}"
 
 
-def _emptied(was: Mapping[str, float], now: Mapping[str, float], of_what: str) -> Iterator[str]:
+def _emptied(previous: Mapping[str, float], now: Mapping[str, float], of_what: str) -> Iterator[str]:
     for name, share in sorted(now.items()):
-        if share - was.get(name, 0.0) > EMPTIED:
-            what = "its condition cannot be said for" if name == WHERE else f"column {name} is empty in"
-            yield f"{what} {share:.0%} of {of_what}, and was in {was.get(name, 0.0):.0%}"
+        if share - previous.get(name, 0.0) > EMPTIED:
+            subject = "`where` cannot be evaluated for" if name == WHERE else f"column {name} is empty in"
+            yield f"{subject} {share:.0%} of {of_what}; before, {previous.get(name, 0.0):.0%}"
 
 
-def _members(found: Detection) -> Iterator[Member]:
-    for group in found.groups:
+def _members(detection: Detection) -> Iterator[Member]:
+    for group in detection.groups:
         yield from group.members
 
 
 def _used(rule: Rule, fitted: Fitted) -> tuple[str, ...]:
-    words, relation = _words(rule), fitted.relation
-    named = {*fitted.needed[relation.dataset], *(name for name in relation.schema.names if name in words)}
-    return tuple(sorted(named))
+    texts, relation = _named_texts(rule), fitted.relation
+    columns = {*fitted.needed[relation.dataset], *(name for name in relation.schema.names if name in texts)}
+    return tuple(sorted(columns))
 
 
-def _words(rule: Rule) -> set[str]:
-    """Every text in the settings of the cleaning: the columns it names are among them."""
+def _named_texts(rule: Rule) -> set[str]:
+    """Return every text in the settings of `clean`, including the names of its columns."""
     return set() if rule.clean is None else set(_texts(rule.clean.model_dump(mode="json")))
 
 
-def _texts(said: Any) -> Iterator[str]:
-    if isinstance(said, str):
-        yield said
-    elif isinstance(said, Mapping):
-        for key, value in said.items():
+def _texts(settings: Any) -> Iterator[str]:
+    if isinstance(settings, str):
+        yield settings
+    elif isinstance(settings, Mapping):
+        for key, value in settings.items():
             yield from _texts(key)
             yield from _texts(value)
-    elif isinstance(said, Sequence):
-        for one in said:
-            yield from _texts(one)
+    elif isinstance(settings, Sequence):
+        for item in settings:
+            yield from _texts(item)
 
 
-# What is kept of it: one row a dataset and rule
+# The stored shapes: one row per dataset and rule
 
 
 @dataclass(frozen=True)
-class _Known:
-    """`groups` are pairs of run and number, of the latest runs whose shape was taken; `waiting` was refused.
+class _Memory:
+    """The stored shapes of a rule. `groups` are pairs of run and number, for the latest accepted runs.
 
-    `previous` is the shape before that of the last run, in case that run is taken up again.
+    `waiting` was refused. `previous` is the shape before the last run's, in case that run is resumed.
     """
 
     shape: Shape
@@ -206,44 +206,46 @@ class _Known:
     waiting: Shape | None = None
 
     def before(self, run: str) -> Past:
-        """Without what this run itself saw in an earlier attempt."""
+        """Return earlier runs, without an earlier attempt of this run."""
         shape = self.previous if self.shape.run == run else self.shape
-        return Past(shape, [groups for one, groups in self.groups if one != run])
+        return Past(shape, [groups for earlier_run, groups in self.groups if earlier_run != run])
 
 
-def _taken(known: _Known | None, now: Shape) -> _Known:
-    if known is None:
-        return _Known(now, [(now.run, now.groups)])
-    groups = [one for one in known.groups if one[0] != now.run and known.shape.rule == now.rule]
-    return _Known(now, [*groups, (now.run, now.groups)][-REMEMBERED:], known.before(now.run).shape)
+def _accepted(memory: _Memory | None, now: Shape) -> _Memory:
+    if memory is None:
+        return _Memory(now, [(now.run, now.groups)])
+    groups = [entry for entry in memory.groups if entry[0] != now.run and memory.shape.rule == now.rule]
+    return _Memory(now, [*groups, (now.run, now.groups)][-REMEMBERED:], memory.before(now.run).shape)
 
 
 def _cleaned(tx: Transaction, rule: str) -> int:
-    mine = (bundles.c.rule == rule, bundles.c.state == BundleState.SUCCEEDED.value)
+    of_rule = (bundles.c.rule == rule, bundles.c.state == BundleState.SUCCEEDED.value)
     taken_out = (bundles.c.action != "set", bundles.c.undoes.is_(None))
-    return int(tx.connection.execute(sa.select(sa.func.sum(bundles.c.records)).where(*mine, *taken_out)).scalar() or 0)
+    return int(
+        tx.connection.execute(sa.select(sa.func.sum(bundles.c.records)).where(*of_rule, *taken_out)).scalar() or 0
+    )
 
 
-def _known(tx: Transaction, rule: Rule) -> _Known | None:
-    found = _row(tx, rule.dataset, rule.name)
-    return found if found is not None or rule.was is None else _row(tx, rule.dataset, rule.was)
+def _read(tx: Transaction, rule: Rule) -> _Memory | None:
+    memory = _row(tx, rule.dataset, rule.name)
+    return memory if memory is not None or rule.was is None else _row(tx, rule.dataset, rule.was)
 
 
-def _row(tx: Transaction, dataset: str, rule: str) -> _Known | None:
-    mine = (dataset_schemas.c.dataset == dataset, dataset_schemas.c.rule == rule)
-    facts = tx.connection.execute(sa.select(dataset_schemas.c.facts).where(*mine)).scalar()
+def _row(tx: Transaction, dataset: str, rule: str) -> _Memory | None:
+    of_rule = (dataset_schemas.c.dataset == dataset, dataset_schemas.c.rule == rule)
+    facts = tx.connection.execute(sa.select(dataset_schemas.c.facts).where(*of_rule)).scalar()
     if facts is None:
         return None
     groups = [(run, groups) for run, groups in facts["groups"]]
-    return _Known(Shape(**facts["shape"]), groups, _shape(facts["previous"]), _shape(facts["waiting"]))
+    return _Memory(Shape(**facts["shape"]), groups, _shape(facts["previous"]), _shape(facts["waiting"]))
 
 
 def _shape(facts: Mapping[str, Any] | None) -> Shape | None:
     return None if facts is None else Shape(**facts)
 
 
-def _write(tx: Transaction, dataset: str, rule: str, known: _Known) -> None:
+def _write(tx: Transaction, dataset: str, rule: str, memory: _Memory) -> None:
     insert = insert_for(tx, dataset_schemas)
     newer = {name: insert.excluded[name] for name in ("digest", "facts", "at")}
-    row = {"dataset": dataset, "rule": rule, "digest": known.shape.digest, "facts": asdict(known), "at": tx.now}
+    row = {"dataset": dataset, "rule": rule, "digest": memory.shape.digest, "facts": asdict(memory), "at": tx.now}
     tx.connection.execute(insert.on_conflict_do_update(index_elements=["dataset", "rule"], set_=newer), row)
