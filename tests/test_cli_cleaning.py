@@ -158,7 +158,7 @@ def test_show_says_of_an_undo_that_it_waits_and_why_it_was_not_done_in_the_end(w
     assert "Undo is approved" in waits.stdout
     assert f"reconcile reject {finding} withdraws it" in waits.stderr
     assert json.loads(waits_json.stdout)["undo"]["state"] == "approved"
-    assert "Not taken back: a row of customers to be inserted already exists" in ended.stdout
+    assert "Not undone: a row of customers to be inserted already exists" in ended.stdout
     assert "Undo failed: a row of customers to be" in failed.stdout
     assert failed.stderr == f"Next: reconcile undo {finding}\n"
     assert "to be inserted already exists" in json.loads(failed_json.stdout)["not_undone"]
