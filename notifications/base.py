@@ -1,15 +1,23 @@
-"""The port every channel implements, and the notice it delivers."""
+"""The port every channel implements, and the notice it delivers.
+
+A notice as plain JSON: what the outbox stores and what the webhook sends. Version 1 only ever gains fields.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 
 MASK = "•••"
 """Replaces a value of a `pii` column that the channel may not show."""
@@ -236,3 +244,23 @@ class Checkable(Protocol):
 
 Opener = Callable[[str, Any, Path], Channel]
 """(name in the configuration, its settings, directory of the configuration file) → a channel. Opening sends nothing."""
+
+
+VERSION = 1
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Notice]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - built once, and only where a notice is stored or sent
+
+    return TypeAdapter(Notice)
+
+
+def to_json(notice: Notice) -> dict[str, Any]:
+    """The notice as values JSON knows: amounts as text, times as ISO 8601."""
+    return {"version": VERSION, **_adapter().dump_python(notice, mode="json")}
+
+
+def from_json(stored: Mapping[str, Any]) -> Notice:
+    """The notice that `to_json` wrote. Raises ValueError when it is none."""
+    return _adapter().validate_python({name: value for name, value in stored.items() if name != "version"})

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from notifications import shape
+from notifications import base
 from notifications.base import ChannelSettings, Notice, Receipt
 from notifications.errors import CannotBeAsked, FileRefused
 from notifications.wording import render, words
@@ -93,11 +93,11 @@ class FileChannel:
 
     def _text(self, notice: Notice) -> str:
         shown = render.document(notice, render.PAPER)
-        return self._template.render(shown, shape.to_json(notice)) if self._template else text(shown)
+        return self._template.render(shown, base.to_json(notice)) if self._template else text(shown)
 
     def _message(self, notice: Notice) -> bytes:
         if self.settings.format == "jsonl":
-            facts = shape.to_json(notice)
+            facts = base.to_json(notice)
             line = {"id": facts["id"], "text": self._text(notice), **facts, "end": facts["id"]}
             return json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n"
         begin, end = self._marks(notice)

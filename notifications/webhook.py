@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from notifications import shape
+from notifications import base
 from notifications.base import ChannelSettings, Notice, Receipt
 from notifications.errors import CannotBeAsked, ChannelRefused, DeliveryUnknown, RateLimited
 from notifications.http import Answer, Limits, Network, networks, post, retry_after, web_address
@@ -105,7 +105,7 @@ class WebhookChannel:
     def payload(self, notice: Notice) -> dict[str, Any]:
         """The document: `version`, `headline` and `text` for people, and every field of the notice, `id` among them."""
         message = render.document(notice, render.PAPER)
-        facts = shape.to_json(notice)
+        facts = base.to_json(notice)
         body = self._template.render(message, facts) if self._template else text(message)
         return {"version": facts["version"], "headline": message.headline, "text": body, **facts}
 

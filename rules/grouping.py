@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from rules import sums
+from rules import values as sums
 from rules.engines.base import Group, Member, MoneyColumns, Relation
 from rules.values import PLACE, RecordId, Value, canonical, canonical_json, order_key, sameness
 

@@ -22,7 +22,7 @@ from conftest import MARIADB, POSTGRES
 
 from connectors.target import Cell, Change
 from reconcile.audit import log
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.store import Store, tables
 from reconcile.store import bundles as stored
 from reconcile.testing.fork import Child, Ended, Warm

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from connectors.target import Change, RowName
 from reconcile.audit import log
 from reconcile.findings.bundle import Bundle, Operation
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.journal import effects
 from reconcile.journal.effects import Claimed, Sent
 from reconcile.store import Store, Transaction, bundles, tables

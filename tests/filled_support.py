@@ -18,7 +18,7 @@ from alembic.script import ScriptDirectory
 from runs_support import START
 
 from reconcile.schedule.slots import parse_slot, run_id
-from reconcile.store import creation, key, migrations, tables
+from reconcile.store import copying, key, migrations, tables
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -376,7 +376,7 @@ def _fill(url: str, root: Path, revision: str) -> None:
         else:
             connection.exec_driver_sql(f"PRAGMA application_id = {0x52434E4C}")
         if revision == tables.REVISION:
-            creation.create(connection)  # the same tables, sooner
+            copying.create(connection)  # the same tables, sooner
         else:
             migrations.upgrade(connection, revision)
         found = _reflected(connection)

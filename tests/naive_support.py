@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from chaos_support import RULES, Json, World, bundles_of
 
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.store import tables
 from reconcile.store.bundles import Stored
 from reconcile.testing.fork import Child, Ended, Warm

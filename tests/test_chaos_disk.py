@@ -15,7 +15,7 @@ import pytest
 from chaos_support import SEED, Places, Tally, World, bundles_of, cleaned, comparable, hold_everything, warmed
 from storm_support import report
 
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.testing.fork import Ended, Warm
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]

@@ -32,7 +32,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from reconcile import points
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.store import tables
 from reconcile.testing.fork import Ended, Warm
 from reconcile.testing.points import Fault

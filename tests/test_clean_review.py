@@ -25,8 +25,7 @@ from reconcile.audit.proof import prove
 from reconcile.cleaning.execution.execute import How, Limits, perform
 from reconcile.cleaning.execution.resolve import ask
 from reconcile.coordination import pauses
-from reconcile.findings.operations import BundleState
-from reconcile.findings.states import Event, State
+from reconcile.findings.states import BundleState, Event, State
 from reconcile.journal import effects, limits
 from reconcile.schedule.retry import QUICK
 from reconcile.store import Store, Transaction, tables

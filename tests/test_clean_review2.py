@@ -21,7 +21,7 @@ from reconcile.cleaning.actions.base import NotPlannable, Stale
 from reconcile.cleaning.decisions import BeyondLimits
 from reconcile.cleaning.undo import AnotherDatabase, Conflicts
 from reconcile.coordination import pauses
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.journal import breaker
 from reconcile.store import Store, tables
 from reconcile.tracking.decide import NotYours

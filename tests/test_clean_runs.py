@@ -17,9 +17,9 @@ from connectors.sql.source import SqlSource
 from connectors.target import Outcome, TargetError
 from reconcile import points
 from reconcile.cleaning.decisions import BeyondLimits
-from reconcile.cleaning.execution import carrier, stale_worker
+from reconcile.cleaning.execution import carrier
 from reconcile.coordination import lease, pauses
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.messages import troubles
 from reconcile.service.serve import Server
 from reconcile.tracking import decide
@@ -468,9 +468,9 @@ def test_a_process_that_outlived_its_claim_is_ended_before_its_work_is_taken_ove
         mine = lease.Owner.this_process(dt.timedelta(seconds=1))
         theirs = replace(mine, pid=process.pid, started=lease._process_started(process.pid) or 0)
 
-        assert not stale_worker.end(replace(theirs, started=theirs.started + 1))
-        assert not stale_worker.end(mine)
-        assert stale_worker.end(theirs)
+        assert not lease.end(replace(theirs, started=theirs.started + 1))
+        assert not lease.end(mine)
+        assert lease.end(theirs)
         assert process.wait(5) == -9
     finally:
         process.kill()

@@ -23,7 +23,7 @@ from reconcile.cleaning.inverse import inverse, rows_of
 from reconcile.cleaning.undo import Conflicts, NothingToUndo, TooLate
 from reconcile.coordination import pauses
 from reconcile.findings.bundle import Bundle
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.tracking import decide
 
 DELETE = {"clean": {"action": "delete"}}

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from cli_support import Answer, Project, in_words
 
-from reconcile.cli import events
+from reconcile.cli import decisions
 from reconcile.cli.output import Output
-from reconcile.findings.operations import BundleState
-from reconcile.findings.states import Event
+from reconcile.findings.states import BundleState, Event
 
 PROJECT = """\
 version: 1
@@ -113,9 +112,9 @@ def test_of_what_was_charged_twice_the_later_is_the_surplus_without_an_id_too(
 def test_every_event_of_a_finding_has_words_of_its_own() -> None:
     of_plans = {f"operation.{one.value}" for one in BundleState} - {"operation.awaiting_approval", "operation.approved"}
 
-    assert {one.value for one in Event} | of_plans <= events.IN_WORDS.keys()
-    assert len(set(events.IN_WORDS.values())) == len(events.IN_WORDS)
-    assert events.in_words("bundle.of_a_later_version") == "of a later version"
+    assert {one.value for one in Event} | of_plans <= decisions.IN_WORDS.keys()
+    assert len(set(decisions.IN_WORDS.values())) == len(decisions.IN_WORDS)
+    assert decisions.in_words("bundle.of_a_later_version") == "of a later version"
 
 
 def test_a_table_lines_up_whatever_is_written_in_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from connectors.files.csv import reader
-from connectors.files.csv.lines import BLOCK
+from connectors.files.csv.facts import BLOCK
 from connectors.files.source import FilesDataset
 from rules.engines.base import Readable, Relation
 from rules.kinds.duplicates import DuplicatesRule

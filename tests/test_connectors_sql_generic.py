@@ -44,8 +44,7 @@ from connectors.errors import (
     ValueDoesNotFit,
 )
 from connectors.sql.errors import Place
-from connectors.sql.generic.errors import connector_error, secrets_of
-from connectors.sql.generic.source import GenericSource, no_records, untyped
+from connectors.sql.generic.source import GenericSource, connector_error, no_records, secrets_of, untyped
 from connectors.sql.generic.values import GenericColumn, described, inspected
 from connectors.sql.source import SqlDataset, SqlSettings, SqlSource
 from connectors.sql.values import arrow_type

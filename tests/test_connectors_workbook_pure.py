@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from connectors.base import Problem
 from connectors.workbook.blocks import Impure
-from connectors.workbook.pure import read as read_pure
 from connectors.workbook.source import WorkbookDataset, WorkbookSettings, WorkbookSource
+from connectors.workbook.xlsx import read as read_pure
 
 ERROR = object()
 DAYS = st.dates(dt.date(1900, 3, 1), dt.date(2199, 12, 31))

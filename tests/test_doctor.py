@@ -19,7 +19,7 @@ from notifications.base import Notice, TroubleNotice
 from reconcile import doctor
 from reconcile.coordination import lease, pauses
 from reconcile.coordination.clock import HostTime, look
-from reconcile.doctor import Diagnosis, host, keeping
+from reconcile.doctor import Diagnosis, host
 from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, tables
 from reconcile.store import slots as stored
@@ -218,20 +218,20 @@ def test_a_key_that_others_can_read_is_broken(place: Place) -> None:
 def test_the_disk_under_a_state_has_to_be_local_and_lasting(kind: str, state: str) -> None:
     mounts = f"/dev/a / ext4 rw 0 0\nhost:/x /srv/with\\040space {kind} rw 0 0\n"
 
-    found = keeping.of_filesystem(Path("/srv/with space/state"), mounts)
+    found = host.of_filesystem(Path("/srv/with space/state"), mounts)
 
     assert (found.state, f"({kind})" in found.sentence) == (state, True)
 
 
 def test_a_full_disk_is_told_before_nothing_can_be_written() -> None:
-    states = [keeping.of_room(Path("/srv"), free).state for free in (10**10, 10**8, 10**7)]
+    states = [host.of_room(Path("/srv"), free).state for free in (10**10, 10**8, 10**7)]
 
     assert states == ["ok", "look", "broken"]
 
 
 @pytest.mark.parametrize(("off", "state"), [(0, "ok"), (5, "ok"), (-6, "look"), (61, "broken"), (-3600, "broken")])
 def test_a_database_with_another_time_is_told(off: int, state: str) -> None:
-    assert keeping.of_clocks(NOON + dt.timedelta(seconds=off), NOON).state == state
+    assert host.of_clocks(NOON + dt.timedelta(seconds=off), NOON).state == state
 
 
 def test_a_clock_that_jumped_is_told(place: Place) -> None:

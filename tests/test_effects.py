@@ -13,8 +13,8 @@ from store_support import Program
 
 from reconcile.audit import log
 from reconcile.coordination import clock, lease
-from reconcile.findings.operations import BundleState, MoveRefused
-from reconcile.journal import effects, holds, keys
+from reconcile.findings.states import BundleState, MoveRefused
+from reconcile.journal import effects, holds
 from reconcile.journal.effects import Claimed, ClaimLost
 from reconcile.schedule import retry
 from reconcile.store import bundles, tables
@@ -159,7 +159,7 @@ def test_what_is_sent_stands_with_its_keys_and_its_holds(journal: Journal) -> No
     }
     assert not any(record("a") in str(row) for row in rows)
     with journal.store.read() as tx:
-        names = {one: keys.name_of("customers", record(one)) for one in ("a", "b", "keeper")}
+        names = {one: holds.name_of("customers", record(one)) for one in ("a", "b", "keeper")}
         assert holds.of(tx, name) == {names["a"]: "surplus", names["b"]: "surplus", names["keeper"]: "keeper"}
     receipts = effects.receipts_of(journal.store, sent)
     assert [one.key for one in receipts] == sorted(sent.keys)
@@ -605,7 +605,7 @@ def test_an_undo_in_doubt_keeps_what_it_undoes_in_quarantine_until_a_person_deci
 
 
 def test_a_record_that_comes_back_lives_again_under_another_key(journal: Journal) -> None:
-    name = keys.name_of("customers", record("a"))
+    name = holds.name_of("customers", record("a"))
 
     def generation() -> int:
         with journal.store.read() as tx:

@@ -22,8 +22,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from reconcile.findings.operations import OVER, BundleState, MoveRefused
-from reconcile.journal import effects, keys
+from reconcile.findings.states import OVER, BundleState, MoveRefused
+from reconcile.journal import effects, holds
 from reconcile.journal.effects import Claimed, ClaimLost
 from reconcile.schedule import retry
 from reconcile.store import tables
@@ -83,7 +83,7 @@ class Work(RuleBasedStateMachine):
     @rule(finding=st.sampled_from(FINDINGS), surplus=SURPLUS, keeper=st.sampled_from("xyzab"), other=st.booleans())
     def propose(self, finding: str, surplus: set[str], keeper: str, other: bool) -> None:
         """As the planner does: a record that was done away with and is there again is in its next life."""
-        named = {one: ("delete", keys.name_of("customers", record(one))) for one in surplus - {keeper}}
+        named = {one: ("delete", holds.name_of("customers", record(one))) for one in surplus - {keeper}}
         with self.journal.store.read() as tx:
             lives = effects.generations(tx, TARGET, list(named.values()))
         groups: dict[int, list[str]] = {}

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from effects_support import KEY, NOON, SQLITE, Journal, effects_postgres, plan
 from store_support import Program, in_parallel
 
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.journal import effects
 from reconcile.schedule import retry
 from reconcile.store import tables

@@ -9,7 +9,7 @@ import pytest
 from clean_support import World, command
 
 from reconcile.audit import proof
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.upkeep import backup
 
 ROWS = ((1, "a@x", "Anna"), (2, "a@x", "Ann"))

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from reconcile.findings.identity import RuleIdentity, key_text, records_of
 from reconcile.findings.judgement import Verdict, judge
-from reconcile.findings.known import Known, NotSame
-from reconcile.findings.parts import Outline, Part, parts
+from reconcile.findings.known import Known, NotSame, Outline, Part, parts
 from reconcile.findings.states import State
 from rules.engines.base import Group
 

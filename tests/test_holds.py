@@ -9,7 +9,7 @@ from effects_support import TARGET, Journal, effects_postgres, journal, local, p
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.journal import effects, holds
 from reconcile.journal.holds import HoldConflict, Wanted
 from reconcile.store import tables

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reconcile.findings.identity import record_of
-from reconcile.journal.keys import key_id, key_of, name_of, subject_of
+from reconcile.journal.holds import key_id, key_of, name_of, subject_of
 from rules.values import Value, canonical
 
 ROOT = Path(__file__).resolve().parents[1]

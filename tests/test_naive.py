@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from chaos_support import Places, hold_everything, warmed
 from naive_support import DAY, Desk, rule
 
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.store import tables
 from reconcile.testing.fork import Warm
 from reconcile.testing.points import Fault

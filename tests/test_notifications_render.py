@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from notifications_support import LATE, SLOT, double_charges, first_run, group, night, trouble
 
-from notifications import shape
+from notifications import base
 from notifications.base import CleaningNotice, FailureNotice, RuleNotice
 from notifications.wording import document, render, words
 
@@ -298,8 +298,8 @@ def test_blanks_of_a_value_are_seen(said: str, shown: str) -> None:
 def test_a_notice_survives_its_json() -> None:
     notice = night(replace(double_charges(3), trend="up"), failures=(FAILED,))
 
-    assert shape.from_json(shape.to_json(notice)) == notice
-    assert shape.from_json(shape.to_json(trouble())) == trouble()
+    assert base.from_json(base.to_json(notice)) == notice
+    assert base.from_json(base.to_json(trouble())) == trouble()
 
 
 # Cleaning

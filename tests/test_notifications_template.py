@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from notifications_support import double_charges, night, trouble
 
-from notifications import shape
+from notifications import base
 from notifications.base import Notice
 from notifications.errors import TemplateRefused
 from notifications.slack import blockkit
@@ -24,7 +24,7 @@ NOTICE = night(double_charges(30, hostile=True), double_charges(2))
 def rendered(folder: Path, text: str) -> str:
     path = folder / "mine.j2"
     path.write_text(text)
-    return Template(path, str).render(render.document(NOTICE, render.SLACK), shape.to_json(NOTICE))
+    return Template(path, str).render(render.document(NOTICE, render.SLACK), base.to_json(NOTICE))
 
 
 @pytest.mark.parametrize("notice", [NOTICE, trouble()], ids=["run", "trouble"])

@@ -19,7 +19,7 @@ import pytest
 from notifications_support import LATE, double_charges, night, trouble
 from pydantic import ValidationError
 
-from notifications import conformance, http, shape
+from notifications import base, conformance, http
 from notifications.errors import (
     AddressRefused,
     CannotBeAsked,
@@ -171,7 +171,7 @@ def test_the_shape_of_the_json_is_stable(receiver: Receiver) -> None:
         "history",
         "plan",
     } == set(document["rules"][0]["largest"][0])
-    assert document["version"] == shape.VERSION == 1
+    assert document["version"] == base.VERSION == 1
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from store_support import Program
 
 from reconcile.cleaning import cleaning
 from reconcile.cleaning.decisions import PlanRejected
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.journal import effects
 from reconcile.tracking.decide import NothingProposed
 

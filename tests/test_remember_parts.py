@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconcile.audit import log as audit
-from reconcile.findings.parts import parts
+from reconcile.findings.known import parts
 from reconcile.findings.states import Event, State
 from reconcile.store import Store, tables
 from reconcile.tracking import decide, progress, remember

@@ -30,8 +30,7 @@ from reconcile.cleaning.decisions import AnotherWentBeyond
 from reconcile.cleaning.execution import carrier
 from reconcile.coordination.clock import HostTime
 from reconcile.coordination.lease import Owner
-from reconcile.findings.operations import BundleState
-from reconcile.findings.states import Event
+from reconcile.findings.states import BundleState, Event
 from reconcile.messages import delivery, outbox, troubles
 from reconcile.service.scheduler import Scheduler
 from reconcile.store import Store, tables

@@ -14,7 +14,7 @@ from conftest import POSTGRES, _scratch_database
 from duplicates_support import detect
 from rules_support import Rows, pushed
 
-from rules.engines import marked, pushdown
+from rules.engines import pushdown
 from rules.engines.base import Detection, IdentityProblem, Pushed
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import Type, Value
@@ -76,7 +76,7 @@ def test_two_keys_that_share_a_mark_stay_apart(server: sa.Engine) -> None:
 
 def test_like_parts_of_a_key_do_not_cancel_each_other_out(server: sa.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     data = things("a", "b", "c", "d", "e", "e")
-    monkeypatch.setattr(marked, "MOST", 1)
+    monkeypatch.setattr(pushdown, "MOST", 1)
 
     with listening(server, data) as (records, heard):
         found = detect(rule(key=["code", "other"]), data.relation(), records, SLOT)
@@ -98,7 +98,7 @@ def test_every_way_of_asking_gives_the_same_answer(
     data, one = Rows(THINGS, rows), rule(key=[{"code": ["trim", "lower"]}], **settings)
     expected = detect(one, data.relation(), data.streamed(), SLOT)
     if way.startswith("more"):
-        monkeypatch.setattr(marked, "MOST", 1)
+        monkeypatch.setattr(pushdown, "MOST", 1)
     if way.startswith("a server"):
         monkeypatch.setattr(pushdown, "OLDEST", 999_999)
 

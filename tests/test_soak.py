@@ -30,7 +30,7 @@ from soak_support import JOBS, Chaos, Fleet, Hook, Json, Soaked, Watch, again, a
 from reconcile.audit import log
 from reconcile.messages import outbox
 from reconcile.store import Store, tables
-from reconcile.store.successes import last_success
+from reconcile.store.triggers import last_success
 
 SECONDS = float(os.environ.get("RECONCILE_SOAK_SECONDS") or 60)
 SEED = int(os.environ.get("RECONCILE_SEED") or random.randrange(10**6))

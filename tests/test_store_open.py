@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 from store_support import in_parallel
 
-from reconcile.store import Store, creation, errors, migrations, tables
+from reconcile.store import Store, copying, errors, migrations, tables
 
 ROOT = Path(__file__).resolve().parents[1]
 SQLITE = "sqlite:///reconcile.db"
@@ -154,13 +154,13 @@ def test_processes_that_open_a_new_store_at_once_all_succeed_and_see_one_store(u
 def test_a_creation_that_fails_leaves_an_empty_database(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = creation.create
+    create = copying.create
 
     def fail(connection: sa.Connection) -> None:
         create(connection)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(creation, "create", fail)
+    monkeypatch.setattr(copying, "create", fail)
     with pytest.raises(KeyboardInterrupt):
         Store.open(url, tmp_path)
     monkeypatch.undo()

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_support import NOON, FixedClock, Program, in_parallel
 
-from reconcile.store import Store, Transaction, columns, errors, tables, told
+from reconcile.store import Store, Transaction, columns, errors, tables
 
 SQLITE = "sqlite:///reconcile.db"
 SECOND = dt.timedelta(seconds=1)
@@ -299,7 +299,7 @@ def postgres_error(state: str | None) -> sa.exc.DBAPIError:
     ],
 )
 def test_each_sqlite_error_is_told_in_its_words(name: str, expected: type[errors.StoreError] | None) -> None:
-    found = told.in_words(sqlite_error(name), "here", SECOND)
+    found = errors.in_words(sqlite_error(name), "here", SECOND)
 
     assert (None if found is None else type(found)) is expected
 
@@ -330,7 +330,7 @@ def test_each_sqlite_error_is_told_in_its_words(name: str, expected: type[errors
 def test_each_postgresql_error_is_told_in_its_words(
     state: str | None, running: type[errors.StoreError] | None, committing: type[errors.StoreError] | None
 ) -> None:
-    found = [told.in_words(postgres_error(state), "here", SECOND, committing=when) for when in (False, True)]
+    found = [errors.in_words(postgres_error(state), "here", SECOND, committing=when) for when in (False, True)]
 
     assert [None if one is None else type(one) for one in found] == [running, committing]
     assert all("\n" not in str(one) for one in found)

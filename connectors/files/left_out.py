@@ -1,7 +1,12 @@
-"""Compare the number of records from a reader with that of the file, and report skipped records."""
+"""Compare the number of records from a reader with that of the file, and report skipped records.
+
+Leave out the last lines of a text file for `skip_footer`.
+"""
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,10 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from connectors.base import Problem
-from connectors.errors import FileRefused, RecordsLost
+from connectors.disk.opened_file import OpenedFile, copy_of
+from connectors.errors import FileRefused, FileUnreadable, RecordsLost
 
 if TYPE_CHECKING:
     from connectors.base import Positions
+
 
 MOST = 100
 """`malformed: skip` leaves out at most one record in so many."""
@@ -59,3 +66,36 @@ def numbered(left_out: Sequence[int], first: int, end: int) -> Positions:
     numbers = np.arange(first, end, dtype=np.int64)
     returned_before = np.asarray(left_out, np.int64) - np.arange(len(left_out), dtype=np.int64)
     return numbers + np.searchsorted(returned_before, numbers, side="right")
+
+
+WINDOW = 1 << 16
+_LINE = re.compile(rb"[^\r\n]+")
+
+
+def without_footer(file: OpenedFile, lines: int) -> OpenedFile:
+    """A copy without the last lines; blank lines do not count. Raises FileUnreadable if it has fewer."""
+    copy, target = copy_of(file)
+    with target:
+        with file.bytes() as content:
+            shutil.copyfileobj(content, target)
+        target.flush()
+        target.truncate(_end(copy, lines))
+    return copy
+
+
+def _end(file: OpenedFile, lines: int) -> int:
+    """The offset of the first of the last lines, found from the end."""
+    size, window = file.size, WINDOW
+    with file.bytes() as content:
+        while True:
+            start = max(0, size - window)
+            content.seek(start)
+            tail = content.read()
+            starts = [start + line.start() for line in _LINE.finditer(tail) if line[0].strip()]
+            if len(starts) > lines or (len(starts) == lines and start == 0):
+                return starts[-lines]
+            if start == 0:
+                break
+            window *= 4
+    reason = f"it has fewer than the {lines} lines that `skip_footer` leaves out"
+    raise FileUnreadable(file.name, reason, "send it again, or correct `skip_footer`")

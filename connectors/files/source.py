@@ -25,9 +25,8 @@ from connectors.files import parquet as parquet_files
 from connectors.files.csv import reader as csv_files
 from connectors.files.csv.dialect import CsvDialect, CsvWish
 from connectors.files.csv.reader import CsvFile
-from connectors.files.footer import without_footer
 from connectors.files.jsonl import JsonLines
-from connectors.files.left_out import numbered, skipped
+from connectors.files.left_out import numbered, skipped, without_footer
 from connectors.files.parquet import ParquetFile
 
 if TYPE_CHECKING:

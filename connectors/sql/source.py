@@ -33,9 +33,8 @@ from connectors.sql.changing import Changing
 from connectors.sql.columns import Base, SqlColumn, columns, unfit_in_sqlite
 from connectors.sql.errors import Place
 from connectors.sql.generic.source import GenericSource
-from connectors.sql.query import select_only
 from connectors.sql.reading import AnswerColumn, AsDeclared, Reading
-from connectors.sql.settings import SqlDataset, SqlSettings, seconds
+from connectors.sql.settings import SqlDataset, SqlSettings, seconds, select_only
 from connectors.sql.snapshot import opened
 from connectors.sql.stop import read_of, watched
 from connectors.sql.stream import AdbcStream, RowStream, close_connection, has_adbc, translated_errors

@@ -122,9 +122,9 @@ def _old(order: dict[str, Any], path: Path) -> dict[str, Any]:
 def _pure(order: dict[str, Any], path: Path, sheet: str) -> dict[str, Any]:
     if order["skip_footer"]:
         raise Impure  # that reader types whole columns at once, including a footer
-    from connectors.workbook import pure  # noqa: PLC0415
+    from connectors.workbook import xlsx  # noqa: PLC0415
 
-    sheet_data = pure.read(path, sheet, order)
+    sheet_data = xlsx.read(path, sheet, order)
     from connectors.workbook.table import write_pure  # noqa: PLC0415
 
     return write_pure(order, sheet_data)
@@ -144,7 +144,7 @@ def _chosen(requested: str | None, names: list[str], hidden: set[str]) -> str:
 def _written(order: dict[str, Any], arriving: Iterator[Block]) -> dict[str, Any]:
     """Type the columns and write them; a column with errors gets a boolean column beside it."""
     first = next(arriving, NOTHING)  # while threads parse, load the modules that type the columns
-    from connectors.workbook.footer import FooterMissing  # noqa: PLC0415
+    from connectors.workbook.blocks import FooterMissing  # noqa: PLC0415
     from connectors.workbook.table import HeaderMissing, HeaderOfErrors, write  # noqa: PLC0415
 
     try:

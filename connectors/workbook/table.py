@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connectors.headers import repeated, stable_names
-from connectors.workbook.blocks import Block, ErrorCell
+from connectors.workbook.blocks import Block, ErrorCell, without_footer
 from connectors.workbook.cells import EXACT, ColumnOfCells, Wish, typed
-from connectors.workbook.footer import without_footer
 
 if TYPE_CHECKING:
-    from connectors.workbook.pure import Pure
+    from connectors.workbook.xlsx import Pure
 
 BLANK = ("", None)
 BATCH = 40_000

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from notifications import shape
+from notifications import base
 from notifications.base import ChannelSettings, Notice, Receipt
 from notifications.errors import (
     CannotBeAsked,
@@ -184,7 +184,7 @@ class SlackChannel:
     def _parent(self, notice: Notice, shown: Document) -> blockkit.Message:
         if self._template is None:
             return blockkit.message(shown, self.settings.mentions)
-        return blockkit.templated(shown, self._template.render(shown, shape.to_json(notice)))
+        return blockkit.templated(shown, self._template.render(shown, base.to_json(notice)))
 
     def _post(self, notice: Notice, message: blockkit.Message, part: str) -> dict[str, Any]:
         return {

@@ -26,10 +26,9 @@ from reconcile.coordination import clock
 from reconcile.detection.detect import Subject, subjects_of
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import record_of
-from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import Event, State
-from reconcile.journal import approvals, effects, keys, limits
+from reconcile.findings.states import BundleState, Event, State
+from reconcile.journal import approvals, effects, holds, limits
 from reconcile.store import Store, Transaction, finding_memory
 from reconcile.store import bundles as stored
 from reconcile.store import findings as stored_findings
@@ -189,7 +188,7 @@ class Lives:
 
     def look(self, findings: Iterable[Finding]) -> None:
         """Look up all records of these findings at once: most are unknown to the journal."""
-        names = [keys.name_of(self.table, record_of(member.id)) for finding in findings for member in finding.members]
+        names = [holds.name_of(self.table, record_of(member.id)) for finding in findings for member in finding.members]
         with self.store.read() as tx:
             self._known = frozenset(effects.known(tx, self.target, names))
         self._looked = frozenset(names)
@@ -361,7 +360,7 @@ class _Proposer:
     def _knows(self, bundle: Bundle) -> bool:
         """Return True if the journal knows the keeper; most are unknown to it."""
         lives = self.lives
-        return lives is None or keys.name_of(bundle.table, bundle.keeper) in lives
+        return lives is None or holds.name_of(bundle.table, bundle.keeper) in lives
 
     def _unrejected(self, tx: Transaction, planned: Sequence[tuple[Finding, Bundle]]) -> list[tuple[Finding, Bundle]]:
         """Drop plans that a person rejected; columns that may drift don't count as a difference."""

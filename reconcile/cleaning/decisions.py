@@ -22,9 +22,8 @@ from reconcile.cleaning.planning.plan import make
 from reconcile.coordination import releases
 from reconcile.detection.detect import Subject
 from reconcile.findings.bundle import Bundle
-from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import Event, State
+from reconcile.findings.states import BundleState, Event, State
 from reconcile.journal import approvals, breaker, effects, limits, ownership
 from reconcile.journal.approvals import Approval
 from reconcile.store import Store, Transaction

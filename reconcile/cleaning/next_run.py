@@ -9,7 +9,7 @@ from decimal import Decimal
 from reconcile.cleaning.shown import limits_said
 from reconcile.findings.bundle import Bundle
 from reconcile.journal import limits as budgets
-from rules import sums
+from rules import values
 from rules.cleaning import Caps
 
 
@@ -25,7 +25,7 @@ class NextRun:
         use = budgets.Use.of("", bundle)
         self.findings += 1
         self.rows += use.records
-        sums.add(self.money, use.money)
+        values.add(self.money, use.money)
 
     def sentence(self, limits: Iterable[Caps]) -> str | None:
         """Say what the next run does about them; None if there are none.

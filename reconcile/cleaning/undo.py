@@ -23,8 +23,7 @@ from reconcile.cleaning.planning.draft import cells_at
 from reconcile.config.settings import DatasetConfig
 from reconcile.coordination import releases
 from reconcile.findings.bundle import Bundle, ReferenceGuard
-from reconcile.findings.operations import WITHDRAWABLE, BundleState
-from reconcile.findings.states import Event
+from reconcile.findings.states import WITHDRAWABLE, BundleState, Event
 from reconcile.journal import effects
 from reconcile.store import Store, Transaction
 from reconcile.store import bundles as stored

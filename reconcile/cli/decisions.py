@@ -1,4 +1,7 @@
-"""`findings`, `show`, `dismiss`, `snooze`, `reopen`, `assign`: findings, and people's decisions about them."""
+"""`findings`, `show`, `dismiss`, `snooze`, `reopen`, `assign`: findings, and people's decisions about them.
+
+The audit events of a finding, in words for people.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from reconcile.messages.personal import Hidden
     from reconcile.store.bundles import Stored
     from reconcile.tracking.decide import Decision
+
 
 Finding_ = Annotated[str, typer.Argument(help="The id of a finding, or its first characters.", metavar="ID")]
 _NEXT = {
@@ -143,7 +147,6 @@ def show(
 ) -> None:
     from notifications.wording import words
     from reconcile.audit import log
-    from reconcile.cli.events import in_words
     from reconcile.cli.opening import load_for_state
     from reconcile.findings.shown import to_json
     from reconcile.messages.personal import names
@@ -313,3 +316,60 @@ def _decide(config: str, out: Output, decision: Callable[[Application, str], Dec
         out.emit({"changed": result.changed, "sentence": result.sentence, "finding": shown})
     else:
         out.say(result.sentence)
+
+
+IN_WORDS: Mapping[str, str] = {
+    "finding.opened": "found",
+    "finding.grown": "grew",
+    "finding.shrunk": "shrank",
+    "finding.reopened": "reopened",
+    "finding.woken": "snooze ended",
+    "finding.resolved": "resolved",
+    "finding.merged": "became part of another finding",
+    "finding.dismissed": "dismissed",
+    "finding.snoozed": "snoozed",
+    "finding.decision_undone": "decision undone",
+    "finding.assigned": "assigned",
+    "finding.noted": "note",
+    "finding.proposed": "awaiting approval",
+    "finding.approved": "approved for cleaning",
+    "finding.rejected": "plan rejected",
+    "finding.plan_void": "plan no longer valid",
+    "finding.cleaning": "cleaning started",
+    "finding.cleaned": "cleaned",
+    "finding.partly_cleaned": "partly cleaned",
+    "finding.stale": "records changed",
+    "finding.failed": "cleaning failed",
+    "finding.quarantined": "quarantined",
+    "finding.not_done": "not done, will be retried",
+    "finding.undone": "undone",
+    "finding.not_undone": "undo failed",
+    "approval.approved": "approved",
+    "approval.rejected": "rejected",
+    "rejection.overruled": "approved despite a rejection",
+    "limits.exceeded": "approved beyond a limit",
+    "bundle.proposed": "proposed",
+    "bundle.approved": "plan approved",
+    "bundle.skipped": "plan dropped",
+    "bundle.to_people": "left to a person",
+    "operation.claimed": "taken by a worker",
+    "operation.sent": "sent",
+    "operation.retry_wait": "waiting to retry",
+    "operation.ambiguous": "outcome unknown",
+    "operation.quarantined": "put in quarantine",
+    "operation.succeeded": "executed",
+    "operation.failed": "failed",
+    "operation.skipped": "skipped",
+    "operation.compensating": "undo started",
+    "operation.compensated": "undo finished",
+    "operation.judged": "decided by a person",
+    "operation.due_now": "retried at once",
+    "operation.id_reused": "id reused by another record",
+    "operation.released": "released by its worker",
+    "operation.taken_over": "taken over from a dead worker",
+}
+
+
+def in_words(event: str) -> str:
+    """Return the event in words; an event of a later version by its name."""
+    return IN_WORDS.get(event) or event.rpartition(".")[2].replace("_", " ")

@@ -113,7 +113,7 @@ def _largest(application: Application, rules: Sequence[str], out: Output) -> Non
 
 def _sum(findings: list[Finding]) -> str:
     from notifications.wording.words import money, plural
-    from rules.sums import of
+    from rules.values import of
 
     risk = money(of(finding.money for finding in findings))
     return f"{plural(len(findings), 'group', 'groups')}{f', {risk} at risk' if risk else ''}"

@@ -249,7 +249,7 @@ class _Printer:
     def _plan(self, planned: Planned, bundle: Bundle) -> None:
         from reconcile.cleaning import shown
         from reconcile.journal import limits
-        from rules import sums
+        from rules import values as sums
 
         self.plans += 1
         use = limits.Use.of("", bundle)

@@ -99,7 +99,7 @@ def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
     from reconcile.coordination import pauses
     from reconcile.schedule.slots import slot_text
     from reconcile.service import scheduler
-    from reconcile.store import slots, successes
+    from reconcile.store import slots, triggers
 
     if tx is None:
         nearest = job.schedule.following(dt.datetime.now(dt.UTC)) if job.schedule else None
@@ -108,7 +108,7 @@ def _standing(job: JobConfig, tx: Transaction | None) -> dict[str, Any]:
     paused = pauses.active(tx) if tx else {}
     pause_ = paused.get(pauses.EVERYTHING) or paused.get(pauses.of_job(job.name))
     open_slots = slots.listed(tx, job=job.name, statuses=("running", "due")) if tx else []
-    success = successes.last_success(tx, job.name) if tx else None
+    success = triggers.last_success(tx, job.name) if tx else None
     running = any(slot.status == "running" for slot in open_slots)
     return {
         "job": job.name,

@@ -13,7 +13,6 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from reconcile.config.cleanable import Cleanable
-from reconcile.config.release import canonical
 from reconcile.config.secrets import hide_in_addresses
 from reconcile.config.sections import Sections, gather, gather_kept
 from reconcile.config.settings import (
@@ -27,7 +26,7 @@ from reconcile.config.settings import (
     SourceConfig,
     TopSettings,
 )
-from reconcile.config.written import texts
+from reconcile.config.written import canonical, texts
 from reconcile.plugins import Kinds, PluginBroken, kind_of
 from rules.document.mistakes import Position, Problem, short, suggestion
 from rules.document.reading import Reader, known_keys, name_problem, wants_secret, without

@@ -7,6 +7,8 @@ An owner's process is checked directly where it is visible: same boot, same proc
 and start time) is gone, the lease is free at once. Otherwise a deadline decides: on PostgreSQL by the database's clock,
 on SQLite, which serves one host, by that host's boot-time clock, which cannot be set; there, an owner from before the
 last boot is dead too.
+
+End a stale worker on this host before another one takes over its plans: its claims expired, so it must not act.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import contextlib
 import datetime as dt
 import functools
 import os
+import signal
 import socket
 import threading
 import time
@@ -318,3 +321,17 @@ class Heartbeat:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def end(owner: Owner) -> bool:
+    """Kill the process if it runs on this host and is not this one; return True if it was killed.
+
+    Only for an owner with an expired claim: it was stopped, swapped out or hangs. Pid and start time identify it, so a
+    later process with the same pid is safe.
+    """
+    if not owner.is_here() or owner.pid == os.getpid():
+        return False
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it ended by itself, or belongs to another user
+        os.kill(owner.pid, signal.SIGKILL)
+        return True
+    return False

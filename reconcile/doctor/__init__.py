@@ -13,7 +13,7 @@ from pathlib import Path
 from connectors.errors import ConnectorError
 from reconcile.app import Application, load_for_state
 from reconcile.config.settings import DatasetConfig
-from reconcile.doctor import checking, host, keeping, plans, work
+from reconcile.doctor import checking, host, plans, work
 from reconcile.doctor.diagnosis import Check, Diagnosis, StateCheck
 from reconcile.journal import ownership
 from reconcile.plugins import PluginBroken
@@ -37,11 +37,11 @@ EVERYWHERE: Sequence[Check] = (
     sources,
 )
 IN_THE_STATE: Sequence[StateCheck] = (
-    keeping.whole,
-    keeping.key_file,
-    keeping.disk,
-    keeping.durability,
-    keeping.clocks,
+    host.whole,
+    host.key_file,
+    host.disk,
+    host.durability,
+    host.clocks,
     work.scheduling,
     work.queue,
     work.dead_workers,

@@ -1,17 +1,30 @@
-"""Checks of this host and installation: packages, Python and time zones."""
+"""Checks of this host and installation: packages, Python and time zones.
+
+Checks of the state's storage: intact, private, and on a durable disk.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib
 import importlib.metadata
 import platform
+import re
+import shutil
 import sqlite3
+import stat
 from collections.abc import Iterator
+from pathlib import Path
+
+import sqlalchemy as sa
 
 from reconcile import __version__
 from reconcile.app import Application
+from reconcile.coordination import clock
 from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.schedule.schedules import tzdata_version
+from reconcile.store import Transaction
+from reconcile.store.tables import audit, audit_head
 
 _PACKAGES = ("reconcile", "rules", "connectors", "notifications")
 
@@ -48,3 +61,98 @@ def of_time_zones(used: str, packaged: str) -> Diagnosis:
         )
         return Diagnosis("time zones", "look", sentence)
     return Diagnosis("time zones", "ok", f"this host's data, {version}")
+
+
+LITTLE, ALMOST_NONE = 500_000_000, 50_000_000
+"""Bytes left on the disk of the state."""
+OFF, FAR_OFF = dt.timedelta(seconds=5), dt.timedelta(minutes=1)
+"""Differences between this host's clock and the database's."""
+
+_NETWORK = re.compile(r"nfs\d?|cifs|smb\w*|9p|afs|ceph|glusterfs|lustre|fuse\.(sshfs|s3fs|rclone|gcsfuse|glusterfs)")
+_MEMORY = ("tmpfs", "ramfs")
+_LOSSY = {
+    "fsync": "a crash of its host can destroy the state",
+    "synchronous_commit": "a crash of its host can lose the last transactions",
+    "full_page_writes": "a crash of its host can leave torn pages",
+}
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+
+
+def whole(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    """Run SQLite's own check of the file, and compare the end of the audit log with its recorded head."""
+    verdict = "ok" if tx.store.is_shared else str(tx.connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
+    if verdict != "ok":
+        sentence = f"{tx.store.where} is damaged ({verdict}); stop every process, then use `reconcile restore`"
+        yield Diagnosis("state", "broken", sentence)
+    else:
+        yield Diagnosis("state", "ok", f"{tx.store.where} is reachable, schema {tx.store.revision}")
+    end = tx.connection.execute(sa.select(audit_head.c.seq, audit_head.c.head)).one_or_none()
+    last = tx.connection.execute(sa.select(audit.c.seq, audit.c.head).order_by(audit.c.seq.desc()).limit(1)).first()
+    if end is None or (last or (0, "")) != (end.seq, end.head if end.seq else ""):
+        yield Diagnosis("audit log", "broken", "its end does not match its recorded head; run `reconcile audit verify`")
+    else:
+        yield Diagnosis("audit log", "ok", f"{end.seq:,} entries; `reconcile audit verify` checks each")
+
+
+def key_file(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    file = tx.store.key_file
+    if stat.S_IMODE(file.stat().st_mode) & 0o077:
+        yield Diagnosis("key file", "broken", f"{file} can be read by other users: chmod 600 {file}")
+    else:
+        yield Diagnosis("key file", "ok", f"{file}; a backup of the state is useless without it")
+
+
+def disk(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    if not tx.store.is_shared:
+        folder = Path(tx.store.where).resolve().parent
+        yield of_filesystem(folder, Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace"))
+        yield of_room(folder, shutil.disk_usage(folder).free)
+
+
+def of_filesystem(folder: Path, mounts: str) -> Diagnosis:
+    """`mounts` is the kernel's list: one mount per line, where a later one hides an earlier one."""
+    kind, longest = "", -1
+    for line in mounts.splitlines():
+        _, point, filesystem, *_ = line.split(" ")
+        place = Path(_ESCAPED.sub(lambda match: chr(int(match[1], 8)), point))
+        if (folder == place or place in folder.parents) and len(place.parts) >= longest:
+            kind, longest = filesystem, len(place.parts)
+    if _NETWORK.fullmatch(kind):
+        sentence = (
+            f"{folder} is on a network file system ({kind}), where SQLite can lose or corrupt data; move it "
+            "to a local disk, or keep the state in PostgreSQL"
+        )
+        return Diagnosis("disk", "broken", sentence)
+    if kind in _MEMORY:
+        return Diagnosis("disk", "look", f"{folder} is in memory ({kind}) and lost after a restart; move it to a disk")
+    return Diagnosis("disk", "ok", f"{folder} is on a local disk ({kind})")
+
+
+def of_room(folder: Path, free: int) -> Diagnosis:
+    text = f"{free / 1_000_000:,.0f} MB free on the disk of {folder}"
+    if free < ALMOST_NONE:
+        return Diagnosis("room", "broken", f"{text}; free up space, or the state cannot be written")
+    return Diagnosis("room", "look" if free < LITTLE else "ok", f"{text}; free up space" if free < LITTLE else text)
+
+
+def durability(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    """Find PostgreSQL settings that acknowledge a commit before it is durable."""
+    if tx.store.is_shared:
+        for setting, harm in _LOSSY.items():
+            if tx.connection.execute(sa.text("SELECT current_setting(:name)"), {"name": setting}).scalar_one() == "off":
+                yield Diagnosis("database", "look", f"`{setting}` is off: {harm}; turn it on for this database")
+
+
+def clocks(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    yield of_clocks(tx.now, dt.datetime.now(dt.UTC))
+    held = clock.held(tx)
+    if held is not None:
+        yield Diagnosis("clock", "look", held.sentence)
+
+
+def of_clocks(database: dt.datetime, host: dt.datetime) -> Diagnosis:
+    off = abs(database - host)
+    if off <= OFF:
+        return Diagnosis("clock", "ok", "the database and this host agree")
+    sentence = f"the clocks of the database and this host differ by {off.total_seconds():.0f} s; sync both with NTP"
+    return Diagnosis("clock", "broken" if off > FAR_OFF else "look", sentence)

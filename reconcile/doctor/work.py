@@ -11,7 +11,7 @@ from notifications.wording.words import plural
 from reconcile.app import Application
 from reconcile.coordination import lease, pauses
 from reconcile.doctor.diagnosis import Diagnosis
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.journal import breaker, limits
 from reconcile.messages import troubles
 from reconcile.schedule.schedules import tzdata_version

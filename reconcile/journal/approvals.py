@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from connectors.errors import Reaction
 from reconcile.audit import facts, log
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.store import Transaction
 from reconcile.store import bundles as plans
 from reconcile.store.bulk import one_of

@@ -21,7 +21,7 @@ from reconcile.store import Transaction
 from reconcile.store.bulk import one_of
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import budget_uses, budgets
-from rules import sums
+from rules import values as sums
 from rules.cleaning import Caps
 
 DAY = dt.timedelta(hours=24)

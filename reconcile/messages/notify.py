@@ -1,11 +1,14 @@
-"""Step 4: turn findings into a notice for a channel, with personal data masked unless the channel may show it."""
+"""Step 4: turn findings into a notice for a channel, with personal data masked unless the channel may show it.
+
+Failed checks of a job: reported once when they begin and once when they work again.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import combinations, pairwise
@@ -18,8 +21,11 @@ from reconcile.findings.identity import public
 from reconcile.findings.judgement import Change
 from reconcile.findings.shown import Finding, to_json
 from reconcile.findings.states import State
+from reconcile.messages import outbox
 from reconcile.messages.personal import Hidden, names
-from rules import sums
+from reconcile.store import Transaction
+from reconcile.store import runs as stored
+from rules import values
 from rules.forensics import Shift, copy_sentence, retry_sentence
 from rules.kinds.base import Rule
 from rules.values import Value
@@ -106,7 +112,7 @@ class _OfRule:
         self.changes[finding.change] += 1
         self.states[finding.state] += 1
         self.records += sum(record.settled_at is None for record in finding.surplus)
-        sums.add(self.money, finding.money)
+        values.add(self.money, finding.money)
         self.summary = self.summary or finding.summary
         self.gaps.extend(gaps)
         self.shifts.update(_shifts(finding))
@@ -318,3 +324,45 @@ def left_out(entry: Mapping[str, Any]) -> str:
     if "read_as" in entry:  # the record took part; if it is skipped for that, another entry counts it
         return f"{column} of {records} treated as empty: {reason}{first}"
     return f"{records} skipped: {reason if column == 'where' else f'{column} is {reason}'}{first}"
+
+
+Outcomes = Collection[Mapping[str, Any]]
+"""The outcome of each rule of a run."""
+
+
+def news(tx: Transaction, project: Project, job: str, run: str, outcomes: Outcomes) -> tuple[FailureNews, ...]:
+    """Return the checks that began to fail and those that work again, and store that."""
+    before = stored.failing(tx, job)
+    now = {o["subject"]: o["failed"] for o in outcomes if "failed" in o}
+    for subject, sentence in now.items():
+        stored.keep_failure(tx, job, subject, sentence, run)
+    over = [subject for subject in before if subject not in now and _works(project, subject, outcomes)]
+    for subject in over:
+        stored.end_failure(tx, job, subject)
+    begun = [FailureNews(subject, sentence, tx.now) for subject, sentence in now.items() if subject not in before]
+    return (*begun, *(FailureNews(s, before[s][0], before[s][1], ended=True) for s in over))
+
+
+def unheard(
+    tx: Transaction, project: Project, job: str, channel: str, reported: Collection[str]
+) -> Iterator[FailureNews]:
+    """Yield earlier beginnings and ends that the channel missed because their message was given up.
+
+    Leaves out subjects `reported` now, and those whose state changed since.
+    """
+    person = project.channels[channel].settings.on_unknown == "person"
+    still = stored.failing(tx, job)
+    for failure in outbox.undelivered_failures(tx, channel, job, doubtful=not person):
+        if failure.subject not in reported and failure.ended == (failure.subject not in still):
+            sentence, since = still.get(failure.subject, (failure.sentence, failure.since or tx.now))
+            yield FailureNews(failure.subject, sentence, since, ended=failure.ended)
+
+
+def _works(project: Project, subject: str, outcomes: Outcomes) -> bool:
+    """Return True if the run ended a former failure: it checked that rule, or read that source."""
+    what, _, name = subject.partition(" ")
+    return any(
+        name in ((outcome["rule"],) if what == "rule" else (project.datasets[outcome["dataset"]].source,))
+        for outcome in outcomes
+        if "failed" not in outcome
+    )

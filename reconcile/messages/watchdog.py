@@ -23,8 +23,8 @@ from reconcile.coordination import pauses
 from reconcile.journal import breaker
 from reconcile.messages import troubles
 from reconcile.store import Store, Transaction
-from reconcile.store import successes as stored
-from reconcile.store.successes import Expectation
+from reconcile.store import triggers as stored
+from reconcile.store.triggers import Expectation
 
 DEADLINE = 10.0
 TRIES = 3

@@ -26,11 +26,10 @@ from reconcile.coordination import clock, lease, pauses, releases
 from reconcile.detection.bounded import RuleEnded, detected
 from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, Subject
 from reconcile.findings.identity import Existing, RuleIdentity
-from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding, to_json
-from reconcile.findings.states import Event, State
+from reconcile.findings.states import BundleState, Event, State
 from reconcile.journal import effects, limits
-from reconcile.messages import delivery, failing, notify, outbox
+from reconcile.messages import delivery, notify, outbox
 from reconcile.runs import plausible
 from reconcile.runs.report import RunReport, outcome_json
 from reconcile.schedule import slots
@@ -332,7 +331,7 @@ class _Run:
             lease.check(tx, self.held)
             stored.take_turns(tx, self.order.chosen)
             self._add_killed_runs(tx)
-            news = failing.news(tx, project, self.job, self.id, self.outcomes.values())
+            news = notify.news(tx, project, self.job, self.id, self.outcomes.values())
             messages = [
                 message
                 for channel in self.order.job.notify
@@ -381,7 +380,7 @@ class _Run:
         not_undone = notify.News.of(project, stored_findings.not_undone(tx, rules, channel))
         versions = {**untold.versions, **asking.versions, **not_undone.versions}
         before = stored.outcomes_before(tx, self.job, self.order.slot)
-        news = (*news, *failing.unheard(tx, self.tools.project, self.job, channel, {item.subject for item in news}))
+        news = (*news, *notify.unheard(tx, self.tools.project, self.job, channel, {item.subject for item in news}))
         if not versions and not news and not notify.says_something(outcomes, before) and settings.quiet:
             return None
         letter = notify.Letter(

@@ -24,12 +24,12 @@ from reconcile.cleaning.execution.execute import How
 from reconcile.config.settings import Project
 from reconcile.coordination import pauses
 from reconcile.coordination.clock import held as clock_is_held
-from reconcile.findings.operations import OVER, BundleState
+from reconcile.findings.states import OVER, BundleState
 from reconcile.journal import breaker, ownership
 from reconcile.messages import delivery, watchdog
 from reconcile.schedule.slots import run_id
 from reconcile.service.workers import CLAIM, OUTCOMES
-from reconcile.store import Store, StoreError, Transaction, successes
+from reconcile.store import Store, StoreError, Transaction, triggers
 from reconcile.store import bundles as stored_bundles
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
@@ -291,7 +291,7 @@ def _jobs(tx: Transaction, project: Project) -> Iterator[Metric]:
     overdue = _labelled("success_overdue_seconds", text, _JOB)
     paused = _labelled("job_paused", "1 while the job is paused.", _JOB)
     stopped, late = pauses.active(tx), watchdog.overdue(tx, project)
-    succeeded = successes.last_of_each(tx, project.jobs)
+    succeeded = triggers.last_of_each(tx, project.jobs)
     for job in project.jobs:
         success.add_metric([job], succeeded[job].timestamp() if job in succeeded else 0)
         overdue.add_metric([job], late[job].total_seconds() if job in late else 0)

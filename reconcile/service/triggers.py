@@ -31,8 +31,7 @@ from reconcile.store import slots as stored_slots
 from reconcile.store import triggers as stored
 from reconcile.store.columns import json_text
 from reconcile.store.slots import NewSlot
-from reconcile.store.successes import last_success
-from reconcile.store.triggers import Watch
+from reconcile.store.triggers import Watch, last_success
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from connectors.errors import Reaction
 from reconcile.findings.bundle import Bundle, from_json, hash_of, is_alike, text_of
-from reconcile.findings.operations import OVER, BundleState
+from reconcile.findings.states import OVER, BundleState
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
 from reconcile.store.sealing import SealedUnreadable, Seals

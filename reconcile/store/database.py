@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from reconcile.store import creation, errors, key, tables, told
+from reconcile.store import copying, errors, key, tables
 from reconcile.store.engine import (
     APPLICATION_ID,
     SCHEMA,
@@ -228,7 +228,7 @@ class Store:
             raise errors.StoreGone(self.where)
 
     def _tell(self, error: sa.exc.DBAPIError, *, committing: bool = False) -> None:
-        sentence = told.in_words(error, self.where, self._patience, committing=committing)
+        sentence = errors.in_words(error, self.where, self._patience, committing=committing)
         if sentence is not None:
             raise sentence from error
 
@@ -319,7 +319,7 @@ class Store:
             else:
                 connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
             if meta is None:
-                creation.create(connection)
+                copying.create(connection)
                 self._christen(connection, key_override)
             else:
                 self._upgrade(connection)

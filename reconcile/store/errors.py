@@ -1,6 +1,14 @@
-"""Errors of the store: one class per failure, with its sentence and reaction."""
+"""Errors of the store: one class per failure, with its sentence and reaction.
+
+Translates driver errors into errors of the store: a table, tested row by row.
+"""
 
 from __future__ import annotations
+
+import datetime as dt
+import re
+
+import sqlalchemy as sa
 
 from connectors.errors import Reaction
 
@@ -169,3 +177,61 @@ class StoreReplaced(StoreError):
             f"The state database {where} was restored from a backup while this process was running. Its last step was "
             "not saved. Run it again; it continues from the backup"
         )
+
+
+_LOCKED = ("55P03", "57014", "40001", "40P01")
+_REFUSED = ("25006", "42501")
+_FULL = ("53100",)
+_LOST = ("08", "57P", "28", "3D", "53300", "25P03")
+
+
+def in_words(
+    error: sa.exc.DBAPIError, where: str, patience: dt.timedelta, *, committing: bool = False
+) -> StoreError | None:
+    """Return the store's error for a driver's; None for our own defects (a wrong statement, a broken key)."""
+    cause = error.orig
+    reason = " ".join(str(cause).split())
+    name = str(getattr(cause, "sqlite_errorname", ""))
+    if name:
+        return _sqlite(name, reason, where, patience)
+    state = getattr(cause, "sqlstate", None)
+    if state is None:
+        if not isinstance(error, sa.exc.OperationalError) and not error.connection_invalidated:
+            return None
+        return StoreInDoubt(where, reason) if committing else _no_connection(where, reason)
+    return _postgresql(str(state), reason, where, patience, committing=committing)
+
+
+def _no_connection(where: str, reason: str) -> StoreError:
+    """Remove the driver's decoration from its message; FATAL marks a message of the server."""
+    answered = re.search(r"FATAL:\s+(.+)", reason)
+    if answered and not re.search(r"starting up|shutting down|too many|connection slots|recovery", reason):
+        return StoreRefused(where, answered[1])
+    plain = re.sub(r"^connection (?:failed|is bad): (?:connection to server at .*? failed: )?", "", reason)
+    return StoreUnreachable(where, re.sub(r" *Is the server running.*$", "", plain))
+
+
+def _sqlite(name: str, reason: str, where: str, patience: dt.timedelta) -> StoreError | None:
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreLocked(where, patience.total_seconds())
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
+        return StoreNotWritable(where, reason)
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+        return StoreFull(where, reason)
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return StoreUnreadable(where, reason)
+    return None
+
+
+def _postgresql(state: str, reason: str, where: str, patience: dt.timedelta, *, committing: bool) -> StoreError | None:
+    if state.startswith(_LOCKED):
+        return StoreLocked(where, patience.total_seconds())
+    if state in _REFUSED:
+        return StoreNotWritable(where, reason)
+    if state in _FULL:
+        return StoreFull(where, reason)
+    if state == "40003" or (committing and state.startswith(("08", "57P"))):
+        return StoreInDoubt(where, reason)
+    if state.startswith(_LOST):
+        return StoreUnreachable(where, reason)
+    return None

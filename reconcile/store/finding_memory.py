@@ -13,8 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from reconcile.findings.identity import RuleIdentity, decode, key_text
-from reconcile.findings.known import Known, NotSame
-from reconcile.findings.parts import Outline
+from reconcile.findings.known import Known, NotSame, Outline
 from reconcile.findings.states import State
 from reconcile.store import bulk
 from reconcile.store.database import Transaction

@@ -16,13 +16,12 @@ from connectors.errors import Reaction
 from reconcile.findings.identity import decode, id_of, read_id
 from reconcile.findings.judgement import Change
 from reconcile.findings.known import NotSame
-from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding, FindingMember
-from reconcile.findings.states import State
+from reconcile.findings.states import BundleState, State
 from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import CHUNK, FORMER, chunks, decode_key, insert_for, load_not_same
 from reconcile.store.tables import bundles, finding_aliases, finding_members, findings, told
-from rules import sums
+from rules import values as sums
 from rules.document.mistakes import listed
 from rules.engines.base import Nearby
 from rules.models import Severity

@@ -339,7 +339,7 @@ bundles = sa.Table(
     sa.Column("release", Word, sa.ForeignKey("releases.hash"), nullable=False),
     sa.Column("plan_hash", Word, nullable=False),
     sa.Column("undoes", Word, sa.ForeignKey("bundles.id"), index=True),
-    sa.Column("state", Word, nullable=False),  # reconcile.findings.operations.BundleState
+    sa.Column("state", Word, nullable=False),  # reconcile.findings.states.BundleState
     sa.Column("reason", sa.Text),
     sa.Column("content", sa.Text),  # changes with their before-images; sealed where a key is configured; null: purged
     sa.Column("outcome", sa.Text),  # the rows as they were in the end; like content
@@ -380,7 +380,7 @@ effects = sa.Table(
     sa.Column("record", Word, nullable=False),  # HMAC of the record's name: the row outlives what may be erased
     sa.Column("generation", sa.Integer, nullable=False),
     sa.Column("fingerprint", Word, nullable=False),  # bound when first sent, and again after a proven failure
-    sa.Column("state", Word, nullable=False),  # of its bundle: reconcile.findings.operations
+    sa.Column("state", Word, nullable=False),  # of its bundle: reconcile.findings.states
     sa.Column("doubtful", sa.Boolean, nullable=False),  # abandoned with unknown outcome: never free again
     sa.Column("sent_at", Instant, nullable=False),
     sa.Column("ended_at", Instant),

@@ -18,9 +18,8 @@ from reconcile import points
 from reconcile.audit import facts, log
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import encode
-from reconcile.findings.operations import BundleState
 from reconcile.findings.shown import Finding
-from reconcile.findings.states import TRANSITIONS, Event, State, after
+from reconcile.findings.states import TRANSITIONS, BundleState, Event, State, after
 from reconcile.journal import approvals, effects
 from reconcile.store import Store, Transaction, finding_memory
 from reconcile.store import bundles as stored_bundles

@@ -12,15 +12,14 @@ from typing import Any
 from reconcile.audit import facts, log
 from reconcile.findings.identity import Existing, RuleIdentity, encode, public, record_of
 from reconcile.findings.judgement import NOT_CLEAN, Change, Judgement, Verdict, judge
-from reconcile.findings.known import NotSame
-from reconcile.findings.parts import Outline, parts
+from reconcile.findings.known import NotSame, Outline, parts
 from reconcile.findings.states import Event, State, after
 from reconcile.journal import effects
 from reconcile.store import Transaction
 from reconcile.store import finding_memory as memory
 from reconcile.store.finding_memory import Entered, Memory, Row
 from reconcile.tracking.names import Names, assign
-from rules import sums
+from rules import values
 from rules.engines.base import Group, Member
 from rules.packed import Packed
 
@@ -178,9 +177,9 @@ class _Tally:
             if verdict.group is not None:
                 self._of_groups[verdict.change] += 1
                 if verdict.change not in _DECIDED:
-                    sums.add(self._money, verdict.group.at_risk)
+                    values.add(self._money, verdict.group.at_risk)
                 if verdict.change.is_told:
-                    sums.add(self._told, verdict.group.at_risk)
+                    values.add(self._told, verdict.group.at_risk)
 
     def outcome(self, rule: RuleIdentity, entered: Entered, told: Iterable[str] = ()) -> RuleOutcome:
         return RuleOutcome(

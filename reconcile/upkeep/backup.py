@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from connectors.disk.scratch import Scratch
 from reconcile.audit import log as audit
-from reconcile.store import Store, StoreError, Transaction, copying, creation, errors, key, private_files, tables
+from reconcile.store import Store, StoreError, Transaction, copying, errors, key, private_files, tables
 from reconcile.store.engine import APPLICATION_ID
 
 _PAGES = 256
@@ -193,7 +193,7 @@ def _copy_rows(tx: Transaction, new_file: Path) -> None:
     try:
         with engine.begin() as target:
             target.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-            creation.create(target)
+            copying.create(target)
             copying.copy(tx.connection, target)
     except sa.exc.OperationalError as error:
         if isinstance(error.orig, sqlite3.Error):

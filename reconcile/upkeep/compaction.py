@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from reconcile.audit import facts, log
 from reconcile.config.settings import Retention
-from reconcile.findings.operations import OVER
+from reconcile.findings.states import OVER
 from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, tables
 from reconcile.store.tables import dataset_stats, failures, findings, releases, rule_state, run_rules, runs, slots

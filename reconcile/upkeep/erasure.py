@@ -22,7 +22,7 @@ from reconcile.audit import facts
 from reconcile.audit import log as audit
 from reconcile.audit.verifier import ERASED, RESTORED
 from reconcile.findings.identity import decode, erased_name, id_of, public, record_of
-from reconcile.findings.operations import OVER, BundleState
+from reconcile.findings.states import OVER, BundleState
 from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, bundles, tables
 from reconcile.store.bundles import BundleError, Stored

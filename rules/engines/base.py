@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
-from rules import sums
+from rules import values as sums
 from rules.values import RecordId, Schema, Value
 
 Positions = np.ndarray[tuple[int], np.dtype[np.int64]]

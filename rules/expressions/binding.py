@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from rules.document.mistakes import suggestion
 from rules.expressions import comparing, computing
-from rules.expressions.tokens import ExpressionError
+from rules.expressions.parser import ExpressionError
 from rules.expressions.tree import Among, Binary, Call, Constant, IsNull, Like, Logic, Name, Negated, Node, Span
 from rules.expressions.typed import EVERYWHERE, Target, Typed, computed
 from rules.functions import DIALECTS

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rules.errors import RuleError
-from rules.expressions.parser import tree
-from rules.expressions.tokens import ExpressionError
+from rules.expressions.parser import ExpressionError, tree
 from rules.expressions.tree import Call, Name, Node, walk
 from rules.values import Schema, Type, Value
 

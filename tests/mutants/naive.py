@@ -71,7 +71,7 @@ MUTANTS = (
         "the process is part of the key",
         (
             (
-                "reconcile/journal/keys.py",
+                "reconcile/journal/holds.py",
                 '    fields = {"v": VERSION, "namespace": namespace, ',
                 '    import os\n\n    fields = {"pid": os.getpid(), "v": VERSION, "namespace": namespace, ',
             ),

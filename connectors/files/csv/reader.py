@@ -22,10 +22,8 @@ from connectors.duck import file_name, identifier, literal, literals, struct
 from connectors.errors import ConnectorError, FileUnreadable
 from connectors.files.csv import records as csv_records
 from connectors.files.csv.dialect import CsvDialect, CsvWish, decide
-from connectors.files.csv.facts import CHUNK, facts
-from connectors.files.csv.lines import Lines
-from connectors.files.footer import without_footer
-from connectors.files.left_out import NONE, LeftOut, confirm_count, numbered
+from connectors.files.csv.facts import CHUNK, Lines, facts
+from connectors.files.left_out import NONE, LeftOut, confirm_count, numbered, without_footer
 from connectors.headers import confusable
 
 if TYPE_CHECKING:

@@ -26,14 +26,11 @@ from connectors.sql.errors import Place, translated
 from connectors.sql.settings import SqlDataset
 from connectors.sql.stop import watched
 from connectors.sql.target.dialect import Dialect
-from connectors.sql.target.errors import failed, over, target_error
-from connectors.sql.target.outcomes import Phase
+from connectors.sql.target.outcomes import Phase, failed, over, target_error
 from connectors.sql.target.receipts import OWNER, RECEIPTS, OurTables, OwnerRow
-from connectors.sql.target.rows import Records
-from connectors.sql.target.session import Session
-from connectors.sql.target.tables import Tables
+from connectors.sql.target.rows import Records, Tables
+from connectors.sql.target.session import Session, watch
 from connectors.sql.target.transaction import SqlWork
-from connectors.sql.target.watch import watch
 from connectors.target import (
     Catalogue,
     Cell,

@@ -18,8 +18,7 @@ from sqlalchemy.pool import NullPool
 from connectors.sql.address import CONNECT_SECONDS
 from connectors.sql.cells import BYTES, TEXT, Column, Fragment, Link, Shape, joined
 from connectors.sql.columns import Kind
-from connectors.sql.target.dialect import Unwritable
-from connectors.sql.target.links import family, number_of, uuid_of
+from connectors.sql.target.dialect import Unwritable, family, number_of, uuid_of
 from connectors.sql.target.outcomes import GONE
 from connectors.sql.target.session import Session
 from connectors.sql.values import Wall

@@ -16,10 +16,8 @@ from sqlalchemy.pool import NullPool
 from connectors.sql.address import CONNECT_SECONDS, KEEPALIVES
 from connectors.sql.cells import TEXT, Column, Fragment, Link, Shape, joined
 from connectors.sql.columns import Kind
-from connectors.sql.target.dialect import NotCommitted, Unwritable
-from connectors.sql.target.errors import failed
-from connectors.sql.target.links import family, number_of, uuid_of
-from connectors.sql.target.outcomes import GONE
+from connectors.sql.target.dialect import NotCommitted, Unwritable, family, number_of, uuid_of
+from connectors.sql.target.outcomes import GONE, failed
 from connectors.sql.target.session import Session
 from connectors.sql.values import Wall, forgiving_dates
 from connectors.target import Cell, NotATable, Outcome, TargetRefused

@@ -17,8 +17,7 @@ from sqlalchemy.pool import NullPool
 from connectors.sql.address import sqlite_file
 from connectors.sql.cells import BAD_TEXT, BYTES, INTEGER, REAL, TEXT, Column, Fragment, Link, Shape, joined
 from connectors.sql.columns import Kind
-from connectors.sql.target.dialect import Unwritable, any_of
-from connectors.sql.target.links import number_of, uuid_of
+from connectors.sql.target.dialect import Unwritable, any_of, number_of, uuid_of
 from connectors.sql.target.session import Session
 from connectors.sql.values import NotUtf8, Wall, decoded
 from connectors.target import Cell, NotATable, TargetRefused

@@ -20,11 +20,10 @@ from connectors.sql.catalogue.facts import Ident
 from connectors.sql.catalogue.stamp import lock_and_stamp
 from connectors.sql.cells import Column, Fragment, Shape, chunks, joined, row_order
 from connectors.sql.target.dialect import Dialect, NotCommitted, Unwritable
-from connectors.sql.target.errors import late, over, target_error, unwritable
-from connectors.sql.target.outcomes import Phase
+from connectors.sql.target.outcomes import Phase, late, over, target_error, unwritable
 from connectors.sql.target.receipts import OurTables
+from connectors.sql.target.rows import CONDITIONS_AT_ONCE, Tables
 from connectors.sql.target.session import Session
-from connectors.sql.target.tables import CONDITIONS_AT_ONCE, Tables
 from connectors.sql.witness.base import Counting, Kind, Statements, begin_witness
 from connectors.target import (
     Cell,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from connectors.sql.target.dialect import Dialect
+from connectors.sql.target.rows import Tables
 from connectors.sql.target.session import Session
-from connectors.sql.target.tables import Tables
 from connectors.target import Change, Witness
 
 Kind = Literal["insert", "update", "delete"]

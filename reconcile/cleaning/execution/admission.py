@@ -12,8 +12,7 @@ from reconcile import points
 from reconcile.cleaning.execution.carried import ASK_AGAIN, Carried
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.coordination import clock, pauses
-from reconcile.findings.operations import BundleState
-from reconcile.findings.states import Event
+from reconcile.findings.states import BundleState, Event
 from reconcile.journal import approvals, breaker, effects, limits
 from reconcile.journal.effects import Claimed
 from reconcile.store import Transaction

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from reconcile.cleaning.execution import images
 from reconcile.cleaning.execution.execute import How, Result
 from reconcile.cleaning.execution.terms import Terms
-from reconcile.findings.operations import BundleState
-from reconcile.findings.states import Event
+from reconcile.findings.states import BundleState, Event
 from reconcile.journal import breaker, effects
 from reconcile.journal.effects import Claimed
 from reconcile.store import Transaction

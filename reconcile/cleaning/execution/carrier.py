@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from connectors.errors import ConnectorError, Reaction
 from connectors.target import NotATable, Target, TargetError, TargetRefused
 from reconcile import points
-from reconcile.cleaning.execution import stale_worker
 from reconcile.cleaning.execution.admission import CLAIM, Admission
 from reconcile.cleaning.execution.carried import ACTOR, ASK_AGAIN, Carried, Tally
 from reconcile.cleaning.execution.execute import How, Job, Limits, Result, overtaken, perform
@@ -24,8 +23,7 @@ from reconcile.cleaning.execution.taken_back import taken_back
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.planning.plan import soft_links
 from reconcile.coordination import lease
-from reconcile.findings.operations import BundleState
-from reconcile.findings.states import Event
+from reconcile.findings.states import BundleState, Event
 from reconcile.journal import breaker, effects, ownership
 from reconcile.journal.effects import Claimed, ClaimLost
 from reconcile.messages import watchdog
@@ -230,7 +228,7 @@ class _Execution:
         with self.tools.store.read() as tx:
             abandoned = effects.abandoned(tx, self.source)
         for plan in abandoned:
-            stale_worker.end(plan.owner)
+            lease.end(plan.owner)
         if abandoned:
             with self.tools.store.begin() as tx:
                 effects.take_over(tx, [plan.id for plan in abandoned])

@@ -12,8 +12,7 @@ from connectors.target import Target
 from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.inverse import UNDO
 from reconcile.findings.bundle import Bundle
-from reconcile.findings.operations import BundleState
-from reconcile.findings.states import Event
+from reconcile.findings.states import BundleState, Event
 from reconcile.journal import effects
 from reconcile.store import Store
 from reconcile.store import bundles as stored

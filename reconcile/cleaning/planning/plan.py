@@ -30,18 +30,16 @@ from reconcile.cleaning.actions.base import (
     TooManyRows,
 )
 from reconcile.cleaning.planning.binding import in_target
-from reconcile.cleaning.planning.collisions import group_collision
-from reconcile.cleaning.planning.draft import Draft, cells_at
+from reconcile.cleaning.planning.draft import Draft, ReadReferring, cells_at
 from reconcile.cleaning.planning.members import members_now
-from reconcile.cleaning.planning.reading import ReadReferring
-from reconcile.cleaning.planning.references import Closure, Leaving
+from reconcile.cleaning.planning.references import Closure, Leaving, group_collision
 from reconcile.cleaning.planning.reversing import limits_of_undo, shared_values, touched_tables
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.detect import Subjects, read_again
 from reconcile.findings.bundle import Bundle, Operation
 from reconcile.findings.identity import is_erased, public
 from reconcile.findings.shown import Finding
-from reconcile.journal.keys import name_of
+from reconcile.journal.holds import name_of
 from reconcile.plugins import Kinds, kind_of
 from rules import grouping
 from rules.cleaning import Clean

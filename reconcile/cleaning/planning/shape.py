@@ -18,7 +18,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.store import Transaction
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import bundles, dataset_schemas

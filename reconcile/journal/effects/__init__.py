@@ -23,18 +23,6 @@ from reconcile.journal.effects.doubt import (
 )
 from reconcile.journal.effects.lives import generations, known, restored, stays_marked
 from reconcile.journal.effects.moving import Claimed, ClaimLost, keys_of, receipts_of
-from reconcile.journal.effects.outcomes import (
-    Retried,
-    ambiguous,
-    failed,
-    found_undone,
-    quarantined,
-    released,
-    retry,
-    skipped,
-    succeeded,
-    transaction_is,
-)
 from reconcile.journal.effects.proposing import (
     PlanInHand,
     approved,
@@ -51,7 +39,20 @@ from reconcile.journal.effects.proposing import (
     void,
     withdraw,
 )
-from reconcile.journal.effects.sending import Sent, send
+from reconcile.journal.effects.sending import (
+    Retried,
+    Sent,
+    ambiguous,
+    failed,
+    found_undone,
+    quarantined,
+    released,
+    retry,
+    send,
+    skipped,
+    succeeded,
+    transaction_is,
+)
 
 __all__ = [
     "ClaimLost",

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from reconcile.audit import log
 from reconcile.coordination import lease
-from reconcile.findings.operations import BundleState, moved
+from reconcile.findings.states import BundleState, moved
 from reconcile.journal import holds
 from reconcile.journal.effects.moving import CHUNK, RECONCILE, Claimed, ClaimLost, keys_of, move, written
-from reconcile.journal.effects.outcomes import released
+from reconcile.journal.effects.sending import released
 from reconcile.store import Transaction
 from reconcile.store import bundles as plans
 from reconcile.store.bulk import one_of

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from connectors.errors import Reaction
 from reconcile.audit import log
 from reconcile.coordination import lease
-from reconcile.findings.operations import BundleState
+from reconcile.findings.states import BundleState
 from reconcile.journal.effects.claiming import WAIT_FOR_KEY
 from reconcile.journal.effects.moving import RECONCILE, Claimed, keys_of, locked, move, note
 from reconcile.store import Transaction

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from connectors.target import RowName
 from reconcile.findings.bundle import Bundle
-from reconcile.findings.operations import BundleState
-from reconcile.journal import keys
+from reconcile.findings.states import BundleState
+from reconcile.journal import holds
 from reconcile.journal.effects.moving import CHUNK, keys_of
 from reconcile.store import Transaction
 from reconcile.store.bulk import one_of
@@ -30,7 +30,7 @@ def generations(tx: Transaction, target: str, wanted: Sequence[tuple[str, str]])
     1 for an effect never done; the same while it is in progress, or if it was proven not done; one more after it was
     done: a new plan for it means the record exists again.
     """
-    names = {keys.subject_of(tx.store.key, name): name for _, name in wanted}
+    names = {holds.subject_of(tx.store.key, name): name for _, name in wanted}
     wanted_pairs = set(wanted)
     numbers: dict[tuple[str, str], int] = {}
     hashes = sorted(names)
@@ -45,7 +45,7 @@ def generations(tx: Transaction, target: str, wanted: Sequence[tuple[str, str]])
 
 def known(tx: Transaction, target: str, names: Sequence[str]) -> set[str]:
     """Those of these records (named by `keys.name_of`) on which any effect was ever sent."""
-    names_by_hash = {keys.subject_of(tx.store.key, name): name for name in names}
+    names_by_hash = {holds.subject_of(tx.store.key, name): name for name in names}
     hashes = sorted(names_by_hash)
     sent_names: set[str] = set()
     for at in range(0, len(hashes), CHUNK):
@@ -57,7 +57,7 @@ def known(tx: Transaction, target: str, names: Sequence[str]) -> set[str]:
 def stays_marked(tx: Transaction, bundle: Bundle) -> bool:
     """Return True if the record this plan keeps was itself set aside for another one, without an undo: the plan would
     leave no record."""
-    subject = keys.subject_of(tx.store.key, keys.name_of(bundle.table, bundle.keeper))
+    subject = holds.subject_of(tx.store.key, holds.name_of(bundle.table, bundle.keeper))
     marks = (
         BundleState(row.state) is BundleState.SUCCEEDED and _MARKS.fullmatch(row.effect)
         for row in _effects_on(tx, bundle, subject)

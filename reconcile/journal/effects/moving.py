@@ -13,8 +13,9 @@ from connectors.errors import Reaction
 from connectors.target import Receipt
 from reconcile.audit import facts, log
 from reconcile.findings.bundle import Bundle
-from reconcile.findings.operations import HOLDING, OVER, BundleState, moved
-from reconcile.journal import holds, keys, limits
+from reconcile.findings.states import HOLDING, OVER, BundleState, moved
+from reconcile.journal import holds, limits
+from reconcile.journal import holds as keys
 from reconcile.store import Store, Transaction, bulk
 from reconcile.store.bundles import COLUMNS, Stored, stored
 from reconcile.store.tables import bundles, effects

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from reconcile.audit import facts, log
 from reconcile.findings.bundle import Bundle
-from reconcile.findings.operations import WITHDRAWABLE, BundleState
+from reconcile.findings.states import WITHDRAWABLE, BundleState
 from reconcile.journal.effects.moving import CHUNK, RECONCILE, Claimed, keys_of, locked, move
 from reconcile.journal.effects.moving import note as written
 from reconcile.store import Transaction

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from rules.engines.base import Near, Repeats, Skipped, Tally
 from rules.engines.compile import Compiler, unused
-from rules.engines.marked import Marked, mark
+from rules.engines.pushdown import Marked, mark
 from rules.kinds.duplicates.bound import BoundRule
 from rules.values import Type
 
