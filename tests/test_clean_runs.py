@@ -540,7 +540,8 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     [plan] = alone.plans()
     assert (plan.state, plan.attempts, alone.ids()) == (BundleState.RETRY_WAIT, 0, [1, 2, 3])
     headline = "Reconcile: Cleaning in source 'shop' is stopped for now"
-    assert (alone.messages().count(headline), alone.messages().count("the user may not write; fix the problem")) == (1, 1)
+    messages = alone.messages()
+    assert (messages.count(headline), messages.count("the user may not write; fix the problem")) == (1, 1)
 
     with alone.desk() as desk:
         monkeypatch.setattr(SqlSource, "work", deny)
