@@ -305,8 +305,9 @@ class Work(Protocol):
 class Promises:
     """What a target promises of changes. A database promises everything; a sheet or a service may promise less.
 
-    `all_or_nothing`: the changes of a transaction are made together or not at all. Without it, no plan that changes
-    more than one row is made. `compare_and_set`: `Work.lock` keeps a row as it is until the transaction ends. Without
+    `all_or_nothing`: the changes of a transaction are made together or not at all. Without it, that is promised of one
+    row with its receipt only: no plan changes more than one row, and each plan has a transaction of its own.
+    `compare_and_set`: `Work.lock` keeps a row as it is until the transaction ends. Without
     it nothing is cleaned, because a change could meet a row that somebody edited since. Whether receipts can be kept is
     asked table by table: `Target.remembers`.
     """

@@ -16,7 +16,7 @@ from connectors.base import Source
 from connectors.target import Target
 from reconcile import plugins
 from reconcile.app import Application
-from reconcile.cleaning.actions.base import AsksPerson
+from reconcile.cleaning.actions.base import AsksPerson, NotPlannable
 from reconcile.config import load
 from reconcile.detection import detect
 from reconcile.doctor import checking
@@ -38,7 +38,7 @@ CONFIGURATION = """\
 version: 1
 state: sqlite:///state.db
 sources:
-  office: {type: memory_sheet, book: office, together: %(together)s}
+  office: {type: memory_sheet, book: office, together: %(together)s, guarded: %(guarded)s}
   exports: {type: files, root: .}
 datasets:
   payments: {source: office, sheet: payments, id: id}
@@ -79,9 +79,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def opened(folder: Path, clean: str = "{action: stamp, into: note}", together: str = "true") -> Application:
+def opened(
+    folder: Path, clean: str = "{action: stamp, into: note}", together: str = "true", guarded: str = "true"
+) -> Application:
     path = folder / "reconcile.yaml"
-    path.write_text(CONFIGURATION % {"clean": clean, "together": together})
+    path.write_text(CONFIGURATION % {"clean": clean, "together": together, "guarded": guarded})
     return Application(load(path, {}))
 
 
@@ -173,6 +175,34 @@ def test_a_target_that_cannot_change_rows_together_gets_no_plan_that_needs_it(fo
         assert set(notes().values()) == {None}
 
 
+def test_a_target_that_keeps_no_row_unchanged_meanwhile_is_not_cleaned(folder: Path) -> None:
+    with closing(opened(folder, guarded="false")) as office:
+        office.run("nightly")
+        [finding] = known(office)
+
+        with pytest.raises(NotPlannable, match="cannot keep a row unchanged"):
+            office.desk("ann").approve(finding.id)
+
+        assert set(notes().values()) == {None}
+
+
+@pytest.mark.parametrize(("together", "transactions"), [("true", 1), ("false", 2)])
+def test_plans_share_a_transaction_only_where_all_or_none_of_it_is_kept(
+    folder: Path, together: str, transactions: int
+) -> None:
+    BOOKS["office"].sheets["payments"]["p6"] = {"id": "p6", "reference": "D-2", "note": None}
+    BOOKS["office"].sheets["payments"]["p7"] = {"id": "p7", "reference": "D-2", "note": None}
+    with closing(opened(folder, together=together)) as office:
+        office.run("nightly")
+        for finding in known(office):
+            office.desk("ann").approve(finding.id, later=True)
+
+        office.clean_due()
+
+    assert {key for key, note in notes().items() if note} == {"p2", "p7"}
+    assert BOOKS["office"].transactions == transactions
+
+
 def test_check_and_explain_speak_of_a_new_kind(office: Application) -> None:
     looks = {look.subject: look.sentence for look in checking.look(office)}
     rule = office.rule("paid-too-often")
@@ -192,7 +222,7 @@ def test_a_dry_run_of_a_new_kind_writes_nothing(office: Application) -> None:
 
 def test_mistakes_in_a_rule_of_a_new_kind_are_told_at_their_place(folder: Path) -> None:
     path = folder / "reconcile.yaml"
-    text = CONFIGURATION % {"clean": "{action: stamp, into: note}", "together": "true"}
+    text = CONFIGURATION % {"clean": "{action: stamp, into: note}", "together": "true", "guarded": "true"}
     path.write_text(text.replace("against: invoices", "against: invoces"))
 
     with pytest.raises(Exception, match="there is no dataset `invoces`"):

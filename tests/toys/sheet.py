@@ -45,6 +45,7 @@ class Book:
     sheets: dict[str, Sheet] = field(default_factory=dict)
     receipts: dict[str, Receipt] = field(default_factory=dict)
     owners: dict[str, tuple[str, int, int]] = field(default_factory=dict)
+    transactions: int = 0
 
 
 BOOKS: dict[str, Book] = {}
@@ -57,13 +58,14 @@ class MemorySheet:
     class Settings(SourceSettings):
         book: str
         together: bool = True
+        guarded: bool = True
 
     class Dataset(DatasetSettings):
         sheet: str
 
     def __init__(self, name: str, settings: Any, root: Path) -> None:
         self.name = name
-        self.promises = Promises(all_or_nothing=settings.together)
+        self.promises = Promises(all_or_nothing=settings.together, compare_and_set=settings.guarded)
         self._book = settings.book
 
     @staticmethod
@@ -137,6 +139,7 @@ class MemorySheet:
     @contextmanager
     def work(self, seconds: float) -> Iterator[SheetWork]:
         with _LOCK:
+            self.book.transactions += 1
             yield SheetWork(self._book, copy.deepcopy(self.book))
 
     def owned(self, table: str) -> Owned:

@@ -339,7 +339,8 @@ class _Execution:
         ended |= {job.id: Result(job, How.NOT_DONE, unseen) for job in jobs if job.bundle.table not in self._remembers}
         remaining = [job for job in jobs if job.id not in ended]
         limits = Limits(self._seconds, self._store_transaction, {**leaving.stamps, **self._stamps})
-        together = [remaining] if self.tools.together else [[job] for job in remaining]
+        in_one = self.tools.together and target.promises.all_or_nothing
+        together = [remaining] if in_one else [[job] for job in remaining]
         results = [result for group in together if group for result in perform(target, group, limits)]
         return [*ended.values(), *self._mark_undone(results)]
 
