@@ -302,7 +302,7 @@ class World:
         return path.read_text() if path.exists() else ""
 
     def bury(self) -> None:
-        """Whoever has plans in hand is dead: the pid is another process's by now."""
+        """Make the owners of claimed plans look dead: their pid belongs to another process now."""
         with closing(sqlite3.connect(self.folder / "reconcile.db")) as connection:
             for name, owner in connection.execute("SELECT id, owner FROM bundles WHERE owner IS NOT NULL").fetchall():
                 dead = json.loads(owner) | {"started": 1}

@@ -39,7 +39,7 @@ MUTANTS = (
     ),
     Mutant(
         "rescue by age alone",
-        "whoever is in hand counts as left by a dead worker, alive or not",
+        "every claimed plan counts as left by a dead worker",
         (
             (
                 "reconcile/coordination/lease.py",
@@ -51,7 +51,7 @@ MUTANTS = (
     ),
     Mutant(
         "a lease without a fence",
-        "what became of a plan is written whoever has it in hand by now",
+        "a worker records the outcome of a plan that another one claimed meanwhile",
         (
             (
                 "reconcile/journal/effects/moving.py",
