@@ -99,7 +99,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
     "set without values": cleaning("clean: {action: set}"),
     "move without a table": cleaning("clean: {action: move, too: old_customers}"),
     "approval that is none": cleaning("clean: {action: delete}", "approval: requird"),
-    "approval by a word nobody knows": cleaning("clean: {action: delete}", "approval: manager"),
+    "approval by an unknown word": cleaning("clean: {action: delete}", "approval: manager"),
     "approval without asking nobody of what cannot be undone": cleaning("clean: {action: burn}", "approval: none"),
     "approval that may ask nobody of what cannot be undone": cleaning(
         "clean: {action: burn}", "approval: {when: surplus > 3, else: none}"
@@ -115,7 +115,7 @@ MISTAKES: dict[str, str | dict[str, str]] = {
         "clean: {action: delete}", "approval: {when: surplus > 3, thn: none, else: nome}"
     ),
     "approval without a condition": cleaning("clean: {action: delete}", "approval: {then: none}"),
-    "approval by an amount that nobody knows": cleaning(
+    "approval by an unknown amount": cleaning(
         "clean: {action: delete}", "approval: {when: EUR > 500, else: none}", "limits: {money: {EUR: 500}}"
     ),
     "limits that limit nothing": cleaning(

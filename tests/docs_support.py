@@ -81,7 +81,7 @@ def _alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _of(section: str, kinds: Mapping[str, Mapping[str, Any]]) -> set[Setting]:
-    """Settings that every kind of the section has stand there once, the others under their kind."""
+    """Settings that every kind of the section has are listed once, the others under their kind."""
     every = [set(_said(schema)) for schema in kinds.values()]
     common = set.intersection(*every) if len(every) > 1 else set()
     found: set[Setting] = set()

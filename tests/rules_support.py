@@ -1,4 +1,4 @@
-"""Rows in memory, put before every engine: streamed and readable for DuckDB, and in tables of real databases."""
+"""Rows in memory for every engine: streamed and readable for DuckDB, and in tables of real databases."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ AMOUNTS = (-5, -900, 40, -70, -3, -10)
 
 @pytest.fixture
 def bank(tmp_path: Path) -> Project:
-    """Six entries that stand twice, all but one of them debits."""
+    """Six entries that appear twice, all but one of them debits."""
     rows = [f"{n}-{twin},T{n},{amount}.00" for n, amount in enumerate(AMOUNTS) for twin in "ab"]
     (tmp_path / "entries.csv").write_text("\n".join(["id,text,amount", *rows]) + "\n")
     return Project(tmp_path).write(TEXT)

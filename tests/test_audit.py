@@ -239,7 +239,7 @@ def _delete_and_close_the_gap(tx: Transaction, seq: int) -> int:
 
 
 def _insert_forged(tx: Transaction, seq: int) -> int:
-    """A forged entry that follows the one before it rightly: the entry it was put before betrays it."""
+    """A forged entry that follows the one before it rightly: the entry after it betrays it."""
     log, bodies = audit._raw_audit, audit._raw_bodies
     row = dict(tx.connection.execute(sa.select(log).where(log.c.seq == seq)).mappings().one())
     body = dict(tx.connection.execute(sa.select(bodies).where(bodies.c.seq == seq)).mappings().one())

@@ -179,7 +179,7 @@ def test_an_edit_of_a_harmless_setting_holds_nothing_back(name: str, shop: Shop)
 
 
 def test_the_first_run_in_another_database_only_tells_even_of_findings_that_were_known(shop: Shop) -> None:
-    """As after a trial in staging: the groups are known already, and production was never told of."""
+    """As after a trial in staging: the groups are known already, and production was never notified."""
     shop.add(number=0)
     shop.add(number=1)
     assert shop.run() == 0

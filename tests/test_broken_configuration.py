@@ -299,7 +299,7 @@ def test_a_state_without_a_kept_release_can_be_paused(tmp_path: Path) -> None:
 
 
 def test_a_release_whose_texts_were_not_kept_is_read_from_what_it_said(shop: Shop) -> None:
-    """Its secret was written in clear; its name and its rules are known all the same, the source is not used."""
+    """Its secret was written in clear; its name and its rules are still known, the source is not used."""
     clear = TEXT.replace("${secret:HOOK}", "https://127.0.0.1:9/canary-51c3")
     shop.project.write(clear)
     assert shop("run", "--quiet").code in (0, 3)

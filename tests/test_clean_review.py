@@ -211,7 +211,7 @@ def test_an_undo_that_a_person_says_was_done_is_done_though_it_was_never_sent(tm
     [given_up] = journal.propose(back)
     with journal.begin() as tx:
         doubtful = effects.ambiguous(tx, effects.send(tx, effects.claim(tx, [given_up], ttl=TTL)).sent, "broke")
-        effects.quarantined(tx, [(one, "nobody knows") for one in doubtful])
+        effects.quarantined(tx, [(one, "unknown outcome") for one in doubtful])
         effects.judged(tx, given_up, "abandon", by="anna", reason="too late")
     [again] = journal.propose(replace(back, why=("again",)))
     assert [one.id for one, _ in journal.send(again).conflicts] == [again]

@@ -213,7 +213,7 @@ def test_names_that_are_unknown_are_told_with_the_nearest(shop: Project) -> None
     in_words(shop("explain", "twic"), 2, "did you mean `twice`?", lines=1)
     in_words(shop("check", "--source", "shpo"), 2, "did you mean `shop`?", lines=1)
     in_words(shop("notify", "test", "taem"), 2, "did you mean `team`?", lines=1)
-    in_words(shop("run", "-c", "other.yaml"), 2, "other.yaml:1:1: there is no such file", lines=1)
+    in_words(shop("run", "-c", "other.yaml"), 2, "other.yaml:1:1: file not found", lines=1)
 
 
 def test_runs_are_listed_the_latest_first(shop: Project) -> None:

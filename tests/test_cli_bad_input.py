@@ -622,7 +622,7 @@ def test_a_hostile_configuration_is_told_at_its_place(shop: Project) -> None:
         in_words(answer, 2, "reconcile.yaml:", part, lines=1)
         assert answer.seconds < QUICK
     path.unlink()
-    in_words(shop("run"), 2, "there is no such file", "`reconcile init` writes one", lines=1)
+    in_words(shop("run"), 2, "file not found", "`reconcile init` writes one", lines=1)
     path.mkdir()
     in_words(shop("run"), 2, "is a directory", lines=1)
     path.rmdir()

@@ -70,7 +70,7 @@ def test_findings_come_worst_first_and_filters_narrow_them(shop: Project) -> Non
 
 
 def test_of_one_day_the_largest_amount_comes_first_and_a_limit_keeps_it(tmp_path: Path) -> None:
-    """By value, not as text; a refund by its size; a personal amount is hidden and orders all the same."""
+    """By value, not as text; a refund by its size; a personal amount is hidden but still orders."""
     charges = ((9, 1), (100, 2), (-5000, 3), (20, 4), (0.5, 5))
     lines = "".join(f"{order}-{n},{order},{amount}\n" for amount, order in charges for n in (1, 2))
     dataset = (

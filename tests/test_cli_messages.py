@@ -1,4 +1,4 @@
-"""`reconcile messages`: a person decides about a message of which nobody knows whether it arrived, and it goes once."""
+"""`reconcile messages`: a person decides about a message with an unknown outcome, and it is sent once."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_mistakes_are_sorted_by_file_and_line(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_file_that_is_not_there_is_told_with_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigProblems, match="there is no such file; `reconcile init` writes one"):
+    with pytest.raises(ConfigProblems, match="file not found; `reconcile init` writes one"):
         load(tmp_path / "nowhere.yaml", {})
 
 

@@ -646,7 +646,7 @@ def test_a_user_without_the_right_pauses_the_target(clerk: SqlSource) -> None:
 
 
 def test_where_no_table_may_be_made_nothing_is_remembered(clerk: SqlSource, server: Shop) -> None:
-    """Changes can be made all the same; who asks for the owner finds none."""
+    """Changes are still possible; a question for the owner finds none."""
     ann = record(clerk, "customers")
 
     assert clerk.remembers() is False

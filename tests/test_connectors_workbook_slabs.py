@@ -19,7 +19,7 @@ HEAD = (
     '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
     '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
 )
-COMMENT = "<!-- what stands here could look like a row -->"
+COMMENT = "<!-- this text could look like a row -->"
 
 
 def row(number: int, *cells: str, first: int = 1) -> str:

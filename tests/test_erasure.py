@@ -212,7 +212,7 @@ def test_a_body_that_came_back_after_its_erasure_is_named(world: World) -> None:
 
 
 def test_a_state_changed_after_an_erasure_is_still_named(world: World) -> None:
-    """The erasure's entry goes on saying which state the erased entries told of."""
+    """The erasure's entry keeps the states of the erased entries."""
     ann = ids_of(world, ANN)
     by_value(world)
     with world.store.begin() as tx:

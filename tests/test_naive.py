@@ -1,7 +1,7 @@
 """Each naive design of cleaning, and the test that catches it.
 
 NAIVE names them all, with the tests that would fail if we did it so; they are wherever they belong. Those that concern
-the whole way from the configuration to the row stand here.
+the whole way from the configuration to the row are here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Slack: valid whatever the data, delivered by slack-sdk, told once."""
+"""Slack: valid whatever the data, delivered once by slack-sdk."""
 
 from __future__ import annotations
 

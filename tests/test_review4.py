@@ -33,7 +33,7 @@ CUSTOMERS: dict[str, Any] = {"source": "shop", "table": "customers", "id": "id"}
 
 
 def in_quarantine(folder: Path, **config: Any) -> World:
-    """One finding of which nobody knows what happened, so no run brings it up to date; it was told to `team`."""
+    """One finding with an unknown outcome, so no run updates it; `team` was notified."""
     world = World.at(folder, *TWO, config=config, twins=DELETE)
     world.run()
     world.approve(world.only(), later=True)
@@ -164,7 +164,7 @@ def test_what_is_less_than_nothing_makes_no_room_in_a_limit(tmp_path: Path) -> N
     assert (world.ids(), world.cleaning(report), report.refused) == ([1, 2, 3, 4], {"proposed": 2}, True)
 
 
-# Nothing is done before people were told of it
+# Nothing is done before people were notified
 
 
 def killed(world: World, monkeypatch: pytest.MonkeyPatch, slot: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""kill -9 at any moment of a run: one more run ends in the same findings, and in the same messages, told once.
+"""kill -9 at any moment of a run: one more run ends in the same findings, and in the same messages, each sent once.
 
 RECONCILE_KILLS is how many kills there are (50), RECONCILE_SEED where their moments come from (printed).
 """

@@ -47,7 +47,7 @@ def megabytes(folder: Path, *arguments: str) -> tuple[float, str]:
 
 
 def shop(folder: Path, groups: int, *, cleaned: bool) -> Path:
-    """A shop in which so many customers stand twice."""
+    """A shop in which so many customers appear twice."""
     folder.mkdir()
     (folder / "reconcile.yaml").write_text(
         CONFIGURATION if cleaned else CONFIGURATION.replace(", clean: {action: delete}", "")

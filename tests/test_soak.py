@@ -169,7 +169,7 @@ def _check_runs(store: Store, watch: Watch, calm: dt.datetime) -> None:
 
 
 def _check_findings(soaked: Soaked, store: Store, hook: Hook, *, may_cut: bool) -> None:
-    """What is known is what a look at the sources finds; each of it was told once, as it is, in each channel."""
+    """The findings are those that a look at the sources finds; each was reported once, unchanged, in each channel."""
     known, fresh = _findings(soaked, "reconcile.yaml"), _findings(soaked, _looked_afresh(soaked))
     assert _as_found(known) == _as_found(fresh)
     witnessed, cut = soaked.witnessed()

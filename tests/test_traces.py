@@ -1,4 +1,4 @@
-"""Spans of runs and rules, as a collector gets them; and what a run costs that nobody traces, or nobody hears."""
+"""Spans of runs and rules, as a collector gets them; and the cost of a run without traces, or without a collector."""
 
 from __future__ import annotations
 

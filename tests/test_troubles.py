@@ -1,4 +1,4 @@
-"""Trouble with Reconcile itself: told once when it begins, once when it ends, to whom it concerns."""
+"""Trouble with Reconcile itself: reported when it begins and when it ends, each once, to its channels."""
 
 from __future__ import annotations
 

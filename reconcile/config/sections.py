@@ -132,7 +132,7 @@ def _file(file: Path, shown: str, gathered: Sections, resolver: Resolver) -> Map
     try:
         document = read(file, shown)
     except FileNotFoundError:
-        gathered.tell(start, "there is no such file; `reconcile init` writes one, `-c` names another")
+        gathered.tell(start, "file not found; `reconcile init` writes one, `-c` names another")
         gathered.whole = False
         return None
     except OSError as error:

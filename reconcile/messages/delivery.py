@@ -1,6 +1,6 @@
 """Delivery from the outbox to channels: once if the channel can be checked, else at least once with the same id.
 
-A message is `sending` before the first byte leaves. If its sender dies, nobody knows whether it arrived: the channel
+A message is `sending` before the first byte leaves. If its sender dies, its outcome is unknown: the channel
 is checked, three times over ten seconds, before it is sent again. For a channel that cannot be checked, `on_unknown`
 decides: send it again, or leave it to a person.
 """

@@ -1,4 +1,4 @@
-"""Refuse results that only look clean: an emptied dataset, or a rule that compared nothing."""
+"""Refuse results that only look clean: an emptied dataset, or a rule that compared no records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NothingChecked(Implausible):
     """A rule read records but compared none of them."""
 
     def __init__(self, rule: str, why: str) -> None:
-        super().__init__(f"Rule {rule!r} compared nothing: {why}. Its findings are unchanged")
+        super().__init__(f"Rule {rule!r} compared no records: {why}. Its findings are unchanged")
 
 
 def refuse(rule: Rule, detected: Detected, tx: Transaction | None, run: str = "") -> None:

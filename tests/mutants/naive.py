@@ -139,7 +139,7 @@ MUTANTS = (
     ),
     Mutant(
         "limits per run only",
-        "what was used in the last 24 hours is not looked at",
+        "the use of the last 24 hours is ignored",
         (
             (
                 "reconcile/journal/limits.py",
@@ -193,7 +193,7 @@ MUTANTS = (
     ),
     Mutant(
         "two stores, one target",
-        "whose target it is is not looked at",
+        "the owner of the target is ignored",
         (
             (
                 "reconcile/journal/ownership.py",
