@@ -1,4 +1,4 @@
-"""The English of the product: sentences that read as if translated do not come back, in code, tests or documentation."""
+"""The English of the product: no sentence that reads as if translated comes back, in code, tests or documentation."""
 
 from __future__ import annotations
 
