@@ -2,7 +2,7 @@
 
 Sizes are counted in the syntax trees of the four packages. Journeys run the command line of a checkout on the same
 small project and count, with a profiler, the product files whose functions were called, and the calls from one file to
-another. Run it with a Python that has the dependencies installed.
+another; what an import executes is not counted. Run it with a Python that has the dependencies installed.
 """
 
 from __future__ import annotations
@@ -42,10 +42,15 @@ sys.argv = ["reconcile", *sys.argv[4:]]
 out = sys.orig_argv[-(len(sys.argv))]
 sys.path.insert(0, root)
 files, across = set(), 0
+importing = threading.local()
 def profile(frame, event, _):
     global across
     code = frame.f_code
-    if event == "call" and code.co_filename.startswith(packages) and code.co_name != "<module>":
+    if code.co_name == "<module>":
+        if event in ("call", "return"):
+            importing.depth = getattr(importing, "depth", 0) + (1 if event == "call" else -1)
+        return
+    if event == "call" and code.co_filename.startswith(packages) and not getattr(importing, "depth", 0):
         files.add(code.co_filename)
         caller = frame.f_back
         across += caller is not None and caller.f_code.co_filename != code.co_filename
