@@ -13,11 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from connectors.errors import ConnectorError
 
 if TYPE_CHECKING:  # a source that can begin early begins before these are loaded
-    import numpy as np
     import pyarrow as pa
     import sqlalchemy as sa
-
-    Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 class SourceSettings(BaseModel):
@@ -82,15 +79,12 @@ class DuckScan:
 
     `problems()` returns the unreadable cells; it raises duckdb.Error as the scan would. `confirm(read)` compares the
     number of records from DuckDB with a count made without it, and raises a ConnectorError if they differ.
-    `at(positions, of, table)` is a SELECT of a few records, if that is faster than reading all: those at these
-    positions, ascending from 0 in the order of `sql`, among `of` records; `table` in DuckDB has them in its column
-    `position`. The files stay open as long as this object exists.
+    The files stay open as long as this object exists.
     """
 
     sql: str
     problems: Callable[[], tuple[Problem, ...]] = field(default=lambda: ())
     confirm: Callable[[int], None] = field(default=lambda _read: None)
-    at: Callable[[Positions, int, str], str | None] = field(default=lambda _positions, _of, _table: None)
 
 
 @runtime_checkable

@@ -354,7 +354,7 @@ def test_explain_names_every_statement() -> None:
         == [
             "-- marks",
             "-- repeated, where hashes are the key hashes that repeat among the marks, found by sorting",
-            "-- candidates, unless their places in the files are known",
+            "-- candidates",
             "-- members",
         ]
     )

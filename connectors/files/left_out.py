@@ -9,17 +9,12 @@ import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from connectors.base import Problem
 from connectors.disk.opened_file import OpenedFile, copy_of
 from connectors.errors import FileRefused, FileUnreadable, RecordsLost
-
-if TYPE_CHECKING:
-    from connectors.base import Positions
-
 
 MOST = 100
 """`malformed: skip` leaves out at most one record in so many."""
@@ -61,7 +56,7 @@ def skipped(files: Sequence[LeftOut]) -> tuple[Problem, ...]:
     return (Problem("*", reason, left_out, first.first, skipped=True),)
 
 
-def numbered(left_out: Sequence[int], first: int, end: int) -> Positions:
+def numbered(left_out: Sequence[int], first: int, end: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """The numbers in the file of the returned records `first` to `end`, without those left out."""
     numbers = np.arange(first, end, dtype=np.int64)
     returned_before = np.asarray(left_out, np.int64) - np.arange(len(left_out), dtype=np.int64)

@@ -20,7 +20,7 @@ from connectors.files.left_out import confirm_count
 from connectors.headers import confusable, repeated, stable_names
 
 if TYPE_CHECKING:
-    from connectors.base import Positions
+    pass
 
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 KEPT = frozenset(("VARCHAR", "BOOLEAN", *WHOLE, "FLOAT", "DOUBLE", "DATE", "BLOB", "TIMESTAMP"))
@@ -214,22 +214,11 @@ def select(files: Sequence[ParquetFile], columns: Sequence[str], timezone: str) 
         parts.append(f"{sql} as {identifier(name)}")
     chosen = f"select {', '.join(parts)} from "
     reader = _reader(literals(file.file.path for file in files))
-    return DuckScan(f"{chosen}{reader}", confirm=partial(_confirm, files), at=partial(_select_at, files, chosen))
+    return DuckScan(f"{chosen}{reader}", confirm=partial(_confirm, files))
 
 
 def _confirm(files: Sequence[ParquetFile], returned: int) -> None:
     confirm_count(files[0].name, sum(file.records for file in files), returned)
-
-
-def _select_at(files: Sequence[ParquetFile], chosen: str, _positions: Positions, of: int, table: str) -> str | None:
-    """The SELECT of these records; the reader skips others. None if the files have changed."""
-    parts, begin = [], 0
-    for file in files:
-        own_positions = f"select position - {begin} from {table}"
-        reader = _reader(literal(file.file.path), "file_row_number=true")
-        parts.append(f"{chosen}{reader} where file_row_number in ({own_positions})")
-        begin += file.records
-    return " union all ".join(parts) if begin == of else None
 
 
 def _gathered(vectors: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:

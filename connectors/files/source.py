@@ -7,8 +7,7 @@ stored). `_file` is the file's path below the root, `_row` the number of the dat
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -30,7 +29,7 @@ from connectors.files.left_out import numbered, skipped, without_footer
 from connectors.files.parquet import ParquetFile
 
 if TYPE_CHECKING:
-    from connectors.base import Positions
+    pass
 
 ROWS = 65_536
 FILE: pa.Field[Any] = pa.field("_file", pa.string(), nullable=False)
@@ -124,8 +123,7 @@ class FilesSource:
             return None
         csv = [file for file in opened.files if isinstance(file, CsvFile)]
         if csv:
-            scan = csv_files.select(csv, columns, opened.declared, opened.notation)
-            return scan and replace(scan, at=partial(_select_at, csv, columns, opened, []))
+            return csv_files.select(csv, columns, opened.declared, opened.notation)
         parquet = [file for file in opened.files if isinstance(file, ParquetFile)]
         if not parquet or opened.notation.null_values or set(columns) & set(opened.asked):
             return None
@@ -203,21 +201,6 @@ class FilesSource:
             prepared = csv_files.prepared(file, wish, encoding=dataset.encoding, max_line=dataset.max_line)
             self._prepared[key] = stamp, prepared
         return prepared
-
-
-def _select_at(
-    csv: list[CsvFile],
-    columns: Sequence[str],
-    opened: _Opened,
-    held_files: list[CsvFile],
-    positions: Positions,
-    of: int,
-    _table: str,
-) -> str | None:
-    if len(positions) * csv_files.FEW > of or csv_files.records(csv) != of:
-        return None
-    sql, held_files[:] = csv_files.select_at(csv, columns, opened.declared, opened.notation, positions)
-    return sql
 
 
 @dataclass(frozen=True)

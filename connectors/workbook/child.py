@@ -98,10 +98,7 @@ def _obey(order: dict[str, Any]) -> dict[str, Any]:
         pass
     from connectors.workbook import xlsx  # noqa: PLC0415
 
-    try:
-        return _written(order, xlsx.in_slabs(path, sheet))
-    except xlsx.Indivisible:
-        return _written(order, xlsx.in_one_piece(path, book, sheet))
+    return _written(order, xlsx.by_cells(path, book, sheet))
 
 
 def _old(order: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -1,66 +1,41 @@
-"""Sheets of xlsx files: large ones in slabs of rows, parsed two at a time, others in one piece.
+"""Sheets of xlsx files: from file to Arrow without a Python object per cell where that is exact, else cell by cell.
 
-A slab is a small workbook in memory: some rows of the sheet, and the parts that all sheets share. A sheet is cut only
-before a row with a number, and only if it contains nothing but elements and text, as programs write it. Any other sheet
-is Indivisible and is read again in one piece.
-
-Sheets of xlsx files whose columns each hold one kind of cell: from file to Arrow without a Python object per cell.
-
-This module reads only sheets for which it agrees with the reader of single cells. Any other sheet is Impure: without a
-header of different texts that begins in A1, or with mixed columns, durations, or times of day.
+`read` takes only sheets for which it agrees with `by_cells`. Any other sheet is Impure: without a header of different
+texts that begins in A1, or with mixed columns, durations, or times of day. `by_cells` needs 9 times the processor time.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import io
 import logging
 import re
 import zipfile
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import fastexcel
-from python_calamine import CalamineError, CalamineWorkbook
+from python_calamine import CalamineWorkbook
 
 from connectors.workbook.blocks import NOTHING, Block, ErrorCell, Impure, blocks, is_day
 
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-SLAB = 4 << 20
-SHARE = 8
-"""A slab is at least so many times as large as the shared parts, which are read with each."""
-LARGEST = 8 * SLAB
-WORKERS = 2
-OPEN = b"<sheetData>"
-CLOSE = b"</sheetData>"
-BEFORE = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">' + OPEN
-AFTER = CLOSE + b"</worksheet>"
-ROW = re.compile(rb'<row\s(?:[^>]*\s)?r="[0-9]+"')
 NO_DAY = re.compile(rb"v>(?:-|60[.<])")
 """Numbers below 0 and 29 February 1900, anywhere."""
 LEAP_DAY = (1900, 2, 28)
 DATED = frozenset((dt.time, dt.date, dt.datetime))
 Lost = Mapping[tuple[int, int], Any]
-ENCODING = re.compile(rb"""encoding=["']([^"']*)""")
 
 
-class Indivisible(Exception):
-    """This sheet cannot be cut; read it in one piece."""
+class CellsMissing(Exception):
+    """Calamine returned fewer cells than the sheet has."""
 
 
-@dataclass(frozen=True)
-class _Slab:
-    first: int
-    offset: int
-    rows: list[list[Any]]
-
-
-def in_one_piece(path: Path, book: CalamineWorkbook, sheet: str) -> Iterator[Block]:
-    """Read the sheet in one piece; yield an empty block as soon as the reading has begun."""
+def by_cells(path: Path, book: CalamineWorkbook, sheet: str) -> Iterator[Block]:
+    """Read the sheet cell by cell; yield an empty block as soon as the reading has begun."""
     with ThreadPoolExecutor(1) as worker:
         parsed = worker.submit(book.get_sheet_by_name, sheet)
         yield NOTHING
@@ -75,117 +50,7 @@ def in_one_piece(path: Path, book: CalamineWorkbook, sheet: str) -> Iterator[Blo
             _restore(block.rows, by_row.pop(number, {}), block.first, offset)
         yield block
     if by_row:
-        raise Indivisible
-
-
-def in_slabs(path: Path, sheet: str) -> Iterator[Block]:
-    """The rows of a large sheet. Raises Indivisible, also in the middle.
-
-    The first block is empty and comes as soon as the first slabs are being parsed.
-    """
-    offset: int | None = None
-    for slab in _slabs(path, sheet):
-        if slab is None:
-            yield NOTHING
-            continue
-        offset = slab.offset if offset is None else offset
-        aside = slab.offset - offset
-        if aside < 0:
-            raise Indivisible
-        rows = [[None] * aside + row for row in slab.rows] if aside else slab.rows
-        yield Block(slab.first, rows)
-
-
-def _slabs(path: Path, sheet: str) -> Iterator[_Slab | None]:
-    """The slabs, with None for an empty one, and None first, when the first ones are being parsed."""
-    with zipfile.ZipFile(path) as archive, ThreadPoolExecutor(WORKERS) as workers:
-        part = part_of(archive, sheet)
-        if part is None:
-            raise Indivisible
-        shared = [info for info in archive.infolist() if info.filename != part and _is_shared(info.filename)]
-        size = max(SLAB, SHARE * sum(info.file_size for info in shared))
-        if size > LARGEST or archive.getinfo(part).file_size < 2 * size:
-            raise Indivisible
-        frame = {info.filename: archive.read(info) for info in shared}
-        waiting: deque[Future[_Slab | None]] = deque()
-        begun = False
-        for rows in _pieces(archive, part, size):
-            waiting.append(workers.submit(_parsed, frame, part, sheet, rows))
-            if len(waiting) == WORKERS and not begun:
-                begun = True
-                yield None
-            if len(waiting) > WORKERS:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
-def _is_shared(part: str) -> bool:
-    """Return True if every sheet needs that part: facts of the workbook, formats, texts."""
-    folder, _, name = part.rpartition("/")
-    return folder in ("", "_rels", "xl", "xl/_rels") and name.endswith((".xml", ".rels"))
-
-
-def _pieces(archive: zipfile.ZipFile, part: str, size: int) -> Iterator[bytes]:
-    """The XML of the rows, cut between rows; the file is read to its end."""
-    with archive.open(part) as file:
-        head, opened, content = file.read(size).partition(OPEN)
-        encoding = ENCODING.search(head)
-        if not opened or b"<worksheet" not in head or b"<!" in head or head.count(b"<?") > 1:
-            raise Indivisible
-        if encoding and encoding[1].lower() != b"utf-8":
-            raise Indivisible
-        while True:
-            inside, closed, _ = content.partition(CLOSE)
-            if closed:
-                break
-            cut = _last_row(content)
-            yield _plain(content[:cut])
-            more = file.read(size)
-            if not more:
-                raise Indivisible
-            content = content[cut:] + more
-        yield _plain(inside)
-        while file.read(1 << 20):  # the checksum is at the end
-            pass
-
-
-def _last_row(xml: bytes) -> int:
-    """The offset of the last row with a number."""
-    place = len(xml)
-    for _ in range(100):
-        place = xml.rfind(b"<row", 0, place)
-        if place > 0 and ROW.match(xml, place):
-            return place
-    raise Indivisible
-
-
-def _plain(xml: bytes) -> bytes:
-    """Return the rows. Raises Indivisible for comments, instructions and the like, which may hold anything."""
-    if (b"!" in xml and b"<!" in xml) or (b"?" in xml and b"<?" in xml):  # one byte is found much faster than two
-        raise Indivisible
-    return xml
-
-
-def _parsed(frame: dict[str, bytes], part: str, sheet: str, rows: bytes) -> _Slab | None:
-    book = io.BytesIO()
-    xml = BEFORE + rows + AFTER
-    with zipfile.ZipFile(book, "w") as archive:
-        for name, content in frame.items():
-            archive.writestr(name, content)
-        archive.writestr(part, xml)
-    book.seek(0)
-    try:
-        cells = CalamineWorkbook.from_filelike(book).get_sheet_by_name(sheet)
-    except CalamineError:  # reading the whole workbook shows the mistake, if any
-        raise Indivisible from None
-    if cells.start is None:
-        return None
-    first, offset, parsed_rows = cells.start[0] + 1, cells.start[1], cells.to_python()
-    if mentioned := _mentions(xml):
-        doubtful = _doubtful(parsed_rows, first, offset) if "day" in mentioned else frozenset[tuple[int, int]]()
-        _restore(parsed_rows, dict(_cells_lost(io.BytesIO(xml), doubtful)), first, offset)
-    return _Slab(first, offset, parsed_rows)
+        raise CellsMissing
 
 
 # Calamine loses errors of cells and the numbers of impossible days: they are restored here
@@ -250,10 +115,10 @@ def _cells_lost(file: IO[bytes], doubtful: Container[tuple[int, int]]) -> Iterat
 
 
 def _restore(rows: list[list[Any]], lost: Lost, first: int, offset: int) -> None:
-    """Put the lost cells into rows that begin at number `first`. Raises Indivisible if one is outside."""
+    """Put the lost cells into rows that begin at number `first`. Raises CellsMissing if one is outside."""
     for (row, column), cell in lost.items():
         if row < first or column < offset or row - first >= len(rows) or column - offset >= len(rows[row - first]):
-            raise Indivisible
+            raise CellsMissing
         rows[row - first][column - offset] = cell
 
 

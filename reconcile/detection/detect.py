@@ -286,9 +286,7 @@ def _records(
         assert isinstance(source, DuckReadable)  # noqa: S101 - _duck_scan() checked it
         confirm[name] = scan.confirm
         try:
-            yield Readable(
-                lambda columns: _read(scans, columns).sql, lambda columns, *few: _read(scans, columns).at(*few)
-            )
+            yield Readable(lambda columns: _read(scans, columns).sql)
             problems += scan.problems()
         except duckdb.Error as error:
             raise source.failure(reading, error) from error

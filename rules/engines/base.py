@@ -55,15 +55,9 @@ class Streamed:
 
 @dataclass(frozen=True)
 class Readable:
-    """Records DuckDB can read itself, repeatedly: `sql(columns)` is a SELECT of just those columns.
-
-    `at(columns, positions, of, table)` is a SELECT of just the records at these ascending positions, counted from 0
-    in the order of `sql`, among `of` records; `table` has them too, in its column `position`. None where reading all
-    takes no longer. The caller compares the number of records with the number of positions.
-    """
+    """Records DuckDB can read itself, repeatedly: `sql(columns)` is a SELECT of just those columns."""
 
     sql: Callable[[tuple[str, ...]], str]
-    at: Callable[[tuple[str, ...], Positions, int, str], str | None] = lambda *_: None
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,7 @@ class Embedded:
                 config={
                     "memory_limit": self._memory,
                     "temp_directory": folder,
-                    # A mark's row number is its record's position; records from a stream are in a table, unordered.
-                    "preserve_insertion_order": str(isinstance(self._records, Readable)).lower(),
+                    "preserve_insertion_order": "false",
                     "autoinstall_known_extensions": "false",
                     # Our joins look records up in a smaller set. DuckDB guesses the size of a CSV file, and would
                     # swap the sides and hash the file.
@@ -155,29 +154,12 @@ class Embedded:
 
     def _find(self, question: Repeats) -> pa.Table:
         self._repeat(question)
-        members = self._at_positions(question)
-        if members is not None:
-            return members
         if not question.handle or question.over is None:
             return self.query(hashed.members(question))
         select = render(hashed.candidates(question, self.table), self.dialect)
         self._db.execute(f"create or replace temp table {hashed.CANDIDATES} as {select}")
         candidates = _candidates(self.table)
         return self.query(hashed.members(question.over(candidates)))
-
-    def _at_positions(self, question: Repeats) -> pa.Table | None:
-        """Read the members by position instead of scanning again; None if impossible or if the counts differ."""
-        if not isinstance(self._records, Readable) or question.over is None:
-            return None
-        select = render(hashed.positions(question), self.dialect)
-        self._db.execute(f"create or replace temp table {hashed.POSITIONS} as {select}")
-        rows = np.asarray(self._db.execute(f"select position from {hashed.POSITIONS}").fetchnumpy()["position"])
-        read = self._records.at(self._columns, rows, self._number(hashed.marked()), hashed.POSITIONS)
-        if read is None:
-            return None
-        self._db.execute(f"create or replace temp table {hashed.CANDIDATES} as {read}")
-        members = self.query(hashed.members(question.over(_candidates(self.table))))
-        return members if len(members) == len(rows) else None
 
     def _repeat(self, question: Repeats) -> None:
         """Fill the table of repeated hashes."""
@@ -257,9 +239,7 @@ def statements(question: Repeats, table: sa.FromClause) -> tuple[str, ...]:
     }
     if question.handle and question.over is not None:
         candidates = _text(hashed.candidates(question, table))
-        texts["candidates, unless their places in the files are known"] = (
-            f"create temp table {hashed.CANDIDATES} as\n{candidates}"
-        )
+        texts["candidates"] = f"create temp table {hashed.CANDIDATES} as\n{candidates}"
         question = question.over(_candidates(table))
     texts["members"] = _text(hashed.members(question))
     return tuple(f"-- {name}\n{text}" for name, text in texts.items())

@@ -32,7 +32,6 @@ HASHES = sa.table("hashes", sa.column("key_hash", sa.BigInteger))
 HALVES = sa.table("halves", sa.column("half", sa.BigInteger))
 REPEATED = sa.table("repeated", sa.column("key_hash", sa.BigInteger), sa.column("place"))
 CANDIDATES = "candidates"
-POSITIONS = "positions"
 _NO_ID: sa.ColumnElement[int] = sa.literal_column("0")
 
 
@@ -123,13 +122,6 @@ def repeated(question: Repeats) -> sa.Select[Any]:
     place, before, after = (sa.type_coerce(ordered.c[n], question.near.at.type) for n in ("place", "before", "after"))
     near = sa.or_(question.near.within(before, place), question.near.within(place, after))
     return sa.select(ordered.c.key_hash, ordered.c.place).where(near).distinct()
-
-
-def positions(question: Repeats) -> sa.Select[Any]:
-    """Select the positions of records with a repeated mark, if marks are in the order of the records."""
-    row: sa.ColumnElement[int] = sa.literal_column("rowid")
-    select = sa.select(row.label("position")).select_from(MARKS).where(_is_repeated(question, MARKS.c))
-    return select.order_by(row)
 
 
 def candidates(question: Repeats, table: sa.FromClause) -> sa.Select[Any]:

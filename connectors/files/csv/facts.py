@@ -1,72 +1,16 @@
-"""The facts of one pass over the bytes of a text file: its encoding, its line ends, its longest line.
-
-The positions of a text file's lines, to read a few of them again without the rest.
-"""
+"""The facts of one pass over the bytes of a text file: its encoding, its line ends, its longest line."""
 
 from __future__ import annotations
 
 import codecs
 import re
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import accumulate
-from typing import TYPE_CHECKING, BinaryIO
+from dataclasses import dataclass
 
 import numpy as np
 
 from connectors.disk.opened_file import OpenedFile
 from connectors.errors import FileRefused, FileUnreadable
-
-if TYPE_CHECKING:
-    from connectors.base import Positions
-    from connectors.disk.opened_file import OpenedFile
-
-
-BLOCK = 1 << 14
-
-
-@dataclass(frozen=True, eq=False)
-class Lines:
-    """Line feeds in each `BLOCK` bytes of a file with this stamp.
-
-    `count` is the number of its lines, whether or not the last one ends in a line feed.
-    """
-
-    feeds: Positions
-    count: int
-    stamp: tuple[int, int, int, int]
-
-    def copy(self, file: OpenedFile, numbers: Positions, target: BinaryIO) -> bool:
-        """Copy the lines with these numbers, ascending from 0; return False if the file has changed."""
-        if file.stamp != self.stamp:
-            return False
-        with file.bytes() as content:
-            target.writelines(self._lines(content, numbers))
-        return True
-
-    def _lines(self, file: BinaryIO, numbers: Positions) -> Iterator[bytes]:
-        """The lines with these numbers. A line begins after the line feed of the previous one."""
-        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.feeds)])
-        blocks = np.searchsorted(before, numbers) - 1
-        firsts = np.flatnonzero(np.diff(blocks, prepend=-2))
-        for first, end in zip(firsts, [*firsts[1:], len(numbers)], strict=True):
-            block = max(int(blocks[first]), 0)
-            yield from _of_block(file, block * BLOCK, numbers[first:end] - before[block])
-
-
-def _of_block(file: BinaryIO, begin: int, feeds: Positions) -> Iterator[bytes]:
-    """The lines after the line feeds with these numbers, counted from 1 in one block; 0 is the start of the file."""
-    file.seek(begin)
-    pieces = file.read(BLOCK).split(b"\n", int(feeds[-1]) + 1)
-    starts = [0, *accumulate(len(piece) + 1 for piece in pieces)]
-    for feed in feeds:
-        if feed + 1 < len(pieces):
-            yield pieces[feed] + b"\n"
-        else:  # it continues in the next block
-            file.seek(begin + starts[feed])
-            yield file.readline()
-
 
 CHUNK = 1 << 20
 MARKS = (
@@ -86,14 +30,13 @@ class Facts:
     """`plain`: all lines end the same way, and there are no blanks between quotes or before an opening quote, which
     DuckDB would split into other fields than we do. `first_odd_line` is the first line that is not UTF-8.
 
-    `lines` are the positions of lines in a plain, uncompressed file with line feeds; `count` is just their number.
+    `count` is the number of lines of a plain file, whether or not the last one ends in a line feed.
     """
 
     encoding: str
     plain: bool
     size: int
     first_odd_line: int | None = None
-    lines: Lines | None = field(default=None, compare=False)
     count: int | None = None
 
 
@@ -139,9 +82,7 @@ def facts(file: OpenedFile, configured: str | None, max_line: int, quote: str = 
     """
     size = lines = returns = pairs = run = 0
     utf8, tail, marked, blanks = _Utf8(), b"", None, _Blanks(quote.encode())
-    feeds: list[int] = []
     try:
-        changed = file.stamp
         with file.bytes() as content:
             while chunk := content.read(CHUNK):
                 if not size:
@@ -156,9 +97,8 @@ def facts(file: OpenedFile, configured: str | None, max_line: int, quote: str = 
                     raise FileRefused(
                         file.name, f"a line is longer than {max_line:,} bytes", "raise `max_line` if it is data"
                     )
-                more = _feeds(chunk)
-                feeds += more
-                lines += sum(more)
+                # bytes.count is slow with many hits.
+                lines += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == _LINE_FEED))
                 if b"\r" in chunk or tail == b"\r":
                     returns += chunk.count(b"\r")
                     pairs += chunk.count(b"\r\n") + (tail == b"\r" and chunk[:1] == b"\n")
@@ -172,13 +112,4 @@ def facts(file: OpenedFile, configured: str | None, max_line: int, quote: str = 
     encoding = marked or configured or ("cp1252" if utf8.odd_line is not None else "utf-8")
     plain = plain and not blanks.seen and UNIT.get(encoding, 1) == 1
     count = lines + (tail != b"\n") if plain and lines >= returns else None
-    line_feeds = None
-    if count is not None and not file.is_compressed:
-        line_feeds = Lines(np.array(feeds, np.int64), count, changed)
-    return Facts(encoding, plain, size, utf8.odd_line, line_feeds, count)
-
-
-def _feeds(chunk: bytes) -> list[int]:
-    # bytes.count is slow with many hits.
-    is_feed = np.frombuffer(chunk, np.uint8) == _LINE_FEED
-    return [int(np.count_nonzero(is_feed[i : i + BLOCK])) for i in range(0, len(chunk), BLOCK)]
+    return Facts(encoding, plain, size, utf8.odd_line, count)

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from connectors import coerce
@@ -22,15 +21,13 @@ from connectors.duck import file_name, identifier, literal, literals, struct
 from connectors.errors import ConnectorError, FileUnreadable
 from connectors.files.csv import records as csv_records
 from connectors.files.csv.dialect import CsvDialect, CsvWish, decide
-from connectors.files.csv.facts import CHUNK, Lines, facts
+from connectors.files.csv.facts import CHUNK, facts
 from connectors.files.left_out import NONE, LeftOut, confirm_count, numbered, without_footer
 from connectors.headers import confusable
 
 if TYPE_CHECKING:
-    from connectors.base import Positions
+    pass
 
-FEW = 50
-"""Up to one record in so many is found faster line by line than by reading the file again."""
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
 DUCKDB_LINE = 2_000_000
 """DuckDB's default limit of a line; a higher one makes it read in larger, slower pieces."""
@@ -50,7 +47,6 @@ class CsvFile:
     read: OpenedFile
     max_line: int
     odd_line: int | None = None
-    lines: Lines | None = None
     line_count: int | None = None
     left_out: LeftOut = NONE
     is_mended: bool = False
@@ -90,15 +86,6 @@ class CsvFile:
         with duckdb.connect(config={"threads": "2"}) as con:
             [(count,)] = con.execute(f"select count(*) from {reader([self], ())}").fetchall()
         return int(count)
-
-    def with_only(self, numbers: Positions) -> CsvFile | None:
-        """A file of just these records, counted from 0; None if this one has changed since it was prepared."""
-        copy, target = copy_of(self.file)
-        with target:
-            first = self.before + int(self.header)
-            if self.lines is None or not self.lines.copy(self.read, numbers + first, target):
-                return None
-        return dataclasses.replace(self, read=copy, lines=None, line_count=None)
 
     @property
     def columns(self) -> pa.Schema:
@@ -163,12 +150,12 @@ def prepared(file: OpenedFile, wish: CsvWish, *, encoding: str | None, max_line:
     if text is not file:
         text_facts = facts(text, "utf-8", max_line, wish.quote)
     dialect = dataclasses.replace(decide(text, text_facts, wish), encoding=file_facts.encoding)
-    csv = CsvFile(file, dialect, text, text, max_line, file_facts.first_odd_line, text_facts.lines, text_facts.count)
+    csv = CsvFile(file, dialect, text, text, max_line, file_facts.first_odd_line, text_facts.count)
     if wish.skip_malformed:
         csv = dataclasses.replace(csv, left_out=csv_records.malformed(text, csv.walked, max_line))
     if text_facts.plain and not dialect.folded and not csv.left_out.numbers:
         return csv
-    return dataclasses.replace(csv, read=_mended(csv), lines=None, line_count=None, is_mended=True)
+    return dataclasses.replace(csv, read=_mended(csv), line_count=None, is_mended=True)
 
 
 def _is_utf8(file: OpenedFile, encoding: str) -> bool:
@@ -231,31 +218,6 @@ def select(
         partial(_problems, files, typed, notation),
         confirm=partial(confirm, files),
     )
-
-
-def select_at(
-    files: Sequence[CsvFile],
-    columns: Sequence[str],
-    declared: Mapping[str, Declared],
-    notation: Notation,
-    positions: Positions,
-) -> tuple[str | None, list[CsvFile]]:
-    """The SELECT of the records at these ascending positions in `select`, and its files, to be kept open until it has
-    run; None if `select` has to be run again.
-
-    Lines are records if there are as many: a line end inside a field, or an empty line, makes more lines.
-    """
-    parts, begin = [], 0
-    for file in (csv_file for group in _alike(files) for csv_file in group):
-        end = begin + (file.records or 0)
-        in_file = positions[np.searchsorted(positions, begin) : np.searchsorted(positions, end)]
-        few = file.with_only(in_file - begin) if len(in_file) else None
-        if len(in_file) and few is None:
-            return None, []
-        parts += [few] if few else []
-        begin = end
-    chosen = [_select_one([csv_file], columns, declared, notation) for csv_file in parts]
-    return " union all ".join(part for part in chosen if part) or None, parts
 
 
 def records(files: Sequence[CsvFile]) -> int | None:
