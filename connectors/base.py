@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -89,7 +88,11 @@ class DuckScan:
 
 @runtime_checkable
 class Source(Protocol):
-    """A place records come from. Reads never change it."""
+    """A place records come from. Reads never change it.
+
+    A configuration calls the class with (name, settings, directory of the configuration file), or its classmethod
+    `open` if it has one, which may return another class. Opening reads nothing.
+    """
 
     Settings: ClassVar[type[SourceSettings]]
     Dataset: ClassVar[type[DatasetSettings]]
@@ -183,7 +186,3 @@ class Watchable(Protocol):
         Cheap enough to call every few seconds. It validates nothing: a dataset that a run would refuse has a state too.
         Raises a ConnectorError if the state is unknown just now.
         """
-
-
-Opener = Callable[[str, Any, Path], Source]
-"""(name in the configuration, its settings, directory of the configuration file) → a source. Opening reads nothing."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -240,10 +240,6 @@ class Checkable(Protocol):
 
     def check(self) -> None:
         """Raise the ChannelError that sending a message would raise now. Sends and writes nothing."""
-
-
-Opener = Callable[[str, Any, Path], Channel]
-"""(name in the configuration, its settings, directory of the configuration file) → a channel. Opening sends nothing."""
 
 
 VERSION = 1

@@ -23,29 +23,6 @@ LATER_KEYS = ("examples", "use")
 LATER_ACTIONS = ("call", "refund")
 
 
-def load_rules(
-    section: Node,
-    kinds: Mapping[str, str] = KINDS,
-    normalisers: Mapping[str, str] = NO_MORE,
-    actions: Mapping[str, str] = NO_MORE,
-) -> tuple[dict[str, Rule], list[Problem]]:
-    """Return the rules of a `rules:` mapping by name, without the invalid ones, and every mistake in them.
-
-    All other mappings lead from names to `module:object`: `kinds` to classes whose `Settings` is a Rule,
-    `normalisers` to those of other packages, `actions` to classes whose `Settings` is a Clean.
-    """
-    if not isinstance(section, MapNode):
-        return {}, [Problem.at(section.at, "rules must be a mapping: the name of each rule, then its settings")]
-    rules: dict[str, Rule] = {}
-    problems: list[Problem] = []
-    for name, entry in section.entries.items():
-        rule, mistakes = load_rule(name, entry, kinds, normalisers, actions)
-        problems += mistakes
-        if rule is not None:
-            rules[name] = rule
-    return rules, problems
-
-
 def load_rule(
     name: str,
     entry: Entry,

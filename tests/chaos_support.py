@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from conftest import MARIADB, POSTGRES
+from table_witness import Event, Witness
 
 from connectors.target import Cell, Change
 from reconcile.audit import log
@@ -26,7 +27,6 @@ from reconcile.findings.states import BundleState
 from reconcile.store import Store, tables
 from reconcile.store import bundles as stored
 from reconcile.testing.fork import Child, Ended, Warm
-from reconcile.testing.witness import Event, Witness
 
 Json = dict[str, Any]
 Rows = dict[str, dict[int, dict[str, Any]]]

@@ -46,7 +46,7 @@ def explain(rule: DuplicatesRule, relation: Relation, records: Records | str, sl
 
 
 def guarded(rule: DuplicatesRule, relation: Relation, dialect: str) -> bool:
-    return FittedDuplicates.of(rule, relation).is_guarded(dialect)
+    return bool(FittedDuplicates.of(rule, relation).bound.uses.guard(dialect))
 
 
 def needed_columns(rule: DuplicatesRule, relation: Relation) -> tuple[str, ...]:

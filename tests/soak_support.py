@@ -23,13 +23,13 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from serve_support import Serving, children, runs_of
+from tcp_proxy import TcpProxy
 
 from reconcile import config
 from reconcile.coordination import pauses
 from reconcile.service import triggers
 from reconcile.store import Store, tables
 from reconcile.store.errors import StoreError
-from reconcile.testing.proxy import TcpProxy
 
 Json = dict[str, Any]
 T = TypeVar("T")

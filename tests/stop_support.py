@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
-
-from reconcile.testing.proxy import TcpProxy
+from tcp_proxy import TcpProxy
 
 _COUNTING = "with recursive r(g) as (select 1 union all select g + 1 from r)"
 VIEWS = {

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from chaos_support import SEED, Places, World, cleaned, comparable, hold_everything, warmed
+from tcp_proxy import TcpProxy
 
 from reconcile.testing.fork import Warm
-from reconcile.testing.proxy import TcpProxy
 
 pytestmark = [pytest.mark.chaos, pytest.mark.server, pytest.mark.timeout(300)]
 

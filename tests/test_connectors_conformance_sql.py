@@ -57,7 +57,7 @@ class SqlKit:
             rows = [self._row(row, dialect) for row in table.to_pylist()]
             if rows:
                 insert(connection, stored, rows)
-        source = SqlSource("shop", SqlSource.Settings.model_validate(self.settings), self._root)
+        source = SqlSource.open("shop", SqlSource.Settings.model_validate(self.settings), self._root)
         declared = {"amount": "decimal(20,4)"} if dialect == "sqlite" and "amount" in table.column_names else {}
         return Stored(
             source=source,

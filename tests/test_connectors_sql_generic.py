@@ -66,7 +66,7 @@ def alias(url: str) -> str:
 
 
 def source(url: str, root: Path = Path(), **settings: Any) -> Any:
-    return SqlSource("shop", SqlSettings.model_validate({"type": "sql", "url": url, **settings}), root)
+    return SqlSource.open("shop", SqlSettings.model_validate({"type": "sql", "url": url, **settings}), root)
 
 
 def dataset(**given: Any) -> SqlDataset:

@@ -24,6 +24,7 @@ from conftest import MARIADB, POSTGRES, _scratch_database
 from duplicates_support import detect
 from runs_support import Command, Shop, twice
 from stop_support import InThread, Server, served, sqlite_at, until
+from tcp_proxy import TcpProxy
 
 from reconcile import config
 from reconcile.app import Application
@@ -31,7 +32,6 @@ from reconcile.coordination import lease
 from reconcile.detection.bounded import Limits, RuleStalled, RuleTimedOut, bounded, duration_text
 from reconcile.runs.report import RunReport
 from reconcile.store import Store
-from reconcile.testing.proxy import TcpProxy
 from rules.engines.base import Readable, Relation, Stop
 from rules.kinds.duplicates import DuplicatesRule
 from rules.values import schema_from_arrow

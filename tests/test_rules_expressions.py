@@ -206,8 +206,6 @@ def test_an_expression_knows_its_columns() -> None:
     found = parse('amount > fee and "amount" < coalesce(count, records) - slot()')
 
     assert found.columns == ("amount", "fee", "count", "records")
-    assert found.uses_slot
-    assert not parse("amount > fee").uses_slot
 
 
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=6) | st.text(

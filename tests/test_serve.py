@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from serve_support import Serving, all_ended, children, request, runs_of, serving, slots, until
+from tcp_proxy import TcpProxy
 
 from reconcile.audit import log
 from reconcile.coordination import pauses
 from reconcile.store import Store, tables
-from reconcile.testing.proxy import TcpProxy
 from reconcile.upkeep import backup, restore
 
 POSTGRES = os.environ.get("RECONCILE_TEST_POSTGRES", "postgresql://root@127.0.0.1:5432/postgres")

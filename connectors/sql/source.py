@@ -47,17 +47,11 @@ if TYPE_CHECKING:
 class SqlSource(Changing):
     """Tables and queries of one database. Creating it does not connect; connections live as long as a read.
 
-    It is also a `connectors.target.Target`; changes use other connections: `connectors.sql.target.database`. A URL of a
-    database without a reader of its own gives a GenericSource instead, which has no pushdown.
+    It is also a `connectors.target.Target`; changes use other connections: `connectors.sql.target.database`.
     """
 
     Settings: ClassVar[type[SourceSettings]] = SqlSettings
     Dataset: ClassVar[type[DatasetSettings]] = SqlDataset
-
-    def __new__(cls, name: str, settings: SqlSettings, root: Path) -> Any:
-        if has_own_reader(parsed(settings.url)):
-            return super().__new__(cls)
-        return GenericSource(name, settings, root)
 
     def __init__(self, name: str, settings: SqlSettings, root: Path) -> None:
         self.name = name
@@ -70,6 +64,11 @@ class SqlSource(Changing):
 
     def __repr__(self) -> str:
         return f"SqlSource({self.name!r} at {self._place.where})"
+
+    @classmethod
+    def open(cls, name: str, settings: SqlSettings, root: Path) -> SqlSource | GenericSource:
+        """Return the source; a GenericSource, which has no pushdown, for a database without a reader of its own."""
+        return (cls if has_own_reader(parsed(settings.url)) else GenericSource)(name, settings, root)
 
     @staticmethod
     def obstacle(settings: SqlSettings, dataset: SqlDataset) -> str | None:

@@ -67,8 +67,9 @@ class Sources(Opened[Source]):
             if reason := project.unusable.get(("sources", name)):
                 raise SecretMissing(name, reason)
             chosen = project.sources[name]
-            kind: Callable[..., Source] = Kinds("connectors").load(chosen.type)
-            return kind(name, chosen.settings, project.directory)
+            kind = Kinds("connectors").load(chosen.type)
+            open_source: Callable[..., Source] = getattr(kind, "open", kind)
+            return open_source(name, chosen.settings, project.directory)
 
         super().__init__(_with_unusable(project.sources, project, "sources"), opened)
 

@@ -33,11 +33,6 @@ class Expression:
         """The columns it names, each once, in the order they appear."""
         return tuple(dict.fromkeys(n.name for n in walk(self.root) if isinstance(n, Name)))
 
-    @cached_property
-    def uses_slot(self) -> bool:
-        """Return True if its value depends on the time the run was due."""
-        return any(isinstance(n, Call) and n.function == "slot" for n in walk(self.root))
-
     def bind(self, schema: Schema, timezone: str = "UTC") -> Bound:
         """Type it against a dataset. Raises ExpressionError for unknown columns and for types that do not fit."""
         return Bound(self, schema, self._binder(schema, timezone).bind(self.root))
@@ -63,11 +58,6 @@ class Bound:
     @property
     def type(self) -> Type:
         return self.typed.type
-
-    @property
-    def text_columns(self) -> tuple[str, ...]:
-        """The columns that must be ASCII where `exactness` is `ascii`."""
-        return tuple(c for c in self.expression.columns if self.schema[c].type is Type.TEXT)
 
     def evaluate(self, row: Mapping[str, Value], slot: dt.datetime) -> Value:
         """Return its value for one record; this is the reference. A condition is True, False or None (null)."""

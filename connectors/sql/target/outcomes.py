@@ -8,7 +8,6 @@ TargetErrors for failed changes: one sentence without values, and the outcome.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -159,11 +158,6 @@ def meaning(dialect: str, code: str) -> Meaning:
 
 def _fits(listed: str, code: str, *, whole: bool) -> bool:
     return listed == code or bool(listed and not whole and code.startswith(listed))
-
-
-def every_code() -> Sequence[tuple[str, str]]:
-    """All listed codes, as (dialect, code)."""
-    return [(dialect, code) for dialect, rows in TABLE.items() for row in rows for code in row.codes]
 
 
 _NO_RIGHT = "42501"

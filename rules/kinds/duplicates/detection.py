@@ -74,10 +74,6 @@ class FittedDuplicates:
     def obstacle(self, dialect: str) -> str | None:
         return self.bound.uses.obstacle(dialect)
 
-    def is_guarded(self, dialect: str) -> bool:
-        """Return True if pushing down needs the ASCII guard: it compares records with other characters in DuckDB."""
-        return bool(self.bound.uses.guard(dialect))
-
     def explain(self, records: Mapping[str, Records], slot: dt.datetime) -> Sequence[str]:
         bound, source = self.bound, records[self.relation.dataset]
         if not isinstance(source, Pushed):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-
-from reconcile.testing.witness import Witness, replayed
+from table_witness import Witness, replayed
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.server), "mariadb"])

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 import sqlalchemy as sa
-
-from reconcile.testing.proxy import TcpProxy
+from tcp_proxy import TcpProxy
 
 
 @pytest.fixture
