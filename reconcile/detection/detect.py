@@ -20,6 +20,7 @@ import rules.engines.pushdown  # noqa: F401 - loaded here, while a source that b
 from connectors.base import DuckReadable, DuckScan, Forewarning, Problem, Queryable, Scan, Source
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
+from reconcile.errors import Wrong
 from reconcile.plugins import kind_of
 from rules import grouping
 from rules.document.mistakes import listed, suggestion
@@ -39,7 +40,11 @@ def _ended(sentence: str) -> str:
     return sentence if sentence.endswith((".", "?")) else f"{sentence}."
 
 
-class RuleDoesNotFit(Exception):
+class RuleUnchecked(Exception):
+    """A rule could not be checked; a run reports it as failed and goes on with the next one."""
+
+
+class RuleDoesNotFit(RuleUnchecked, Wrong):
     """The rule does not fit its current datasets; the message has one sentence for each mistake."""
 
     def __init__(self, rule: Rule, mistakes: Sequence[str]) -> None:
