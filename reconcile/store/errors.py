@@ -59,13 +59,14 @@ class StoreUnreachable(StoreError):
         super().__init__(f"The state database {where} did not answer: {reason}. Run it again when it is up")
 
 
-class StoreRefused(StoreError):
+class StoreRefused(StoreUnreachable):
     """The server answered and refused the connection."""
 
     def __init__(self, where: str, reason: str) -> None:
-        super().__init__(
+        StoreError.__init__(
+            self,
             f"The state database {where} refused the connection: {reason}. Nothing was changed; correct `state:`, or "
-            "grant this user access"
+            "grant this user access",
         )
 
 
