@@ -6,6 +6,7 @@ import difflib
 import enum
 import re
 from collections.abc import Iterable
+from typing import ClassVar
 
 
 class Reaction(enum.Enum):
@@ -15,15 +16,23 @@ class Reaction(enum.Enum):
 
 
 class ConnectorError(Exception):
-    """A source could not be read. The message is one sentence for people; it never holds a secret."""
+    """A source could not be read. The message is one sentence for people; it never holds a secret.
 
+    `exit_code` is that of a command that ends with it, as docs/cli.md lists them.
+    """
+
+    exit_code: ClassVar[int] = 3
     reaction = Reaction.STOP
 
 
-class SourceUnreachable(ConnectorError):
-    """The source did not answer; nothing was read or changed."""
+class SourceUnavailable(ConnectorError):
+    """Nothing of the source can be read now; any other error concerns one dataset."""
 
     reaction = Reaction.RETRY
+
+
+class SourceUnreachable(SourceUnavailable):
+    """The source did not answer; nothing was read or changed."""
 
     def __init__(self, source: str, where: str, reason: str) -> None:
         super().__init__(
@@ -32,7 +41,7 @@ class SourceUnreachable(ConnectorError):
         )
 
 
-class AccessDenied(ConnectorError):
+class AccessDenied(SourceUnavailable):
     """The source answered and refused us; a person has to give access. Nothing was read."""
 
     reaction = Reaction.ASK
@@ -44,8 +53,10 @@ class AccessDenied(ConnectorError):
         )
 
 
-class SourceMissing(ConnectorError):
+class SourceMissing(SourceUnavailable):
     """The source does not exist at its configured address; nothing was created."""
+
+    reaction = Reaction.STOP
 
     def __init__(self, source: str, where: str, reason: str = "file not found") -> None:
         super().__init__(
@@ -53,10 +64,8 @@ class SourceMissing(ConnectorError):
         )
 
 
-class SourceBusy(ConnectorError):
+class SourceBusy(SourceUnavailable):
     """Another program has locked the source for writing; nothing was read and a later try can succeed."""
-
-    reaction = Reaction.RETRY
 
     def __init__(self, source: str, where: str) -> None:
         super().__init__(
@@ -65,8 +74,10 @@ class SourceBusy(ConnectorError):
         )
 
 
-class DriverMissing(ConnectorError):
+class DriverMissing(SourceUnavailable):
     """A package that this source needs is not installed."""
+
+    reaction = Reaction.STOP
 
     def __init__(self, source: str, needs: str, install: str) -> None:
         super().__init__(f"Source {source!r} needs {needs}, which is not installed: pip install {install!r}")
@@ -87,10 +98,8 @@ class QueryRefused(ConnectorError):
         super().__init__(f"Source {source!r} refused the query: {reason}. Nothing was changed; correct the dataset")
 
 
-class StatementTimeout(ConnectorError):
+class StatementTimeout(SourceUnavailable):
     """The statement ran longer than `statement_timeout` and was stopped; nothing was changed."""
-
-    reaction = Reaction.RETRY
 
     def __init__(self, source: str, limit: str) -> None:
         super().__init__(
@@ -99,10 +108,8 @@ class StatementTimeout(ConnectorError):
         )
 
 
-class ReadStopped(ConnectorError):
+class ReadStopped(SourceUnavailable):
     """A read was stopped on request; nothing of it is used."""
-
-    reaction = Reaction.RETRY
 
     def __init__(self, source: str) -> None:
         super().__init__(f"The read of source {source!r} was stopped half-way. Nothing was changed; run it again")
@@ -185,8 +192,3 @@ class HeadersDiffer(ConnectorError):
             f"{path} has a column {column!r} that {other} does not have; files of one dataset have the same columns: "
             f"narrow `path` or make two datasets"
         )
-
-
-def is_of_the_source(error: ConnectorError) -> bool:
-    """Return True if nothing of the source can be read now; False if only one dataset is affected."""
-    return error.reaction is not Reaction.STOP or isinstance(error, (SourceMissing, DriverMissing))

@@ -207,6 +207,8 @@ class TargetError(ConnectorError):
 class TargetRefused(ConnectorError):
     """The rows can never be changed: a view, an engine without transactions, the store itself."""
 
+    exit_code = 4
+
 
 class NotATable(TargetRefused):
     """The name is that of a view or similar, which stores no rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from notifications.base import Receipt
@@ -21,9 +21,11 @@ class Reaction(enum.Enum):
 class ChannelError(Exception):
     """A message could not be delivered. The message is one sentence for people; it never holds a secret or a value.
 
-    `retry_after` is the pause in seconds that the channel asked for, if any.
+    `retry_after` is the pause in seconds that the channel asked for, if any. `exit_code` is that of a command that ends
+    with it, as docs/cli.md lists them.
     """
 
+    exit_code: ClassVar[int] = 3
     reaction = Reaction.STOP
     retry_after: float | None = None
 

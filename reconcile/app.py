@@ -20,6 +20,7 @@ from reconcile import config
 from reconcile.config import opened
 from reconcile.config.opened import Sources
 from reconcile.config.settings import JobConfig, Project
+from reconcile.errors import Wrong
 from reconcile.schedule.slots import SlotRefused, parse_slot
 from rules.kinds.base import Rule
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:  # a run loads these while a slow source has begun its work
 T = TypeVar("T")
 
 
-class NameUnknown(Exception):
+class NameUnknown(Wrong):
     """The command line names something that is not in the configuration."""
 
     def __init__(self, kind: str, name: str, known: Sequence[str], where: str = "the configuration") -> None:
@@ -57,7 +58,7 @@ class RuleIdle(NameUnknown):
         Exception.__init__(self, f"{subject} the rule {rule!r}, so nothing was done; add it to the `rules` of a job")
 
 
-class NothingRemembered(Exception):
+class NothingRemembered(Wrong):
     """A query needs the state database, but there is none."""
 
     def __init__(self, where: str) -> None:

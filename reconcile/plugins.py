@@ -16,6 +16,7 @@ from typing import Any
 import connectors
 import notifications
 import rules.kinds
+from reconcile.errors import Wrong
 from rules.kinds.base import Kind, Rule
 
 _BUILT_IN: dict[str, Mapping[str, str]] = {
@@ -27,7 +28,7 @@ _BUILT_IN: dict[str, Mapping[str, str]] = {
 }
 
 
-class PluginBroken(Exception):
+class PluginBroken(Wrong):
     """A named connector, rule kind, normaliser, channel or action cannot be loaded."""
 
     def __init__(self, group: str, name: str, reason: str) -> None:

@@ -27,15 +27,13 @@ from reconcile import config
 from reconcile.app import Application
 from reconcile.audit import log
 from reconcile.cleaning.decisions import Desk
-from reconcile.cleaning.planning.plan import NotPlannable
-from reconcile.cleaning.undo import UndoRefused
+from reconcile.errors import Refused, Wrong
 from reconcile.findings.bundle import Bundle
 from reconcile.store import Store
 from reconcile.store import bundles as stored
 from reconcile.store.bundles import Stored
-from reconcile.store.findings import FindingError
 
-REFUSALS = (FindingError, NotPlannable, UndoRefused, ConnectorError)
+REFUSALS = (Wrong, Refused, ConnectorError)
 SMALLER_TRIALS = 120
 
 

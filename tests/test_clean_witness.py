@@ -19,8 +19,8 @@ from clean_support import World
 from connectors.errors import ConnectorError
 from connectors.sql.target import postgresql
 from reconcile.audit import log
-from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.planning import references
+from reconcile.errors import Refused, Wrong
 from reconcile.store import findings as stored_findings
 
 Tables = dict[str, list[tuple[Any, ...]]]
@@ -102,11 +102,7 @@ class Database:
         finding = self.world.only()
         try:
             self.world.approve(finding)
-        except (
-            ConnectorError,
-            NotPlannable,
-            stored_findings.FindingError,
-        ) as error:  # what it did to the tables is what counts
+        except (ConnectorError, Wrong, Refused) as error:  # what it did to the tables is what counts
             self.refusal = str(error)
         return self.world.findings()[finding]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
@@ -486,9 +485,3 @@ def test_json_of_every_reading_command_is_one_document(shop: Project) -> None:
 
         assert done.code == 0, words
         json.loads(done.out)
-
-
-def test_every_error_with_a_code_of_its_own_is_a_class_that_is_there() -> None:
-    named = [one.partition(":") for names in exits._CODES.values() for one in names]
-
-    assert all(issubclass(getattr(importlib.import_module(module), name), Exception) for module, _, name in named)

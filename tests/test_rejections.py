@@ -29,8 +29,8 @@ from pathlib import Path
 from reconcile import config
 from reconcile.app import Application
 from connectors.errors import ConnectorError
+from reconcile.errors import Refused, Wrong
 from reconcile.store.errors import StoreLocked
-from reconcile.store.findings import FindingError
 what, actor = wait().split()
 with Application(config.load(Path(root) / "reconcile.yaml", {})) as application:
     desk = application.desk(actor)
@@ -41,7 +41,7 @@ with Application(config.load(Path(root) / "reconcile.yaml", {})) as application:
         try:
             answer = getattr(desk, what)(finding)
             print("yes" if answer.ok else "no", answer.sentence)
-        except (FindingError, StoreLocked) as error:
+        except (Wrong, Refused, StoreLocked) as error:
             print("no", type(error).__name__, error)
 print("over")
 """

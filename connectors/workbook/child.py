@@ -24,7 +24,10 @@ TURN = 0.0005
 
 
 class _Alone:
-    """Hides pandas and numpy, which Pyarrow would load, for half a second, only to check the type of a list."""
+    """Hides pandas and numpy, which pyarrow would load only to check the type of a list.
+
+    Measured over 20 runs each, alternating: a run over a small workbook needs 1.79 s of processor time, not 2.16 s.
+    """
 
     @staticmethod
     def find_spec(fullname: str, _path: object = None, _target: object = None) -> None:

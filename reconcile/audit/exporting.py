@@ -16,6 +16,7 @@ from typing import Any
 from connectors.disk.scratch import Scratch
 from reconcile.audit import anchoring, checkpoints, log, verifier
 from reconcile.audit.anchors.base import Anchor, AnchorError, Readable, Torn
+from reconcile.errors import Failed, Wrong
 from reconcile.store import Store, private_files
 
 _FIELDS = ("seq", "at", "actor", "event", "subject", "body_commitment", "prev", "head", "salt", "body")
@@ -40,14 +41,14 @@ Entries after the last anchor could have been cut off unseen.
 """
 
 
-class ExportExists(Exception):
+class ExportExists(Wrong):
     """The place already exists; an export never overwrites it."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(f"{place} already exists and was not changed. Choose another place")
 
 
-class ExportNotWritten(Exception):
+class ExportNotWritten(Failed):
     """The export could not be written."""
 
     def __init__(self, place: Path, reason: str) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from connectors.errors import Reaction
 from connectors.target import Target
 from reconcile.audit import log
 from reconcile.cleaning import cleaning, undo
@@ -21,6 +20,7 @@ from reconcile.cleaning.planning import shape
 from reconcile.cleaning.planning.plan import make
 from reconcile.coordination import releases
 from reconcile.detection.detect import Subject
+from reconcile.errors import Refused, Wrong
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import BundleState, Event, State
@@ -31,7 +31,6 @@ from reconcile.store import bundles as stored
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored_runs
 from reconcile.store.bundles import Stored
-from reconcile.store.findings import FindingError
 from reconcile.tracking import decide, progress
 from reconcile.tracking.progress import Move
 from rules.kinds.base import Rule
@@ -42,24 +41,22 @@ JUDGEMENTS: Mapping[str, Event] = {"done": Event.CLEANED, "not_done": Event.RETU
 """Verdicts on a cleaning with an unknown outcome."""
 
 
-class NotInQuarantine(FindingError):
+class NotInQuarantine(Wrong):
     """The plan or finding has no unknown outcome."""
 
     def __init__(self, identifier: str) -> None:
         super().__init__(f"`{identifier}` is not in quarantine. `reconcile quarantine` lists the plans in it")
 
 
-class NothingToRetry(FindingError):
+class NothingToRetry(Refused):
     """The plan neither failed nor waits."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(f"{finding.id} is {finding.state.value.replace('_', ' ')}; there is nothing to retry")
 
 
-class BeyondLimits(FindingError):
+class BeyondLimits(Refused):
     """The plan exceeds limits; a person can approve it anyway."""
-
-    reaction = Reaction.ASK
 
     def __init__(self, finding: str, error: limits.OverLimit) -> None:
         message = str(error).removesuffix(" People decide about all of them.").rstrip(".")
@@ -68,10 +65,8 @@ class BeyondLimits(FindingError):
         super().__init__(f"{finding} was not cleaned: {message}")
 
 
-class PlanRejected(FindingError):
+class PlanRejected(Refused):
     """A person already rejected this exact plan; nothing was proposed."""
-
-    reaction = Reaction.ASK
 
     def __init__(self, finding: str, rejection: Approval) -> None:
         super().__init__(
@@ -80,10 +75,8 @@ class PlanRejected(FindingError):
         )
 
 
-class AnotherWentBeyond(FindingError):
+class AnotherWentBeyond(Refused):
     """The first of two approvers allowed the plan to exceed limits; the second has to allow it too."""
-
-    reaction = Reaction.ASK
 
     def __init__(self, finding: str, rule: str) -> None:
         super().__init__(
@@ -92,14 +85,14 @@ class AnotherWentBeyond(FindingError):
         )
 
 
-class RunUnknown(FindingError):
+class RunUnknown(Wrong):
     """No run has this id."""
 
     def __init__(self, identifier: str) -> None:
         super().__init__(f"Unknown run `{identifier}`; `reconcile runs` lists all runs")
 
 
-class RuleDoesNotClean(FindingError):
+class RuleDoesNotClean(Refused):
     """The rule of the finding has no `clean:`."""
 
     def __init__(self, finding: Finding) -> None:
@@ -156,7 +149,7 @@ class Desk:
         `plan`: the hash that the person saw, or its first characters. `over_limit`: even if it exceeds limits.
         `overrule`: even if a person rejected the same plan.
         If another state cleans that table, nothing is approved and the answer says so.
-        Raises a FindingError, NotPlannable, OverLimit, ConnectorError, StoreError.
+        Raises a Wrong, a Refused, ConnectorError, StoreError.
         """
         finding, plan_record = self._look(identifier)
         try:
@@ -260,7 +253,7 @@ class Desk:
     ) -> undo.Undone:
         """Undo the cleanings of a finding, a whole run or one bundle, newest first.
 
-        Raises UndoRefused (nothing was changed then), a FindingError, ConnectorError, StoreError.
+        Raises a Wrong or a Refused (nothing was changed then), ConnectorError, StoreError.
         """
         with self.store.read() as tx:
             finding = None if identifier is None else stored_findings.name_of(tx, identifier)

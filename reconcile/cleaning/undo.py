@@ -22,6 +22,7 @@ from reconcile.cleaning.inverse import Conflict, inserted, inverse, rows_of
 from reconcile.cleaning.planning.draft import cells_at
 from reconcile.config.settings import DatasetConfig
 from reconcile.coordination import releases
+from reconcile.errors import Refused
 from reconcile.findings.bundle import Bundle, ReferenceGuard
 from reconcile.findings.states import WITHDRAWABLE, BundleState, Event
 from reconcile.journal import effects
@@ -36,16 +37,12 @@ _DONE = ("operation.succeeded", "operation.judged")
 """Events of the log for an executed plan: recorded by execution, or by a person's verdict."""
 
 
-class UndoRefused(Exception):
-    """The undo is not possible as requested; nothing was changed. The message is one sentence for people."""
-
-
-class NothingToUndo(UndoRefused):
+class NothingToUndo(Refused):
     def __init__(self, scope: str) -> None:
         super().__init__(f"No cleaning of {scope} is left to undo")
 
 
-class TooLate(UndoRefused):
+class TooLate(Refused):
     """The values from before the cleaning were deleted."""
 
     def __init__(self, plan: Stored, window: dt.timedelta) -> None:
@@ -56,7 +53,7 @@ class TooLate(UndoRefused):
         )
 
 
-class AnotherDatabase(UndoRefused):
+class AnotherDatabase(Refused):
     """The source now leads to a different database than the cleaned one."""
 
     def __init__(self, plan: Stored) -> None:
@@ -66,7 +63,7 @@ class AnotherDatabase(UndoRefused):
         )
 
 
-class DatasetGone(UndoRefused):
+class DatasetGone(Refused):
     """The dataset was removed from the configuration, so references to inserted rows cannot be checked."""
 
     def __init__(self, plan: Stored) -> None:
@@ -76,7 +73,7 @@ class DatasetGone(UndoRefused):
         )
 
 
-class NotKnown(UndoRefused):
+class NotKnown(Refused):
     """A person judged the cleaning as done; the rows were never read after it."""
 
     def __init__(self, plan: Stored) -> None:
@@ -86,7 +83,7 @@ class NotKnown(UndoRefused):
         )
 
 
-class Forged(UndoRefused):
+class Forged(Refused):
     """The stored values of a cleaning were changed after it."""
 
     def __init__(self, plan: Stored, against: str) -> None:
@@ -97,7 +94,7 @@ class Forged(UndoRefused):
         )
 
 
-class Unproven(UndoRefused):
+class Unproven(Refused):
     """Neither the audit log nor a receipt proves the stored values of a cleaning."""
 
     def __init__(self, plan: Stored) -> None:
@@ -108,7 +105,7 @@ class Unproven(UndoRefused):
         )
 
 
-class Conflicts(UndoRefused):
+class Conflicts(Refused):
     """Rows changed since the cleaning; `later` are findings whose later cleanings changed them."""
 
     def __init__(self, conflicts: Sequence[tuple[str, Conflict]], later: Sequence[str]) -> None:
@@ -277,7 +274,7 @@ def take_back(
 ) -> Undone:
     """Undo these plans, in this order; `scope` names the request for messages.
 
-    Raises UndoRefused (nothing was changed then), ConnectorError, StoreError.
+    Raises a Refused (nothing was changed then), ConnectorError, StoreError.
     """
     if not names:
         raise NothingToUndo(scope)

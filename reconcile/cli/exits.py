@@ -14,13 +14,14 @@ import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
+from reconcile.errors import Failed, Refused, Wrong
 from reconcile.telemetry import visible
 
 DONE = 0
 FOUND = 1
-WRONG = 2
-FAILED = 3
-REFUSED = 4
+WRONG = Wrong.exit_code
+FAILED = Failed.exit_code
+REFUSED = Refused.exit_code
 DEFECT = 70
 
 _ORDER = (DEFECT, WRONG, REFUSED, FAILED, FOUND, DONE)
@@ -32,7 +33,7 @@ def first_that_applies(*codes: int) -> int:
     return next(code for code in _ORDER if code in (*codes, DONE))
 
 
-class AnswerNotWritten(Exception):
+class AnswerNotWritten(Failed):
     """Standard output accepts nothing more."""
 
     def __init__(self, error: OSError) -> None:
@@ -110,83 +111,10 @@ def sentence(error: Exception) -> str:
     )
 
 
-_CODES = {
-    REFUSED: (
-        "reconcile.journal.effects.proposing:PlanInHand",
-        "reconcile.journal.effects.moving:ClaimLost",
-        "reconcile.journal.effects.doubt:UndoInQuarantine",
-        "reconcile.journal.effects.doubt:NotInQuarantine",
-        "connectors.target:TargetRefused",
-        "reconcile.journal.ownership:OwnershipRefused",
-        "reconcile.cleaning.decisions:RuleDoesNotClean",
-        "reconcile.cleaning.decisions:AnotherWentBeyond",
-        "reconcile.cleaning.decisions:BeyondLimits",
-        "reconcile.cleaning.decisions:PlanRejected",
-        "reconcile.cleaning.decisions:NothingToRetry",
-        "reconcile.cleaning.actions.base:NotPlannable",
-        "reconcile.tracking.decide:PlanChanged",
-        "reconcile.tracking.decide:NotYours",
-        "reconcile.tracking.decide:UndoInHand",
-        "reconcile.tracking.decide:NothingProposed",
-        "reconcile.cleaning.undo:UndoRefused",
-        "reconcile.journal.limits:OverLimit",
-        "reconcile.journal.approvals:ApprovalRefused",
-        "reconcile.tracking.decide:FindingChanged",
-        "reconcile.tracking.decide:WrongState",
-        "reconcile.upkeep.erasure:ErasureWaits",
-        "reconcile.messages.outbox:MessageDecided",
-        "reconcile.coordination.pauses:Paused",
-        "reconcile.coordination.releases:ReleaseRefused",
-        "reconcile.upkeep.restore:OtherStore",
-        "reconcile.upkeep.restore:StateIsNewer",
-        "reconcile.service.scheduler:DueTimesMissed",
-    ),
-    WRONG: (
-        "reconcile.store.bundles:BundleError",
-        "reconcile.app:NameUnknown",
-        "reconcile.app:NothingRemembered",
-        "reconcile.upkeep.backup:BackupExists",
-        "reconcile.upkeep.backup:BackupUnusable",
-        "reconcile.cli.planning:NothingToPlan",
-        "reconcile.cli.targets:NothingCleaned",
-        "reconcile.config:ConfigProblems",
-        "reconcile.config.scaffold:ProjectNotWritten",
-        "reconcile.detection.detect:RuleDoesNotFit",
-        "reconcile.audit.exporting:ExportExists",
-        "reconcile.service.listener:ListenRefused",
-        "reconcile.messages.outbox:MessageMissing",
-        "reconcile.coordination.pauses:PauseInThePast",
-        "reconcile.plugins:PluginBroken",
-        "reconcile.coordination.releases:ReleaseNotNamed",
-        "reconcile.schedule.slots:SlotRefused",
-        "reconcile.store.errors:StoreMisnamed",
-        "reconcile.store.findings:FindingError",
-        "reconcile.service.triggers:KeyRefused",
-        "reconcile.upkeep.unsealed:NoSealKey",
-    ),
-    FAILED: (
-        "connectors.errors:ConnectorError",
-        "notifications.errors:ChannelError",
-        "reconcile.audit.anchors.base:AnchorError",
-        "reconcile.upkeep.backup:BackupNotWritten",
-        "reconcile.cli.exits:AnswerNotWritten",
-        "reconcile.audit.exporting:ExportNotWritten",
-        "reconcile.coordination.lease:LeaseLost",
-        "reconcile.store.sealing:SealedUnreadable",
-        "reconcile.store.errors:StoreError",
-        "rules.engines.base:Unanswerable",
-    ),
-}
-"""The exit code of each error, by module and class; any other error is a defect."""
-
-
 def _code(error: Exception) -> int:
-    """Return the exit code without importing anything: the module of a raised error is already loaded."""
-    for code, names in _CODES.items():
-        for module, _, name in (path.partition(":") for path in names):
-            if module in sys.modules and isinstance(error, getattr(sys.modules[module], name)):
-                return code
-    return DEFECT
+    """Return the exit code that the error's class carries; without one of ours it is a defect."""
+    code: int = getattr(type(error), "exit_code", DEFECT)
+    return code if code in (WRONG, FAILED, REFUSED) else DEFECT
 
 
 _HARMLESS = (TypeError, AttributeError, NameError, ImportError)

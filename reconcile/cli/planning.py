@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Output, Quiet, Show
+from reconcile.errors import Wrong
 
 if TYPE_CHECKING:
     from reconcile.app import Application
@@ -31,7 +32,7 @@ _REASONS = 20
 """The most different reasons that are shown; findings with the same reason are counted."""
 
 
-class NothingToPlan(Exception):
+class NothingToPlan(Wrong):
     """The command line names a rule or a finding without cleaning."""
 
 

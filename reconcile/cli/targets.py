@@ -8,11 +8,12 @@ import typer
 
 from reconcile.cli import people
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
+from reconcile.errors import Wrong
 
 Source = Annotated[str, typer.Argument(help="The source.", metavar="SOURCE")]
 
 
-class NothingCleaned(Exception):
+class NothingCleaned(Wrong):
     """No rule cleans the source, so there is nothing to take over."""
 
     def __init__(self, source: str) -> None:

@@ -27,6 +27,7 @@ from reconcile.config.settings import (
     TopSettings,
 )
 from reconcile.config.written import canonical, texts
+from reconcile.errors import Wrong
 from reconcile.plugins import Kinds, PluginBroken, kind_of
 from rules.document.mistakes import Position, Problem, short, suggestion
 from rules.document.reading import Reader, known_keys, name_problem, wants_secret, without
@@ -51,7 +52,7 @@ _LATER_TYPES = {
 }
 
 
-class ConfigProblems(Exception):
+class ConfigProblems(Wrong):
     """The configuration has mistakes; nothing was read or changed. Its text is one line per mistake."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:

@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, TypeVar
 
 from connectors.base import Source, Stoppable
-from connectors.errors import ConnectorError, Reaction
+from connectors.errors import Reaction, SourceUnavailable
 from notifications.base import Channel
 from notifications.errors import ChannelError
 from notifications.errors import Reaction as ChannelReaction
@@ -41,7 +41,7 @@ class Opened(Mapping[str, T]):
         return len(self._names)
 
 
-class SecretMissing(ConnectorError):
+class SecretMissing(SourceUnavailable):
     """A command runs from a kept release, and a secret or variable of the source is missing."""
 
     reaction = Reaction.ASK

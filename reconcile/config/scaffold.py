@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reconcile.config.schema import json_schema
+from reconcile.errors import Wrong
 
 CONFIG = """\
 # yaml-language-server: $schema=reconcile.schema.json
@@ -66,11 +67,7 @@ P-9,A-18,35.50,EUR,2026-04-01T10:05:00Z,succeeded
 """
 
 
-class ProjectNotWritten(Exception):
-    """The sample project was not written; the message is a sentence for the user."""
-
-
-class AlreadyThere(ProjectNotWritten):
+class AlreadyThere(Wrong):
     """A file of the sample project exists; nothing was written."""
 
     def __init__(self, path: Path) -> None:
@@ -78,14 +75,14 @@ class AlreadyThere(ProjectNotWritten):
         self.path = path
 
 
-class FolderNotEmpty(ProjectNotWritten):
+class FolderNotEmpty(Wrong):
     """The folder of the demo is not empty; the demo would overwrite files."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(f"{directory} is not empty, so nothing was written; name an empty folder: --in FOLDER")
 
 
-class FolderRefused(ProjectNotWritten):
+class FolderRefused(Wrong):
     """The folder cannot be created or written to."""
 
     def __init__(self, directory: Path, error: OSError) -> None:

@@ -28,6 +28,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from reconcile.errors import Failed
 from reconcile.store import Store, StoreError, Transaction
 from reconcile.store.errors import StoreReplaced
 from reconcile.store.tables import leases
@@ -36,7 +37,7 @@ LONGEST = dt.timedelta(minutes=5)
 """The longest claim without a renewal. A later deadline is from a clock that was ahead."""
 
 
-class LeaseLost(Exception):
+class LeaseLost(Failed):
     """Another worker took over; this transaction is rolled back."""
 
     def __init__(self, name: str) -> None:

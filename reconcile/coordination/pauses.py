@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from reconcile.audit import log
+from reconcile.errors import Refused, Wrong
 from reconcile.schedule import maintenance
 from reconcile.schedule.maintenance import Window
 from reconcile.store import Transaction
@@ -72,7 +73,7 @@ class Pause:
         )
 
 
-class Paused(Exception):
+class Paused(Refused):
     """A person paused this; nothing was run. Finished work is kept and continued later."""
 
     def __init__(self, pause: Pause) -> None:
@@ -80,7 +81,7 @@ class Paused(Exception):
         self.pause = pause
 
 
-class PauseInThePast(Exception):
+class PauseInThePast(Wrong):
     """The end of a pause is not in the future; nothing was paused."""
 
     def __init__(self, until: dt.datetime, now: dt.datetime) -> None:

@@ -18,6 +18,7 @@ from reconcile import config
 from reconcile.audit import log
 from reconcile.config.settings import Project
 from reconcile.config.written import yaml_text
+from reconcile.errors import Refused, Wrong
 from reconcile.store import Transaction
 from reconcile.store import releases as stored
 from reconcile.store import runs as stored_runs
@@ -33,15 +34,11 @@ def shortened(release: str) -> str:
     return release[:SHORT]
 
 
-class ReleaseNotNamed(Exception):
-    """The given name does not identify one release; nothing was changed."""
-
-
-class ReleaseRefused(Exception):
+class ReleaseRefused(Refused):
     """The release cannot be run here and now; nothing was run."""
 
 
-class ReleaseUnknown(ReleaseNotNamed):
+class ReleaseUnknown(Wrong):
     """The given name matches no release; nothing was changed."""
 
     def __init__(self, name: str, releases: Sequence[str]) -> None:
@@ -50,7 +47,7 @@ class ReleaseUnknown(ReleaseNotNamed):
         super().__init__(f"There is no release {short(name)!r}; {hint}")
 
 
-class ReleaseAmbiguous(ReleaseNotNamed):
+class ReleaseAmbiguous(Wrong):
     """The given name is the beginning of several releases; nothing was changed."""
 
     def __init__(self, name: str, releases: Sequence[str]) -> None:
@@ -59,7 +56,7 @@ class ReleaseAmbiguous(ReleaseNotNamed):
         super().__init__(f"Several releases begin with {short(name)!r}: {examples}{more}; type more of yours")
 
 
-class WhichRelease(ReleaseNotNamed):
+class WhichRelease(Wrong):
     """The current release and that of the configuration file differ; nothing was held."""
 
     def __init__(self, now: str, file: str) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from reconcile.config.settings import JobConfig
-from reconcile.detection.detect import Budget, Detected, Subject, detect, subjects_of
+from reconcile.detection.detect import Budget, Detected, RuleUnchecked, Subject, detect, subjects_of
 from rules.engines.base import Stop
 from rules.kinds.base import Rule
 
@@ -29,7 +29,7 @@ GRACE_AT_A_SIGNAL = 1.5
 T = TypeVar("T")
 
 
-class RuleEnded(Exception):
+class RuleEnded(RuleUnchecked):
     """A rule was stopped at a limit of its job; its findings are unchanged."""
 
 

@@ -20,12 +20,16 @@ import rules.engines.pushdown  # noqa: F401 - loaded here, while a source that b
 from connectors.base import DuckReadable, DuckScan, Forewarning, Problem, Queryable, Scan, Source
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
+from reconcile.detection.pandas_unseen import leave_pandas_alone
+from reconcile.errors import Wrong
 from reconcile.plugins import kind_of
 from rules import grouping
 from rules.document.mistakes import listed, suggestion
 from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Stop, Streamed
 from rules.kinds.base import DoesNotFit, Fitted, Rule
 from rules.values import Value, schema_from_arrow
+
+leave_pandas_alone()  # before anything is read
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -39,7 +43,11 @@ def _ended(sentence: str) -> str:
     return sentence if sentence.endswith((".", "?")) else f"{sentence}."
 
 
-class RuleDoesNotFit(Exception):
+class RuleUnchecked(Exception):
+    """A rule could not be checked; a run reports it as failed and goes on with the next one."""
+
+
+class RuleDoesNotFit(RuleUnchecked, Wrong):
     """The rule does not fit its current datasets; the message has one sentence for each mistake."""
 
     def __init__(self, rule: Rule, mistakes: Sequence[str]) -> None:

@@ -16,8 +16,7 @@ from reconcile.config.settings import DatasetConfig
 from reconcile.doctor import checking, host, plans, work
 from reconcile.doctor.diagnosis import Check, Diagnosis, StateCheck
 from reconcile.journal import ownership
-from reconcile.plugins import PluginBroken
-from reconcile.store import Store, StoreError, tables
+from reconcile.store import Store, tables
 
 
 def sources(application: Application) -> Iterator[Diagnosis]:
@@ -96,8 +95,7 @@ def _answers(name: str, check: Callable[[], Iterable[Diagnosis]]) -> Iterator[Di
     """Yield the diagnoses of a check, or its failure."""
     try:
         yield from check()
-    except (ConnectorError, PluginBroken, StoreError) as error:
-        yield Diagnosis(name.replace("_", " "), "broken", str(error))
     except Exception as error:  # noqa: BLE001 - the other checks still run
-        sentence = f"this check failed ({type(error).__name__}); please report this"
+        is_ours = hasattr(type(error), "exit_code")
+        sentence = str(error) if is_ours else f"this check failed ({type(error).__name__}); please report this"
         yield Diagnosis(name.replace("_", " "), "broken", sentence)

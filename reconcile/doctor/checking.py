@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from connectors.errors import ConnectorError, is_of_the_source
+from connectors.errors import ConnectorError, SourceUnavailable
 from connectors.target import Catalogue, Target, TargetRefused
 from notifications.base import Checkable
 from notifications.errors import ChannelError
@@ -14,18 +14,18 @@ from reconcile.app import Application
 from reconcile.detection import detect
 from reconcile.detection.detect import RuleDoesNotFit, Subject, Subjects
 from reconcile.detection.proposals import proposals
+from reconcile.errors import Failed, Wrong
 from reconcile.journal import ownership
 from reconcile.store import Store, StoreError, tables
-from reconcile.store.errors import StoreMisnamed
 from rules.document.mistakes import listed
 from rules.kinds.base import Fitted, Rule
 
-_OK, _WRONG, _FAILED, _REFUSED = 0, 2, 3, 4
+_OK, _WRONG, _FAILED = 0, Wrong.exit_code, Failed.exit_code
 
 
 def _code_for(error: ConnectorError) -> int:
     """Return the exit code: wrong for a missing table or column, failed for a source that does not answer."""
-    return _FAILED if is_of_the_source(error) else _WRONG
+    return _FAILED if isinstance(error, SourceUnavailable) else _WRONG
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def state(application: Application) -> Look:
     try:
         place, revision = Store.found_at(application.project.state.get_secret_value(), application.project.directory)
     except StoreError as error:
-        return Look("state", str(error), _WRONG if isinstance(error, StoreMisnamed) else _FAILED)
+        return Look("state", str(error), error.exit_code)
     if revision is None:
         return Look("state", f"none yet; the first run creates it in {place}")
     return Look("state", f"{place}, schema {revision}")
@@ -131,8 +131,6 @@ def _cleaning(rule: Rule, fitted: Fitted, subject: Subject, result: Look) -> Loo
         catalogue = subject.source.catalogue(subject.dataset.settings, links)
         place = plan.place(subject.source, subject.dataset, subject.relation, catalogue)
         mistakes = plan.mistakes(rule, place, fitted)
-    except TargetRefused as error:
-        return Look(result.subject, str(error), _WRONG)
     except ConnectorError as error:
         return Look(result.subject, str(error), _code_for(error))
     if mistakes:
@@ -154,7 +152,7 @@ def _owner(application: Application, dataset: str, subject: Subject, checked: se
         store = None if revision is None else application.store
         ownership.must_be_ours(store, target, target.table(subject.dataset.settings))
     except (TargetRefused, ownership.OwnershipRefused) as error:
-        yield Look(topic, str(error), _REFUSED)
+        yield Look(topic, str(error), error.exit_code)
     except StoreError:
         return  # reported with the state
     except ConnectorError as error:

@@ -10,8 +10,8 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from connectors.errors import Reaction
 from reconcile.audit import facts, log
+from reconcile.errors import Refused
 from reconcile.findings.states import BundleState
 from reconcile.store import Transaction
 from reconcile.store import bundles as plans
@@ -25,34 +25,28 @@ Decision = Literal["approved", "rejected"]
 _NEEDED = {"none": 0, "required": 1, "two_person": 2}
 
 
-class ApprovalRefused(Exception):
-    """The decision is not possible (any more); nothing was changed. The message is one sentence for people."""
-
-    reaction = Reaction.STOP
-
-
-class PlanChanged(ApprovalRefused):
+class PlanChanged(Refused):
     """The decision is about another plan than the current one."""
 
     def __init__(self, bundle: str) -> None:
         super().__init__(f"Bundle {bundle} changed since it was shown: review it again before you decide.")
 
 
-class PlanOver(ApprovalRefused):
+class PlanOver(Refused):
     """The plan does not wait for this decision."""
 
     def __init__(self, bundle: str, state: BundleState) -> None:
         super().__init__(f"Bundle {bundle} is {state.value.replace('_', ' ')}; it does not wait for an approval.")
 
 
-class ApprovalExpired(ApprovalRefused):
+class ApprovalExpired(Refused):
     """The time to approve the plan is over."""
 
     def __init__(self, bundle: str, when: dt.datetime) -> None:
         super().__init__(f"Bundle {bundle} expired at {when:%d %b %Y %H:%M} UTC; the next run makes a new plan.")
 
 
-class SamePerson(ApprovalRefused):
+class SamePerson(Refused):
     """Two other people must approve, and this person proposed the plan."""
 
     def __init__(self, bundle: str, by: str) -> None:
@@ -83,7 +77,7 @@ def give(
     """Record a decision about the plan with that hash; return True if the plan has all the approvals it needs.
 
     `system`, the operating system's user behind the name `by`, is in the log's entry. A person's later decision
-    replaces the earlier one. Raises an ApprovalRefused.
+    replaces the earlier one. Raises a Refused.
     """
     if plan.state is not BundleState.AWAITING and not (plan.state is BundleState.APPROVED and decision == "rejected"):
         raise PlanOver(plan.id, plan.state)

@@ -14,8 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from connectors.errors import Reaction
 from reconcile.audit import facts, log
+from reconcile.errors import Refused
 from reconcile.findings.bundle import Bundle
 from reconcile.store import Transaction
 from reconcile.store.bulk import one_of
@@ -34,10 +34,8 @@ _NAMED = 5
 Money = Mapping[str, Decimal]
 
 
-class OverLimit(Exception):
+class OverLimit(Refused):
     """The plans exceed a limit of the rule or the target; nothing was counted, and people decide about all."""
-
-    reaction = Reaction.ASK
 
     def __init__(self, sentence: str, cap: str) -> None:
         super().__init__(sentence)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from connectors.errors import Reaction
 from connectors.target import Owned, Target
 from reconcile.audit import log
 from reconcile.config.settings import DatasetConfig, Project
+from reconcile.errors import Refused
 from reconcile.store import Store, Transaction
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import targets
@@ -26,10 +26,8 @@ _TRIES = 5
 Owner = tuple[str, int, int]
 
 
-class OwnershipRefused(Exception):
+class OwnershipRefused(Refused):
     """This store may not clean there; nothing was changed. The message is one sentence for people."""
-
-    reaction = Reaction.ASK
 
 
 class AnotherOwner(OwnershipRefused):

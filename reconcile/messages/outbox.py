@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 
 from notifications.base import FailureNotice, Notice, Receipt
 from reconcile.audit import log as audit
+from reconcile.errors import Refused, Wrong
 from reconcile.schedule import retry
 from reconcile.store import Transaction
 from reconcile.store.columns import json_text
@@ -37,14 +38,14 @@ class MessageConflict(Exception):
         super().__init__(f"Message {message} is already in the outbox with different content; nothing was queued")
 
 
-class MessageMissing(Exception):
+class MessageMissing(Wrong):
     """A person named an unknown message; nothing was changed."""
 
     def __init__(self, message: str) -> None:
         super().__init__(f"Message {message!r} not found; `reconcile messages` lists unsent messages")
 
 
-class MessageDecided(Exception):
+class MessageDecided(Refused):
     """The requested action does not fit the message's state; nothing was changed."""
 
     def __init__(self, message: Message, action: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 from connectors.errors import ConnectorError
 from connectors.target import Target
 from reconcile.config.settings import JobConfig, Project
-from reconcile.detection.bounded import RuleEnded, detected
-from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, Subject
+from reconcile.detection.bounded import detected
+from reconcile.detection.detect import Budget, Detected, RuleUnchecked, Subject
 from reconcile.findings.identity import Existing, RuleIdentity, public
 from reconcile.findings.judgement import Change, Verdict
 from reconcile.findings.shown import nearby, places
@@ -46,7 +46,7 @@ def rehearse(
         try:
             answer = detected(rule, job, slot, budget, subject=subject, stop=stop, watch=watch)
             outcome, verdicts = _judged(rule, answer, store, Existing(job.existing), slot)
-        except (ConnectorError, RuleDoesNotFit, RuleEnded, Unanswerable, plausible.Implausible) as error:
+        except (ConnectorError, RuleUnchecked, Unanswerable) as error:
             failed = True
             outcomes.append(
                 {"rule": name, "dataset": rule.dataset, "severity": rule.severity.name, "failed": str(error)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from notifications.wording.words import plural
-from reconcile.detection.detect import Detected
+from reconcile.detection.detect import Detected, RuleUnchecked
 from reconcile.messages.notify import left_out
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
@@ -11,11 +11,7 @@ from rules.engines.base import Detection
 from rules.kinds.base import Rule
 
 
-class Implausible(Exception):
-    """The result of a read is not plausible; the run reports it and resolves nothing."""
-
-
-class DatasetEmptied(Implausible):
+class DatasetEmptied(RuleUnchecked):
     """A dataset that had records has none."""
 
     def __init__(self, dataset: str, before: int) -> None:
@@ -25,7 +21,7 @@ class DatasetEmptied(Implausible):
         )
 
 
-class NothingChecked(Implausible):
+class NothingChecked(RuleUnchecked):
     """A rule read records but compared none of them."""
 
     def __init__(self, rule: str, why: str) -> None:
@@ -33,7 +29,7 @@ class NothingChecked(Implausible):
 
 
 def refuse(rule: Rule, detected: Detected, tx: Transaction | None, run: str = "") -> None:
-    """Raise Implausible for such a result. `tx` is None if there is no store yet; `run` is the id of this run."""
+    """Raise RuleUnchecked for such a result. `tx` is None if there is no store yet; `run` is the id of this run."""
     detection = detected.detection
     if detection.read == 0 and tx is not None:
         _refuse_emptied(rule, tx, run)

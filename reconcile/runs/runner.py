@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from connectors.errors import ConnectorError, is_of_the_source
+from connectors.errors import ConnectorError, SourceUnavailable
 from connectors.target import Target
 from notifications.base import Channel
 from reconcile.audit import facts, log
@@ -23,8 +23,8 @@ from reconcile.cleaning.planning import shape
 from reconcile.cleaning.planning.binding import binding_of
 from reconcile.config.settings import JobConfig, Project
 from reconcile.coordination import clock, lease, pauses, releases
-from reconcile.detection.bounded import RuleEnded, detected
-from reconcile.detection.detect import Budget, Detected, RuleDoesNotFit, Subject
+from reconcile.detection.bounded import detected
+from reconcile.detection.detect import Budget, Detected, RuleUnchecked, Subject
 from reconcile.findings.identity import Existing, RuleIdentity
 from reconcile.findings.shown import Finding, to_json
 from reconcile.findings.states import BundleState, Event, State
@@ -259,7 +259,7 @@ class _Run:
                     outcome["cleaning"] = {"stopped": stop, "refused": True}
                 stored.checkpoint(tx, self.id, rule.name, "done", outcome)
                 return outcome
-        except (ConnectorError, RuleDoesNotFit, RuleEnded, Unanswerable, plausible.Implausible) as error:
+        except (ConnectorError, RuleUnchecked, Unanswerable) as error:
             return self._failed(rule, error)
 
     def _shape_reason(self, tx: Transaction, rule: Rule, answer: Detected) -> str | None:
@@ -308,13 +308,12 @@ class _Run:
         """Store the failure of a rule that could not be checked, so that it never looks like a clean result."""
         self.tools.watch(rule.name, 0)  # raises after Ctrl-C, which can look like an error of the engine
         source = self.tools.project.datasets[rule.dataset].source
-        whole_source = isinstance(error, ConnectorError) and is_of_the_source(error)
         outcome = {
             "rule": rule.name,
             "dataset": rule.dataset,
             "severity": rule.severity.name,
             "failed": str(error),
-            "subject": f"source {source}" if whole_source else f"rule {rule.name}",
+            "subject": f"source {source}" if isinstance(error, SourceUnavailable) else f"rule {rule.name}",
         }
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)

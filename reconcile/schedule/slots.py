@@ -8,12 +8,13 @@ import hashlib
 import re
 from zoneinfo import ZoneInfo
 
+from reconcile.errors import Wrong
 from rules.values import canonical_instant, canonical_json
 
 _FORM = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?", re.ASCII)
 
 
-class SlotRefused(ValueError):
+class SlotRefused(Wrong):
     """`--slot` does not name exactly one instant."""
 
     def __init__(self, text: str, why: str) -> None:
@@ -41,8 +42,6 @@ def parse_slot(text: str, zone: ZoneInfo) -> dt.datetime:
     try:
         slot = dt.datetime.fromisoformat(stripped)
         return slot.astimezone(dt.UTC) if slot.tzinfo else _in_zone(text, slot, zone)
-    except SlotRefused:
-        raise
     except (ValueError, OverflowError) as error:
         raise SlotRefused(text, f"is not a time: {error}") from error
 

@@ -23,6 +23,7 @@ from http.server import BaseHTTPRequestHandler
 import structlog
 
 from reconcile.config.values import DEFAULT_LISTEN
+from reconcile.errors import Wrong
 
 MAX_HEAD = 8192
 """Bytes of request line and headers."""
@@ -38,7 +39,7 @@ _NOTICED = 0.1
 log = structlog.get_logger("reconcile")
 
 
-class ListenRefused(Exception):
+class ListenRefused(Wrong):
     """The listener cannot use the address; nothing was started."""
 
     def __init__(self, address: str, reason: str) -> None:

@@ -16,6 +16,7 @@ from notifications.wording.words import plural
 from reconcile.audit import log
 from reconcile.config.settings import JobConfig, Project
 from reconcile.coordination import clock, lease, releases
+from reconcile.errors import Refused
 from reconcile.messages import troubles
 from reconcile.schedule.schedules import Schedule, Slot, start_delay, tzdata_version
 from reconcile.service import triggers
@@ -35,7 +36,7 @@ _TOO_MANY = "no scheduler ran at this time, and `catch_up: all` runs only the la
 _TRIGGER_REMOVED = "the job no longer has this trigger in the configuration"
 
 
-class DueTimesMissed(Exception):
+class DueTimesMissed(Refused):
     """Some due times would never run if the clock is confirmed; nothing was changed."""
 
     def __init__(self, jump: clock.ClockJump, missed: Mapping[str, int]) -> None:

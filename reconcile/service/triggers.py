@@ -24,6 +24,7 @@ from connectors.base import Source, Watchable
 from connectors.errors import ConnectorError
 from reconcile.audit import log
 from reconcile.config.settings import JobConfig, Project
+from reconcile.errors import Wrong
 from reconcile.messages import troubles
 from reconcile.schedule.slots import run_id, slot_text
 from reconcile.store import Transaction
@@ -55,7 +56,7 @@ _LONGEST_KEY = 200
 _TICK = dt.timedelta(microseconds=1)
 
 
-class KeyRefused(ValueError):
+class KeyRefused(Wrong):
     """The key of a request is invalid."""
 
     def __init__(self, why: str) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from connectors.errors import Reaction
+from reconcile.errors import Wrong
 from reconcile.findings.bundle import Bundle, from_json, hash_of, is_alike, text_of
 from reconcile.findings.states import OVER, BundleState
 from reconcile.store import bulk
 from reconcile.store.database import Transaction
-from reconcile.store.sealing import SealedUnreadable, Seals
+from reconcile.store.sealing import RowsUnreadable, Seals
 from reconcile.store.tables import bundles, finding_members
 
 PAGE = 500
@@ -29,19 +29,18 @@ BEYOND_LIMITS = "beyond_limits"
 _DUE = (BundleState.APPROVED.value, BundleState.RETRY_WAIT.value)
 
 
-class BundleError(Exception):
-    """A plan cannot be shown or used as requested; nothing was changed. The message is for the user."""
+class BundleUnknown(Wrong):
+    """No plan has that id."""
 
-    reaction = Reaction.STOP
-
-
-class BundleUnknown(BundleError):
     def __init__(self, name: str) -> None:
         super().__init__(f"No bundle is called `{name}`; `reconcile quarantine` and `reconcile audit` list them.")
 
 
-class BundlePurged(BundleError):
+class BundlePurged(RowsUnreadable):
     """The rows of the plan are older than `undo_window`, or were erased."""
+
+    exit_code = Wrong.exit_code
+    for_good = True
 
     def __init__(self, bundle: str) -> None:
         super().__init__(
@@ -50,8 +49,11 @@ class BundlePurged(BundleError):
         )
 
 
-class BundleDamaged(BundleError):
+class BundleDamaged(RowsUnreadable):
     """The stored plan is not the plan that was approved."""
+
+    exit_code = Wrong.exit_code
+    for_good = True
 
     def __init__(self, bundle: str) -> None:
         super().__init__(
@@ -107,7 +109,7 @@ class Stored:
     def bundle(self) -> Bundle:
         """The plan.
 
-        Raises BundlePurged, SealedUnreadable, and BundleDamaged if it does not match `plan_hash`.
+        Raises a RowsUnreadable: BundlePurged, one of its seal, or BundleDamaged if it does not match `plan_hash`.
         """
         if self.content is None:
             raise BundlePurged(self.id)
@@ -122,11 +124,11 @@ class Stored:
             return self.plan_hash == bundle.plan_hash
         try:
             return is_alike(self.bundle, bundle)
-        except (BundleError, SealedUnreadable):
+        except RowsUnreadable:
             return False
 
     def outcome_json(self) -> Any:
-        """Return the outcome passed to `effects.succeeded`; None without one, or if purged. Raises SealedUnreadable."""
+        """Return the outcome passed to `effects.succeeded`; None without one, or if purged. Raises RowsUnreadable."""
         return None if self.outcome is None else json.loads(self.seals.open(self.outcome, _of("outcome", self.id)))
 
 

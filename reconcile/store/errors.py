@@ -1,4 +1,4 @@
-"""Errors of the store: one class per failure, with its sentence and reaction.
+"""Errors of the store: one class per failure, with its sentence.
 
 Translates driver errors into errors of the store: a table, tested row by row.
 """
@@ -10,17 +10,17 @@ import re
 
 import sqlalchemy as sa
 
-from connectors.errors import Reaction
+from reconcile.errors import Failed, Wrong
 
 
-class StoreError(Exception):
+class StoreError(Failed):
     """The state database cannot be used. The message is for the user and contains no secret."""
-
-    reaction = Reaction.STOP
 
 
 class StoreMisnamed(StoreError):
     """`state:` is not a place for the state: the configuration is wrong, and nothing was created or changed."""
+
+    exit_code = Wrong.exit_code
 
 
 class StoreUrlRefused(StoreMisnamed):
@@ -55,16 +55,12 @@ class StoreDriverMissing(StoreError):
 class StoreUnreachable(StoreError):
     """The store did not answer, or the connection broke before this step was saved."""
 
-    reaction = Reaction.RETRY
-
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"The state database {where} did not answer: {reason}. Run it again when it is up")
 
 
 class StoreRefused(StoreUnreachable):
     """The server answered and refused the connection."""
-
-    reaction = Reaction.ASK
 
     def __init__(self, where: str, reason: str) -> None:
         StoreError.__init__(
@@ -77,8 +73,6 @@ class StoreRefused(StoreUnreachable):
 class StoreInDoubt(StoreError):
     """The connection broke while the last step was being committed."""
 
-    reaction = Reaction.RETRY
-
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(
             f"The state database {where} was lost while saving a step: {reason}. It is unknown if that "
@@ -88,8 +82,6 @@ class StoreInDoubt(StoreError):
 
 class StoreLocked(StoreError):
     """Another process locked the database, a row or the file for longer than we wait; nothing was changed."""
-
-    reaction = Reaction.RETRY
 
     def __init__(self, where: str, seconds: float) -> None:
         super().__init__(
@@ -101,16 +93,12 @@ class StoreLocked(StoreError):
 class StoreNotWritable(StoreError):
     """The database cannot be written."""
 
-    reaction = Reaction.ASK
-
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"The state database {where} cannot be written: {reason}. Give this user write access to it")
 
 
 class StoreFull(StoreError):
     """No space to write; the step was rolled back."""
-
-    reaction = Reaction.ASK
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"The state database {where} has no space left: {reason}. This step was not saved")
@@ -169,8 +157,6 @@ class StoreKeyMissing(StoreError):
 
 class StoreReplaced(StoreError):
     """The state was restored from a backup while this process had it open."""
-
-    reaction = Reaction.RETRY
 
     def __init__(self, where: str) -> None:
         super().__init__(

@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from connectors.errors import Reaction
+from reconcile.errors import Wrong
 from reconcile.findings.identity import decode, id_of, read_id
 from reconcile.findings.judgement import Change
 from reconcile.findings.known import NotSame
@@ -29,13 +29,7 @@ from rules.models import Severity
 _PREFIXES_SHOWN = 5
 
 
-class FindingError(Exception):
-    """A finding cannot be shown or decided as requested; nothing was changed. The message is for the user."""
-
-    reaction = Reaction.STOP
-
-
-class FindingUnknown(FindingError):
+class FindingUnknown(Wrong):
     """No finding has that id, that beginning of an id, or that fingerprint."""
 
     def __init__(self, name: str, similar: Sequence[str], *, is_any: bool = True) -> None:
@@ -44,7 +38,7 @@ class FindingUnknown(FindingError):
         super().__init__(f"No finding is called `{name}`; {hint}{see}.")
 
 
-class FindingAmbiguous(FindingError):
+class FindingAmbiguous(Wrong):
     """The beginning of an id fits several findings."""
 
     def __init__(self, name: str, fitting: Sequence[str]) -> None:

@@ -16,7 +16,9 @@ import binascii
 import hashlib
 import secrets
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+from reconcile.errors import Failed
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import aead
@@ -27,11 +29,13 @@ KEY_SIZE = 32
 _NONCE = 12
 
 
-class SealedUnreadable(Exception):
-    """A sealed text does not open. Nothing was changed or lost: it opens once the cause is fixed."""
+class RowsUnreadable(Failed):
+    """The stored rows of a plan cannot be read: `for_good`, or until the cause is fixed; nothing was changed."""
+
+    for_good: ClassVar[bool] = False
 
 
-class SealKeyMissing(SealedUnreadable):
+class SealKeyMissing(RowsUnreadable):
     """It was sealed with a key that is not configured."""
 
     def __init__(self, kid: str, key_ids: Sequence[str]) -> None:
@@ -42,8 +46,10 @@ class SealKeyMissing(SealedUnreadable):
         )
 
 
-class SealBroken(SealedUnreadable):
+class SealBroken(RowsUnreadable):
     """It was sealed with a configured key, but was changed since."""
+
+    for_good = True
 
     def __init__(self, kid: str) -> None:
         super().__init__(
@@ -52,7 +58,7 @@ class SealBroken(SealedUnreadable):
         )
 
 
-class NotSealed(SealedUnreadable):
+class NotSealed(RowsUnreadable):
     """A key is configured, but the text is not sealed: it was stored earlier, or somebody else wrote it."""
 
     def __init__(self) -> None:
@@ -63,7 +69,7 @@ class NotSealed(SealedUnreadable):
         )
 
 
-class SealUnknown(SealedUnreadable):
+class SealUnknown(RowsUnreadable):
     """It was sealed in a form of a later version."""
 
     def __init__(self, form: str) -> None:
@@ -103,7 +109,7 @@ class Seals:
         return f"{FORM}.{self.kid}.{base64.urlsafe_b64encode(nonce + sealed).decode()}"
 
     def open(self, text: str, of: str) -> str:
-        """Open a sealed text; without any key, return an unsealed text unchanged. Raises SealedUnreadable."""
+        """Open a sealed text; without any key, return an unsealed text unchanged. Raises RowsUnreadable."""
         if not is_sealed(text):
             if self._keys:
                 raise NotSealed

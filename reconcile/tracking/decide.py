@@ -1,8 +1,9 @@
 """People's decisions about findings: one function each, used by every interface.
 
 A decision is one transaction with its audit entry. A repeated decision says so and changes nothing. Every function
-raises a FindingError (FindingUnknown, FindingAmbiguous, WrongState, FindingChanged, SnoozeInThePast) with a sentence to
-act on. `seen` is the version that was shown to the person: a decision about records they did not see is refused.
+raises a Wrong or a Refused (FindingUnknown, FindingAmbiguous, SnoozeInThePast; WrongState, FindingChanged) with a
+sentence to act on. `seen` is the version that was shown to the person: a decision about records they did not see is
+refused.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sqlalchemy as sa
 
 from reconcile import points
 from reconcile.audit import facts, log
+from reconcile.errors import Refused, Wrong
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import encode
 from reconcile.findings.shown import Finding
@@ -24,7 +26,7 @@ from reconcile.journal import approvals, effects
 from reconcile.store import Store, Transaction, finding_memory
 from reconcile.store import bundles as stored_bundles
 from reconcile.store.bundles import Stored
-from reconcile.store.findings import FindingError, lock, name_of
+from reconcile.store.findings import lock, name_of
 from reconcile.store.tables import findings, not_same
 from reconcile.tracking import progress
 from reconcile.tracking.progress import Move
@@ -40,14 +42,14 @@ _INSTEAD = {
 """The command to suggest if a finding has no plan to decide about, and its effect."""
 
 
-class WrongState(FindingError):
+class WrongState(Refused):
     """The finding's state does not allow the decision."""
 
     def __init__(self, finding: Finding, wish: str) -> None:
         super().__init__(f"{finding.id} cannot be {wish}: {_state_text(finding)}. Nothing was changed.")
 
 
-class FindingChanged(FindingError):
+class FindingChanged(Refused):
     """The finding changed after it was shown to the person."""
 
     def __init__(self, finding: Finding) -> None:
@@ -57,7 +59,7 @@ class FindingChanged(FindingError):
         )
 
 
-class SnoozeInThePast(FindingError):
+class SnoozeInThePast(Wrong):
     """The end of the snooze is not in the future."""
 
     def __init__(self, until: dt.datetime, now: dt.datetime) -> None:
@@ -67,7 +69,7 @@ class SnoozeInThePast(FindingError):
         )
 
 
-class NothingProposed(FindingError):
+class NothingProposed(Refused):
     """The finding has no plan to approve or reject."""
 
     def __init__(self, finding: Finding) -> None:
@@ -78,7 +80,7 @@ class NothingProposed(FindingError):
         )
 
 
-class PlanChanged(FindingError):
+class PlanChanged(Refused):
     """The plan is not, or no longer, the plan that the person decided about."""
 
     def __init__(self, finding: Finding, why: str) -> None:
@@ -88,7 +90,7 @@ class PlanChanged(FindingError):
         )
 
 
-class UndoInHand(FindingError):
+class UndoInHand(Refused):
     """The undo is running, or its outcome is unknown: it cannot be withdrawn."""
 
     def __init__(self, finding: Finding, undo: Stored) -> None:
@@ -98,7 +100,7 @@ class UndoInHand(FindingError):
         )
 
 
-class NotYours(FindingError):
+class NotYours(Refused):
     """The rule needs two people, and this person has approved already."""
 
     def __init__(self, finding: Finding, actor: str) -> None:

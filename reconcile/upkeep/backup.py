@@ -20,6 +20,7 @@ import sqlalchemy as sa
 
 from connectors.disk.scratch import Scratch
 from reconcile.audit import log as audit
+from reconcile.errors import Failed, Wrong
 from reconcile.store import Store, StoreError, Transaction, copying, errors, key, private_files, tables
 from reconcile.store.engine import APPLICATION_ID
 
@@ -27,7 +28,7 @@ _PAGES = 256
 """Pages of an SQLite state copied in one step: 1 MB, so Ctrl-C is handled in between."""
 
 
-class BackupExists(Exception):
+class BackupExists(Wrong):
     """The file already exists; a backup never overwrites it."""
 
     def __init__(self, file: Path) -> None:
@@ -41,14 +42,14 @@ class FolderNamed(BackupExists):
         Exception.__init__(self, f"{folder} is a folder, but a backup is a file; name one, like {folder / 'backup.db'}")
 
 
-class BackupNotWritten(Exception):
+class BackupNotWritten(Failed):
     """The file could not be written; no part of it remains."""
 
     def __init__(self, file: Path, reason: str) -> None:
         super().__init__(f"The backup {file} could not be written: {reason}. No part of it was kept")
 
 
-class BackupUnusable(Exception):
+class BackupUnusable(Wrong):
     """The file is not a complete backup."""
 
     def __init__(self, file: Path, problem: str) -> None:

@@ -21,11 +21,12 @@ from notifications.base import MASK
 from reconcile.audit import facts
 from reconcile.audit import log as audit
 from reconcile.audit.verifier import ERASED, RESTORED
+from reconcile.errors import Refused
 from reconcile.findings.identity import decode, erased_name, id_of, public, record_of
 from reconcile.findings.states import OVER, BundleState
 from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, bundles, tables
-from reconcile.store.bundles import BundleError, Stored
+from reconcile.store.bundles import BundleDamaged, BundlePurged, Stored
 from reconcile.store.columns import Document, Json, json_text
 from reconcile.store.sealing import NotSealed, SealBroken
 
@@ -72,7 +73,7 @@ _OWN = {
 """Fields of messages and reports with our words or the configuration's: they stay, so the rest is readable."""
 
 
-class ErasureWaits(Exception):
+class ErasureWaits(Refused):
     """A cleaning of these records is in progress; nothing was erased."""
 
     def __init__(self, bundles: Sequence[str]) -> None:
@@ -323,7 +324,7 @@ class _Work:
             for texts in rows:
                 self._add_needles(texts)
             return bool(rows)
-        except (BundleError, NotSealed, SealBroken):  # unreadable except as text
+        except (BundleDamaged, BundlePurged, NotSealed, SealBroken):  # unreadable except as text
             return self._is_in(f"{plan.content} {plan.outcome}")
 
     def _is_wanted(self, record: str, texts: Sequence[tuple[str, str]]) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.audit import log
+from reconcile.errors import Refused
 from reconcile.journal import effects
 from reconcile.store import Store, Transaction, copying, errors, key, tables
 from reconcile.store.tables import expectations, leases, meta, outbox, schedules, slots
@@ -25,7 +26,7 @@ from rules.values import canonical_instant
 _MISSED = "the state was restored from a backup"
 
 
-class OtherStore(Exception):
+class OtherStore(Refused):
     """The backup is of another state than the current one; nothing was changed."""
 
     def __init__(self, file: Path, where: str) -> None:
@@ -35,7 +36,7 @@ class OtherStore(Exception):
         )
 
 
-class StateIsNewer(Exception):
+class StateIsNewer(Refused):
     """The state holds data that the backup lacks; nothing was changed."""
 
     def __init__(self, file: Path, where: str, entries: tuple[int, int]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.audit import facts, log
+from reconcile.errors import Wrong
 from reconcile.store import Store, Transaction, bundles, tables
 from reconcile.store.sealing import FORM
 
@@ -16,7 +17,7 @@ _BATCH = 200
 _TEXTS = ("content", "outcome")
 
 
-class NoSealKey(Exception):
+class NoSealKey(Wrong):
     """No key for sealing is configured; nothing was changed."""
 
     def __init__(self) -> None:

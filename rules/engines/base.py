@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -276,7 +276,9 @@ class Stop:
 
 
 class Unanswerable(Exception):
-    """An engine cannot answer the rule over these records; nothing was changed."""
+    """An engine cannot answer the rule over these records; nothing was changed. `exit_code`: see docs/cli.md."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class TooManyDigits(Unanswerable):

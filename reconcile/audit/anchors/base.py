@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from reconcile.audit.verifier import Mark
+from reconcile.errors import Failed
 
 Receipt = Mapping[str, str]
 
 
-class AnchorError(Exception):
+class AnchorError(Failed):
     """An anchor could not be written or read. The message is one sentence; the head will be written later."""
 
     def __init__(self, anchor: str, reason: str) -> None:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from connectors.target import Change, ColumnFacts, Row, TableFacts
+from reconcile.errors import Refused
 from rules.cleaning import Clean
 
 if TYPE_CHECKING:
     from rules.values import Schema, Value
 
 
-class NotPlannable(Exception):
+class NotPlannable(Refused):
     """The group has no automatic plan; the message is one sentence for people, without values of records."""
 
 

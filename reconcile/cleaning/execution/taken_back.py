@@ -16,8 +16,8 @@ from reconcile.findings.states import BundleState, Event
 from reconcile.journal import effects
 from reconcile.store import Store
 from reconcile.store import bundles as stored
-from reconcile.store.bundles import BundleError
-from reconcile.store.sealing import SealedUnreadable
+from reconcile.store.bundles import BundleUnknown
+from reconcile.store.sealing import RowsUnreadable
 from reconcile.tracking import progress
 from reconcile.tracking.progress import Move
 
@@ -68,7 +68,7 @@ def _bundles(store: Store, ids: list[str]) -> dict[str, Bundle]:
         for name in ids:
             try:
                 plans[name] = stored.get(tx, name).bundle
-            except (BundleError, SealedUnreadable):
+            except (BundleUnknown, RowsUnreadable):
                 continue  # an unreadable plan cannot be undone; `audit verify` and `undo` report it
     return plans
 

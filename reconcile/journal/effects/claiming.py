@@ -17,8 +17,7 @@ from reconcile.journal.effects.sending import released
 from reconcile.store import Transaction
 from reconcile.store import bundles as plans
 from reconcile.store.bulk import one_of
-from reconcile.store.bundles import BundleError
-from reconcile.store.sealing import SealBroken, SealedUnreadable
+from reconcile.store.sealing import RowsUnreadable
 from reconcile.store.tables import bundles, effects
 
 WAIT_FOR_KEY = dt.timedelta(minutes=5)
@@ -108,18 +107,15 @@ def _take(tx: Transaction, ids: Collection[str], owner: lease.Owner, ttl: dt.tim
 
 
 def _readable(tx: Transaction, plans_claimed: Sequence[Claimed]) -> list[Claimed]:
-    whole, damaged, sealed = [], [], []
+    whole: list[Claimed] = []
     for plan in plans_claimed:
         try:
             whole.append(plan.but(keys=keys_of(tx.store, plan.target, plan.bundle)))
-        except (BundleError, SealBroken) as error:
-            damaged.append((plan, str(error)))
-        except SealedUnreadable as error:
-            sealed.append((plan, str(error)))
-    for plan, sentence in damaged:
-        move(tx, [plan], BundleState.QUARANTINED, reason=sentence)
-    for plan, sentence in sealed:
-        released(tx, [plan], sentence, next_at=tx.now + WAIT_FOR_KEY)
+        except RowsUnreadable as error:
+            if error.for_good:
+                move(tx, [plan], BundleState.QUARANTINED, reason=str(error))
+            else:
+                released(tx, [plan], str(error), next_at=tx.now + WAIT_FOR_KEY)
     return whole
 
 

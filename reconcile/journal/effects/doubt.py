@@ -9,15 +9,15 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from connectors.errors import Reaction
 from reconcile.audit import log
 from reconcile.coordination import lease
+from reconcile.errors import Refused
 from reconcile.findings.states import BundleState
 from reconcile.journal.effects.claiming import WAIT_FOR_KEY
 from reconcile.journal.effects.moving import RECONCILE, Claimed, keys_of, locked, move, note
 from reconcile.store import Transaction
-from reconcile.store.bundles import COLUMNS, BundleError, get, stored
-from reconcile.store.sealing import NotSealed, SealBroken, SealedUnreadable, SealKeyMissing, SealUnknown
+from reconcile.store.bundles import COLUMNS, get, stored
+from reconcile.store.sealing import RowsUnreadable
 from reconcile.store.tables import bundles
 
 Verdict = Literal["done", "not_done", "abandon"]
@@ -25,19 +25,15 @@ Verdict = Literal["done", "not_done", "abandon"]
 _CLAIMED = (BundleState.CLAIMED, BundleState.SENT, BundleState.AMBIGUOUS)
 
 
-class NotInQuarantine(Exception):
+class NotInQuarantine(Refused):
     """The plan is not in quarantine (any more), so no decision is needed."""
-
-    reaction = Reaction.STOP
 
     def __init__(self, bundle: str, state: BundleState) -> None:
         super().__init__(f"Bundle {bundle} is {state.value}, not in quarantine; no decision is needed.")
 
 
-class UndoInQuarantine(Exception):
+class UndoInQuarantine(Refused):
     """Only the undo of the plan in quarantine has an unknown outcome: the decision is about the undo."""
-
-    reaction = Reaction.STOP
 
     def __init__(self, bundle: str, undo: str) -> None:
         super().__init__(f"The undo of bundle {bundle} has an unknown outcome: decide about {undo}.")
@@ -124,7 +120,7 @@ def claim_doubtful(
         if len(claimed) < limit and (plan.owner is None or _is_abandoned(tx, plan)):
             try:
                 keys = keys_of(tx.store, plan.target, plan.bundle)
-            except SealedUnreadable as error:
+            except RowsUnreadable as error:
                 later = {"owner": None, "next_at": tx.now + WAIT_FOR_KEY, "reason": str(error)}
                 note(tx, [plan], later | {"fence": plan.fence + 1})
                 continue
@@ -143,10 +139,8 @@ def set_damaged_aside(tx: Transaction, source: str) -> list[tuple[Claimed, str]]
         plan = Claimed.of(stored(tx, row))
         try:
             _ = plan.bundle
-        except (NotSealed, SealKeyMissing, SealUnknown):
-            continue  # readable again once its key is available, or it is sealed
-        except (BundleError, SealBroken) as error:
-            if plan.owner is None or _is_abandoned(tx, plan):
+        except RowsUnreadable as error:
+            if error.for_good and (plan.owner is None or _is_abandoned(tx, plan)):
                 damaged += [(plan, str(error)) for plan in move(tx, [plan], BundleState.QUARANTINED, reason=str(error))]
     return damaged
 

@@ -15,8 +15,8 @@ from reconcile.journal import holds
 from reconcile.journal.effects.moving import CHUNK, keys_of
 from reconcile.store import Transaction
 from reconcile.store.bulk import one_of
-from reconcile.store.bundles import COLUMNS, BundleError, stored
-from reconcile.store.sealing import SealedUnreadable
+from reconcile.store.bundles import COLUMNS, stored
+from reconcile.store.sealing import RowsUnreadable
 from reconcile.store.tables import bundles, effects
 
 _MARKS = re.compile(r"(set:.*|merge)(?<!\.undo)")
@@ -81,7 +81,7 @@ def restored(tx: Transaction, bundle: Bundle) -> bool:
     for row in tx.connection.execute(query.distinct()):
         try:
             earlier = stored(tx, row).bundle
-        except (BundleError, SealedUnreadable):
+        except RowsUnreadable:
             return True
         if any(_is_unchanged(change.row, change.before, rows, bundle.ignore_drift) for change in earlier.changes):
             return True

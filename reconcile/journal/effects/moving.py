@@ -9,9 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from connectors.errors import Reaction
 from connectors.target import Receipt
 from reconcile.audit import facts, log
+from reconcile.errors import Refused
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.states import HOLDING, OVER, BundleState, moved
 from reconcile.journal import holds, limits
@@ -26,10 +26,8 @@ _CLAIMED = (BundleState.CLAIMED, BundleState.SENT, BundleState.AMBIGUOUS)
 _NOT_DONE = (BundleState.SKIPPED, BundleState.FAILED)
 
 
-class ClaimLost(Exception):
+class ClaimLost(Refused):
     """Another worker took these plans over; this transaction is rolled back."""
-
-    reaction = Reaction.STOP
 
     def __init__(self, lost: Sequence[str]) -> None:
         listed = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reconcile.audit import facts, log
+from reconcile.errors import Refused
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.states import WITHDRAWABLE, BundleState
 from reconcile.journal.effects.moving import CHUNK, RECONCILE, Claimed, keys_of, locked, move
@@ -27,7 +28,7 @@ _WAITING = (BundleState.RETRY_WAIT, BundleState.APPROVED)
 _ID = 12
 
 
-class PlanInHand(Exception):
+class PlanInHand(Refused):
     """A plan of this finding is in progress or has an unknown outcome; nothing was proposed."""
 
     def __init__(self, finding: str, bundle: str, state: BundleState) -> None:
