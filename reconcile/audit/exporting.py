@@ -16,7 +16,7 @@ from typing import Any
 from connectors.disk.scratch import Scratch
 from reconcile.audit import anchoring, checkpoints, log, verifier
 from reconcile.audit.anchors.base import Anchor, AnchorError, Readable, Torn
-from reconcile.store import Store, private_files
+from reconcile.store import Store, audit_log, private_files
 
 _FIELDS = ("seq", "at", "actor", "event", "subject", "body_commitment", "prev", "head", "salt", "body")
 
@@ -102,7 +102,7 @@ def _write(store: Store, folder: Path, place: Path, anchors: Mapping[str, Anchor
     with store.read() as tx:
         _lines(folder / "checkpoints.jsonl", (anchor.line() for anchor in checkpoints.all_of(tx)))
         receipts = {name: anchoring.receipts(tx, name) for name in anchors}
-        seq, head = _log(folder / "log.jsonl", log.rows(tx), verifier.genesis(store.id))
+        seq, head = _log(folder / "log.jsonl", audit_log.chain(tx), verifier.genesis(store.id))
     _json(folder / "anchors" / "receipts.json", receipts)
     key = checkpoints.public_key(store)
     about = {"format": verifier.FORMAT, "store": store.id, "epoch": store.epoch, "public_key": key}

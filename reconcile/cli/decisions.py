@@ -15,9 +15,9 @@ from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Ou
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.audit.log import Entry
     from reconcile.findings.shown import Finding, FindingMember
     from reconcile.messages.personal import Hidden
+    from reconcile.store.audit_log import Entry
     from reconcile.store.bundles import Stored
     from reconcile.tracking.decide import Decision
 
