@@ -18,7 +18,7 @@ from reconcile.audit import log, proof
 from reconcile.findings.identity import record_of
 from reconcile.findings.states import State
 from reconcile.messages import outbox
-from reconcile.store import Store, audit_log, tables
+from reconcile.store import Store, audit_log, erasing, tables
 from reconcile.tracking import decide
 from reconcile.upkeep import backup, erasure, restore
 from reconcile.upkeep.erasure import ErasureWaits, Wanted
@@ -342,7 +342,7 @@ def test_a_restored_backup_loses_again_what_was_erased_since(world: World, url: 
     with Store.open(url, tmp_path, key=KEY) as store:
         assert proof.prove(store, {}).problem is None
         with store.read() as tx:
-            assert [one["id"] for one in erasure.recorded(tx)] == [first.id, second.id]
+            assert [one["id"] for one in erasing.recorded(tx)] == [first.id, second.id]
 
 
 def test_a_restore_of_a_backup_made_after_the_erasure_erases_nothing_twice(

@@ -19,7 +19,7 @@ from typing import Any
 
 from reconcile.audit import checkpoints, facts
 from reconcile.audit import log as audit
-from reconcile.audit.anchors.base import Anchor, AnchorError, Fading, Readable, Torn
+from reconcile.audit.anchors.base import Anchor, AnchorError, Fading, Torn
 from reconcile.audit.verifier import ERASED, EVERY, RESTORED, Broken, Chain, Mark, Marks, Problem, first
 from reconcile.store import Store, Transaction, audit_log, evidence, heads
 
@@ -136,8 +136,6 @@ def _read_anchors(store: Store, anchors: Mapping[str, Anchor], marks: Marks) -> 
     for name, place in anchors.items():
         torn: list[Torn] = []
         try:
-            if not isinstance(place, Readable):
-                raise AnchorError(name, "cannot be read back")  # noqa: TRY301 - reported like any other
             marks.add(_anchor_source(name), _heads(place.read(store.id), torn))
         except AnchorError as error:
             marks.heads.pop(_anchor_source(name), None)
