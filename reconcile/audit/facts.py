@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reconcile.store import Transaction, evidence
-from reconcile.store.evidence import Part
+from reconcile.store.evidence import Covered
 
 FINDING, PLAN, LIMITS, RULE = "finding", "plan", "limits", "rule"
 CHUNK = 500
@@ -26,9 +26,9 @@ Changed = tuple[str, str, str | None, str | None]
 """Kind, name, the digest before (None: not recorded) and after (None: deleted)."""
 
 
-KINDS: Mapping[str, tuple[Part, ...]] = {
+KINDS: Mapping[str, tuple[Covered, ...]] = {
     FINDING: (
-        Part(
+        Covered(
             "findings",
             "id",
             (
@@ -37,20 +37,16 @@ KINDS: Mapping[str, tuple[Part, ...]] = {
                 *("note", "merged_into"),
             ),
         ),
-        Part(
-            "finding_members",
-            "finding",
-            ("record", "position", "role", "values", "first_seen", "settled_at"),
-        ),
-        Part("finding_aliases", "finding", ("fingerprint", "since")),
-        Part(
+        Covered("finding_members", "finding", ("record", "position", "role", "values", "first_seen", "settled_at")),
+        Covered("finding_aliases", "finding", ("fingerprint", "since")),
+        Covered(
             "not_same",
             "finding",
             ("rule", "record_a", "record_b", "values_a", "values_b", "decided_by", "decided_at", "note"),
         ),
     ),
     PLAN: (
-        Part(
+        Covered(
             "bundles",
             "id",
             (
@@ -59,16 +55,12 @@ KINDS: Mapping[str, tuple[Part, ...]] = {
                 *("policy", "proposed_by", "created_at", "expires_at", "sent_at", "ended_at"),
             ),
         ),
-        Part("approvals", "bundle", ("by", "decision", "plan_hash", "at", "note")),
-        Part(
-            "effects",
-            "bundle",
-            ("key", "target", "effect", "record", "generation", "fingerprint", "doubtful"),
-        ),
-        Part("budget_uses", "bundle", ("rule", "target", "run", "at", "records", "money")),
+        Covered("approvals", "bundle", ("by", "decision", "plan_hash", "at", "note")),
+        Covered("effects", "bundle", ("key", "target", "effect", "record", "generation", "fingerprint", "doubtful")),
+        Covered("budget_uses", "bundle", ("rule", "target", "run", "at", "records", "money")),
     ),
     LIMITS: (
-        Part(
+        Covered(
             "budgets",
             "scope",
             (
@@ -77,7 +69,7 @@ KINDS: Mapping[str, tuple[Part, ...]] = {
             ),
         ),
     ),
-    RULE: (Part("rule_state", "rule", ("definition", "first_run", "first_run_at", "renamed_from", "cleaning")),),
+    RULE: (Covered("rule_state", "rule", ("definition", "first_run", "first_run_at", "renamed_from", "cleaning")),),
 }
 
 _BY_ITSELF = "compared with the log by itself"

@@ -25,7 +25,7 @@ from typing import Any
 from reconcile.audit import checkpoints, facts
 from reconcile.audit.verifier import Broken, Chain, Problem, Row, commitment, first, genesis, next_head
 from reconcile.store import Store, Transaction, audit_log, heads
-from reconcile.store.audit_log import Entry
+from reconcile.store.audit_log import LogEntry
 from reconcile.store.columns import json_text
 from rules.packed import Packed
 from rules.values import canonical_instant
@@ -156,7 +156,7 @@ def entries(
     run: str | None = None,
     event: str | None = None,
     subject: str | None = None,
-) -> Iterator[Entry]:
+) -> Iterator[LogEntry]:
     """The entries that pass every filter, without their digests of the state, oldest first, streamed.
 
     `event` also takes a prefix: `finding`; `subject` is in clear.

@@ -372,9 +372,9 @@ def _odd_operations(tx: Transaction, end: int) -> Iterator[Problem]:
     """Operations whose state is not that of their bundle."""
     operation = evidence.odd_operation(tx)
     if operation is not None:
-        states = f"is {operation.state}, but the plan is {operation.bundle_state}"
-        seq = _last_entry(tx, operation.bundle) or end
-        yield Problem(seq, f"an operation of plan {operation.bundle} {states}")
+        bundle, state, bundle_state = operation
+        sentence = f"an operation of plan {bundle} is {state}, but the plan is {bundle_state}"
+        yield Problem(_last_entry(tx, bundle) or end, sentence)
 
 
 def _last_entry(tx: Transaction, bundle: str) -> int | None:

@@ -14,7 +14,7 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 if TYPE_CHECKING:
     from reconcile.app import Application
     from reconcile.audit.proof import Proof
-    from reconcile.store.audit_log import Entry
+    from reconcile.store.audit_log import LogEntry
     from reconcile.upkeep.erasure import Erased, Wanted
 
 
@@ -63,7 +63,7 @@ def listing(
             out.note("No matching log entries.")
 
 
-def _to_json(row: Entry) -> dict[str, Any]:
+def _to_json(row: LogEntry) -> dict[str, Any]:
     entry = {"seq": row.seq, "at": row.at.isoformat(), "actor": row.actor, "event": row.event}
     return entry | {"body": row.body, "head": row.head}
 

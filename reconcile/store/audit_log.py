@@ -17,7 +17,7 @@ _BATCH = 1_000
 
 
 @dataclass(frozen=True)
-class Entry:
+class LogEntry:
     """One entry as read. `body` is None if it was erased."""
 
     seq: int
@@ -29,28 +29,19 @@ class Entry:
     head: str
 
 
-class End(NamedTuple):
+class LogEnd(NamedTuple):
     """The end of the log: its last entry (0: none) and that entry's head."""
 
     seq: int
     head: str
 
 
-class Body(NamedTuple):
-    """A body as its text, with its entry's number and event, and the finding to search it by."""
-
-    seq: int
-    event: str
-    finding: str | None
-    text: str
-
-
 # Writing
 
 
-def end(tx: Transaction, *, lock: bool = False) -> End:
+def end(tx: Transaction, *, lock: bool = False) -> LogEnd:
     """Return the end of the log; `lock` makes other writers wait until the end of the transaction."""
-    return End(*tx.connection.execute(_END.with_for_update() if lock else _END).one())
+    return LogEnd(*tx.connection.execute(_END.with_for_update() if lock else _END).one())
 
 
 def insert(tx: Transaction, entries: Sequence[Mapping[str, Any]], bodies: Sequence[Mapping[str, Any]]) -> None:
@@ -77,7 +68,7 @@ def find(
     run: str | None = None,
     event: str | None = None,
     subject: str | None = None,
-) -> Iterator[Entry]:
+) -> Iterator[LogEntry]:
     """Yield the entries that pass every filter, oldest first, streamed.
 
     `event` also takes a prefix: `finding`; `subject` is as stored.
@@ -92,7 +83,7 @@ def find(
     if subject is not None:
         query = query.where(audit.c.subject == subject)
     for row in tx.connection.execute(query.order_by(audit.c.seq).execution_options(yield_per=_BATCH)):
-        yield Entry(*row)
+        yield LogEntry(*row)
 
 
 def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]) -> dict[str, int]:
@@ -123,19 +114,18 @@ def backwards(tx: Transaction) -> Iterator[tuple[int, str, Any]]:
     yield from map(tuple, tx.connection.execute(query.execution_options(yield_per=_BATCH)))
 
 
-def bodies(tx: Transaction) -> Iterator[Body]:
-    """Yield every body, oldest first, streamed."""
+def bodies(tx: Transaction) -> Iterator[tuple[int, str, str | None, str]]:
+    """Yield number and event of each entry that has a body, its finding and its text, oldest first, streamed."""
     text = sa.type_coerce(audit_bodies.c.body, sa.Text)
     query = sa.select(audit.c.seq, audit.c.event, audit_bodies.c.finding, text)
     query = query.join_from(audit, audit_bodies, audit_bodies.c.seq == audit.c.seq).order_by(audit.c.seq)
-    for row in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
-        yield Body(*row)
+    yield from map(tuple, tx.connection.execute(query.execution_options(yield_per=_BATCH)))
 
 
-def recorded_end(tx: Transaction) -> End | None:
+def recorded_end(tx: Transaction) -> LogEnd | None:
     """Return the end of the log; None if its row was deleted."""
     row = tx.connection.execute(_END).one_or_none()
-    return None if row is None else End(*row)
+    return None if row is None else LogEnd(*row)
 
 
 def body_without_entry(tx: Transaction) -> int | None:

@@ -27,7 +27,7 @@ from reconcile.store.tables import bundles as plans
 _BATCH = 1_000
 
 
-class Finding(NamedTuple):
+class FindingData(NamedTuple):
     id: str
     fingerprint: str
     key: Any
@@ -35,15 +35,7 @@ class Finding(NamedTuple):
     note: str | None
 
 
-class Member(NamedTuple):
-    """A record of a finding, with its normalised values by column."""
-
-    finding: str
-    record: str
-    values: Any
-
-
-class Judgement(NamedTuple):
+class JudgedPair(NamedTuple):
     """Two records that a person judged to be different."""
 
     finding: str
@@ -52,25 +44,8 @@ class Judgement(NamedTuple):
     record_b: str
 
 
-class Plan(NamedTuple):
-    id: str
-    content: str | None
-    outcome: str | None
-    summary: Any
-
-
-class Message(NamedTuple):
-    message: str
-    status: str
-    notice: Any
-
-
-class Text(NamedTuple):
-    """A text or JSON in a row: the row's key, the thing it belongs to, and its content."""
-
-    key: Sequence[Any]
-    thing: str | None
-    content: Any
+Member = tuple[str, str, Sequence[Any]]
+"""A finding, a record of it, and the record's normalised values by column."""
 
 
 # Erasures
@@ -103,14 +78,13 @@ def records(tx: Transaction, dataset: str) -> Iterator[str]:
 
 
 def members(tx: Transaction, dataset: str) -> Iterator[Member]:
-    query = sa.select(*_of(finding_members, Member)).select_from(_MEMBERS).where(findings.c.dataset == dataset)
-    for row in _streamed(tx, query):
-        yield Member(*row)
+    query = sa.select(*_MEMBER).select_from(_MEMBERS).where(findings.c.dataset == dataset)
+    yield from map(tuple, _streamed(tx, query))
 
 
-def findings_of(tx: Transaction, dataset: str) -> Iterator[Finding]:
-    for row in _streamed(tx, sa.select(*_of(findings, Finding)).where(findings.c.dataset == dataset)):
-        yield Finding(*row)
+def findings_of(tx: Transaction, dataset: str) -> Iterator[FindingData]:
+    for row in _streamed(tx, sa.select(*_of(findings, FindingData)).where(findings.c.dataset == dataset)):
+        yield FindingData(*row)
 
 
 def keys(tx: Transaction, dataset: str) -> Iterator[tuple[str, Any]]:
@@ -129,17 +103,16 @@ def plans_with_rows(tx: Transaction, dataset: str) -> Iterator[bundles.Stored]:
 # Some findings, and what belongs to them
 
 
-def some_findings(tx: Transaction, ids: Collection[str]) -> list[Finding]:
-    return [Finding(*row) for row in _among(tx, sa.select(*_of(findings, Finding)), findings.c.id, ids)]
+def some_findings(tx: Transaction, ids: Collection[str]) -> list[FindingData]:
+    return [FindingData(*row) for row in _among(tx, sa.select(*_of(findings, FindingData)), findings.c.id, ids)]
 
 
 def members_of(tx: Transaction, ids: Collection[str]) -> list[Member]:
-    query = sa.select(*_of(finding_members, Member))
-    return [Member(*row) for row in _among(tx, query, finding_members.c.finding, ids)]
+    return [tuple(row) for row in _among(tx, sa.select(*_MEMBER), finding_members.c.finding, ids)]
 
 
-def judgements_of(tx: Transaction, ids: Collection[str]) -> list[Judgement]:
-    return [Judgement(*row) for row in _among(tx, sa.select(*_of(not_same, Judgement)), not_same.c.finding, ids)]
+def judgements_of(tx: Transaction, ids: Collection[str]) -> list[JudgedPair]:
+    return [JudgedPair(*row) for row in _among(tx, sa.select(*_of(not_same, JudgedPair)), not_same.c.finding, ids)]
 
 
 def aliases_of(tx: Transaction, finding: str) -> list[str]:
@@ -147,9 +120,12 @@ def aliases_of(tx: Transaction, finding: str) -> list[str]:
     return list(tx.connection.execute(query).scalars())
 
 
-def plans_of(tx: Transaction, of_findings: Collection[str], ids: Collection[str]) -> list[Plan]:
-    """Return the plans of these findings, and the plans with these ids."""
-    return [Plan(*row) for row in _of_plans(tx, sa.select(*_of(plans, Plan)), of_findings, ids)]
+def plans_of(
+    tx: Transaction, of_findings: Collection[str], ids: Collection[str]
+) -> list[tuple[str, str | None, str | None, Any]]:
+    """Return id, content, outcome and summary of the plans of these findings, and of the plans with these ids."""
+    query = sa.select(plans.c.id, plans.c.content, plans.c.outcome, plans.c.summary)
+    return [tuple(row) for row in _of_plans(tx, query, of_findings, ids)]
 
 
 def live_plans_of(tx: Transaction, of_findings: Collection[str], ids: Collection[str]) -> list[str]:
@@ -163,17 +139,12 @@ def set_finding(tx: Transaction, finding: str, values: Mapping[str, Any]) -> Non
     tx.connection.execute(sa.update(findings).where(findings.c.id == finding).values(values))
 
 
-def rename_alias(tx: Transaction, fingerprint: str, name: str) -> None:
-    update = sa.update(finding_aliases).where(finding_aliases.c.fingerprint == fingerprint)
-    tx.connection.execute(update.values(fingerprint=name))
-
-
 def set_member(tx: Transaction, finding: str, record: str, new_record: str, values: Sequence[Any]) -> None:
     this = (finding_members.c.finding == finding, finding_members.c.record == record)
     tx.connection.execute(sa.update(finding_members).where(*this).values({"record": new_record, "values": values}))
 
 
-def delete_judgement(tx: Transaction, pair: Judgement) -> None:
+def delete_judgement(tx: Transaction, pair: JudgedPair) -> None:
     columns = not_same.c
     this = (columns.rule == pair.rule, columns.record_a == pair.record_a, columns.record_b == pair.record_b)
     tx.connection.execute(sa.delete(not_same).where(*this))
@@ -193,12 +164,10 @@ def delete_notes(tx: Transaction, plan: str) -> None:
 # Texts
 
 
-def messages(tx: Transaction) -> list[Message]:
-    return [Message(*row) for row in _streamed(tx, sa.select(*_of(outbox, Message)))]
-
-
-def set_notice(tx: Transaction, message: str, notice: Any) -> None:
-    tx.connection.execute(sa.update(outbox).where(outbox.c.message == message).values(notice=notice))
+def messages(tx: Transaction) -> list[tuple[str, str, Any]]:
+    """Return name, status and content of every message."""
+    query = sa.select(outbox.c.message, outbox.c.status, outbox.c.notice)
+    return [tuple(row) for row in _streamed(tx, query)]
 
 
 def text_columns() -> Iterator[tuple[str, str]]:
@@ -207,16 +176,20 @@ def text_columns() -> Iterator[tuple[str, str]]:
         yield from ((table.name, column.name) for column in table.c if isinstance(column.type, _TEXT_TYPES))
 
 
-def texts(tx: Transaction, table: str, column: str, thing: str | None) -> Iterator[Text]:
-    """Yield every text of a column, streamed; `thing` is the column that names what its row belongs to."""
+def texts(tx: Transaction, table: str, column: str, thing: str | None) -> Iterator[tuple[Sequence[Any], str, Any]]:
+    """Yield every text of a column, streamed: the key of its row, what that belongs to, and the text.
+
+    `thing` is the column that names what the row belongs to.
+    """
     columns = metadata.tables[table].c
     about = sa.literal(None) if thing is None else columns[thing].label("about")
     query = sa.select(*_key(table), about, columns[column]).where(columns[column].is_not(None))
     for *key, name, content in _streamed(tx, query):
-        yield Text(key, name, content)
+        yield key, name, content
 
 
 def set_text(tx: Transaction, table: str, column: str, key: Sequence[Any], content: Any) -> None:
+    """Replace a text in the row with this primary key."""
     this_row = [key_column == value for key_column, value in zip(_key(table), key, strict=True)]
     tx.connection.execute(sa.update(metadata.tables[table]).where(*this_row).values({column: content}))
 
@@ -224,6 +197,7 @@ def set_text(tx: Transaction, table: str, column: str, key: Sequence[Any], conte
 # Statements
 
 
+_MEMBER = (finding_members.c.finding, finding_members.c.record, finding_members.c["values"])
 _MEMBERS = sa.join(finding_members, findings, findings.c.id == finding_members.c.finding)
 _TEXT_TYPES = (sa.Text, Json, Document)
 

@@ -17,7 +17,7 @@ _BATCH = 1_000
 
 
 @dataclass(frozen=True)
-class Part:
+class Covered:
     """Rows of a thing: those of `table` whose column `of` holds its name, with the columns that its digest covers.
 
     Append a new nullable column at the end: nulls at the end are left out, so existing digests stay the same.
@@ -31,13 +31,13 @@ class Part:
 # The rows of a thing
 
 
-def rows(tx: Transaction, part: Part, names: Sequence[str]) -> Sequence[Sequence[Any]]:
+def rows(tx: Transaction, part: Covered, names: Sequence[str]) -> Sequence[Sequence[Any]]:
     """Return these things' rows of that part: the name, and the columns as stored."""
     return tx.connection.execute(_rows(part), {"the_names": list(names)}).all()
 
 
 @functools.cache
-def _rows(part: Part) -> sa.Select[Any]:
+def _rows(part: Covered) -> sa.Select[Any]:
     columns = metadata.tables[part.table].c
     covered = (_as_stored(columns[name]) for name in part.columns)
     return sa.select(columns[part.of], *covered).where(bulk.one_of(columns[part.of], "the_names"))
@@ -62,7 +62,7 @@ def digests_after(tx: Transaction, kind: str, last: str, limit: int) -> Sequence
     return [(name, digest) for name, digest in tx.connection.execute(query.order_by(facts.c.name).limit(limit))]
 
 
-def without_digest(tx: Transaction, kind: str, main: Part) -> int:
+def without_digest(tx: Transaction, kind: str, main: Covered) -> int:
     """Count the things of a kind without a recorded digest."""
     table = metadata.tables[main.table]
     has_digest = sa.exists().where(facts.c.kind == kind, facts.c.name == table.c[main.of])
@@ -109,23 +109,14 @@ _STATES: Mapping[str, sa.Select[Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class OddOperation:
-    """An operation whose state is not that of its bundle."""
-
-    bundle: str
-    state: str
-    bundle_state: str
-
-
-def odd_operation(tx: Transaction) -> OddOperation | None:
-    """Return the first operation whose state is not that of its bundle."""
+def odd_operation(tx: Transaction) -> tuple[str, str, str] | None:
+    """Return the first operation whose state is not that of its bundle: the bundle, the state, the bundle's state."""
     row = tx.connection.execute(_ODD_OPERATION).first()
-    return None if row is None else OddOperation(*row)
+    return None if row is None else tuple(row)
 
 
 _ODD_OPERATION = (
-    sa.select(effects.c.bundle, effects.c.state, bundles.c.state.label("bundle_state"))
+    sa.select(effects.c.bundle, effects.c.state, bundles.c.state)
     .join(bundles, bundles.c.id == effects.c.bundle)
     .where(effects.c.state != bundles.c.state)
     .order_by(effects.c.bundle)

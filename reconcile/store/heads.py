@@ -109,34 +109,33 @@ def make_due(tx: Transaction, anchor: str, seq: int, waiting: AnchoredHead | Non
     """Make a head due; it replaces `waiting`, and continues its attempts."""
     row: dict[str, Any] = {"anchor": anchor, "seq": seq, "status": "due", "attempts": 0, "next_at": tx.now}
     if waiting is not None:
-        tx.connection.execute(_update(anchor, waiting.seq).values(status="failed"))
+        tx.connection.execute(_update(waiting).values(status="failed"))
         row |= {"attempts": waiting.attempts, "next_at": waiting.next_at, "problem": waiting.problem}
     tx.connection.execute(insert_for(tx, anchors).on_conflict_do_nothing(), row)
 
 
 def claim(tx: Transaction, head: AnchoredHead, until: dt.datetime) -> bool:
     """Count an attempt to write a due head, and keep it from others until then; return False if one was first."""
-    update = _update_due(head.anchor, head.seq, head.attempts).values(attempts=head.attempts + 1, next_at=until)
+    update = _update_due(head, head.attempts).values(attempts=head.attempts + 1, next_at=until)
     return tx.connection.execute(update).rowcount == 1
 
 
 def mark_written(tx: Transaction, head: AnchoredHead, receipt: Mapping[str, Any]) -> None:
     values = {"status": "written", "at": tx.now, "receipt": dict(receipt), "problem": None}
-    tx.connection.execute(_update(head.anchor, head.seq).values(values))
+    tx.connection.execute(_update(head).values(values))
 
 
 def retry(tx: Transaction, head: AnchoredHead, at: dt.datetime, problem: str) -> None:
     """Make a claimed head due again, unless another process has claimed it since."""
-    update = _update_due(head.anchor, head.seq, head.attempts + 1)
-    tx.connection.execute(update.values(next_at=at, problem=problem))
+    tx.connection.execute(_update_due(head, head.attempts + 1).values(next_at=at, problem=problem))
 
 
-def _update(anchor: str, seq: int) -> sa.Update:
-    return sa.update(anchors).where(anchors.c.anchor == anchor, anchors.c.seq == seq)
+def _update(head: AnchoredHead) -> sa.Update:
+    return sa.update(anchors).where(anchors.c.anchor == head.anchor, anchors.c.seq == head.seq)
 
 
-def _update_due(anchor: str, seq: int, attempts: int) -> sa.Update:
-    return _update(anchor, seq).where(anchors.c.status == "due", anchors.c.attempts == attempts)
+def _update_due(head: AnchoredHead, attempts: int) -> sa.Update:
+    return _update(head).where(anchors.c.status == "due", anchors.c.attempts == attempts)
 
 
 _raw = sa.table("checkpoints", *(sa.column(column.name) for column in checkpoints.c))

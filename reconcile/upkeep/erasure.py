@@ -258,10 +258,10 @@ class _Work:
 
     def _find_records(self) -> None:
         """Find the records and findings, and the texts of their personal data."""
-        for member in erasing.members(self.tx, self.wanted.dataset):
-            texts = list(_texts(member.values))
-            if self._is_wanted(member.record, texts):
-                self._records[member.finding].add(member.record)
+        for name, record, values in erasing.members(self.tx, self.wanted.dataset):
+            texts = list(_texts(values))
+            if self._is_wanted(record, texts):
+                self._records[name].add(record)
                 self._add_needles(texts)
         for finding in erasing.findings_of(self.tx, self.wanted.dataset):
             if finding.id in self._records or self._is_wanted("", list(_texts(finding.key))):
@@ -279,8 +279,8 @@ class _Work:
 
     def _find_same_person(self) -> None:
         """Find other findings of the dataset with the same personal data: the same person under another record."""
-        values = ((member.finding, member.values) for member in erasing.members(self.tx, self.wanted.dataset))
-        for finding, pairs in chain(values, erasing.keys(self.tx, self.wanted.dataset)):
+        members = ((finding, values) for finding, _, values in erasing.members(self.tx, self.wanted.dataset))
+        for finding, pairs in chain(members, erasing.keys(self.tx, self.wanted.dataset)):
             if any(column in self.wanted.columns and text in self._needles for column, text in _texts(pairs)):
                 self._findings.add(finding)
 
@@ -334,7 +334,7 @@ class _Work:
                 values |= {"key": [], "payload": shortened | {"reason": None, "span": None}}
                 values["fingerprint"] = self._tombstone(finding.fingerprint)
                 for alias in erasing.aliases_of(self.tx, finding.id):
-                    self._run(erasing.rename_alias, alias, self._tombstone(alias))
+                    self._run(erasing.set_text, "finding_aliases", "fingerprint", [alias], self._tombstone(alias))
             if values:
                 self._change("findings", erasing.set_finding, finding.id, values)
 
@@ -348,11 +348,10 @@ class _Work:
         for finding, records in sorted(self._records.items()):
             for record in sorted(records):
                 self._change("records", erasing.set_member, finding, record, self._erased_name(record), [])
-        for member in erasing.members_of(self.tx, self._findings):
-            pairs = member.values
+        for finding, record, pairs in erasing.members_of(self.tx, self._findings):
             values = [[column, None if self._is_personal([[column, value]]) else value] for column, value in pairs]
-            if member.record not in self._records[member.finding] and values != pairs:
-                self._change("values", erasing.set_member, member.finding, member.record, member.record, values)
+            if record not in self._records[finding] and values != pairs:
+                self._change("values", erasing.set_member, finding, record, record, values)
 
     def _erased_name(self, record: str) -> str:
         """The tombstone of a record: an id with the same number of columns."""
@@ -371,29 +370,29 @@ class _Work:
     def _bundles(self) -> None:
         """Delete before-images and after-images: these plans can no longer be undone."""
         waiting = set(self.waiting())
-        for plan in erasing.plans_of(self.tx, self._findings, self._plans):
-            if plan.id in waiting:
+        for plan, content, outcome, summary in erasing.plans_of(self.tx, self._findings, self._plans):
+            if plan in waiting:
                 continue
-            self._touch(facts.PLAN, [plan.id])
-            summary = self._masked(plan.summary)
-            if plan.content is not None or plan.outcome is not None or summary != plan.summary:
-                self._change("plans", erasing.empty_plan, plan.id, summary)
-            self._run(erasing.delete_notes, plan.id)
+            self._touch(facts.PLAN, [plan])
+            masked = self._masked(summary)
+            if content is not None or outcome is not None or masked != summary:
+                self._change("plans", erasing.empty_plan, plan, masked)
+            self._run(erasing.delete_notes, plan)
 
     # Texts
 
     def _messages(self) -> None:
         """Shrink delivered messages to a proof of their content; mask the data in waiting ones."""
-        for message in erasing.messages(self.tx):
-            text, notice = json_text(message.notice), message.notice
+        for message, status, notice in erasing.messages(self.tx):
+            text = json_text(notice)
             if not (self._is_in(text) or any(f'"{finding}"' in text for finding in self._findings | self._near)):
                 continue
-            over = message.status in ("sent", "failed")
+            over = status in ("sent", "failed")
             if over and set(notice) == {"blanked"}:
                 continue
-            erased = outbox.blanked(self.tx, notice) if message.status == "sent" else self._masked(notice)
+            erased = outbox.blanked(self.tx, notice) if status == "sent" else self._masked(notice)
             if erased != notice:
-                self._change("messages", erasing.set_notice, message.message, erased)
+                self._change("messages", erasing.set_text, "outbox", "notice", [message], erased)
 
     def _other_texts(self) -> None:
         """Mask the data in all other texts: notes, reasons, reports, sentences."""
@@ -403,24 +402,24 @@ class _Work:
                 (None, None),
             )
             texts = erasing.texts(self.tx, table, column, thing)
-            for text in [text for text in texts if self._is_in(json_text(text.content))]:
-                if (masked := self._masked(text.content)) == text.content:
+            for key, name, content in [text for text in texts if self._is_in(json_text(text[-1]))]:
+                if (masked := self._masked(content)) == content:
                     continue
                 self._counts["reports"] += (table, column) in _REPORTS
-                if kind is not None and text.thing is not None:
-                    self._touch(kind, [text.thing])
-                self._run(erasing.set_text, table, column, text.key, masked)
+                if kind is not None:
+                    self._touch(kind, [name])
+                self._run(erasing.set_text, table, column, key, masked)
 
     def _bodies(self) -> None:
         """Delete the bodies of entries that hold the data, or notes about these findings."""
-        for body in audit_log.bodies(self.tx):
+        for seq, event, finding, text in audit_log.bodies(self.tx):
             # neither holds data, and the chain cannot be verified without them
-            if body.event in (ERASED, RESTORED) or not (self._is_in(body.text) or body.finding in self._findings):
+            if event in (ERASED, RESTORED) or not (self._is_in(text) or finding in self._findings):
                 continue
-            fields = json.loads(body.text)
-            if self._is_in(body.text) or any(fields.get(name) for name in _TEXTS):
-                states = {name: fields[name] for name in _KEPT if name in fields}
-                self.entries.append({"seq": body.seq, "event": body.event, **states})
+            body = json.loads(text)
+            if self._is_in(text) or any(body.get(name) for name in _TEXTS):
+                states = {name: body[name] for name in _KEPT if name in body}
+                self.entries.append({"seq": seq, "event": event, **states})
         for entry in self.entries:
             self._change("entries", audit_log.delete_body, entry["seq"])
 
