@@ -271,7 +271,7 @@ def _is_about(store: Store, event: str, subject: str, body: Mapping[str, Any]) -
 def _changes_of(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[int, Thing, str | None, str | None]]:
     """The changes of states and digests in an entry: its own, or those of entries it lists as erased."""
     for kind, name, before, after in body.get(audit.FACTS, ()):
-        yield seq, (_FACTS, f"{kind} {name}"), before, after
+        yield seq, (audit.FACTS, f"{kind} {name}"), before, after
     if event == ERASED:
         for erased_entry in body["entries"]:
             yield from _changes_of(erased_entry["seq"], erased_entry["event"], erased_entry)
@@ -301,7 +301,7 @@ def _actual_states(tx: Transaction) -> Iterator[tuple[Thing, str]]:
     for kind, name, state in evidence.states(tx):
         yield (kind, name), state
     for kind, name, digest in facts.current_digests(tx):
-        yield (_FACTS, f"{kind} {name}"), digest
+        yield (audit.FACTS, f"{kind} {name}"), digest
 
 
 def _unexplained(tx: Transaction, off: frozenset[int], end: int) -> Iterator[Problem]:
@@ -331,7 +331,7 @@ def _gaps(changes: Mapping[Thing, Sequence[_Change]]) -> Iterator[Problem]:
     """Digests that changed between two entries about them."""
     for (kind, name), thing_changes in changes.items():
         last_digest: str | None = None
-        for seq, before, after in thing_changes if kind == _FACTS else ():
+        for seq, before, after in thing_changes if kind == audit.FACTS else ():
             if before != last_digest:
                 yield Problem(seq, f"the {_thing(name)} was changed outside Reconcile before this entry")
                 break
@@ -340,7 +340,7 @@ def _gaps(changes: Mapping[Thing, Sequence[_Change]]) -> Iterator[Problem]:
 
 def _difference(kind: str, name: str, state: str, seq: int, to: str | None, end: int) -> Problem:
     """The problem of a thing in this state; the entry `seq` (0: none) is the last about it."""
-    if kind == _FACTS:
+    if kind == audit.FACTS:
         contents = _CONTENTS[name.split(maxsplit=1)[0]]
         return Problem(seq or end + 1, f"the {_thing(name)} differs from what this entry recorded: {contents}")
     if not seq:
@@ -357,7 +357,7 @@ def _in_words(kind: str, name: str) -> str:
         case "approval":
             bundle, _, person = name.partition(" ")
             return f"decision of {person} on plan {bundle}"
-        case "facts":
+        case audit.FACTS:
             return f"digest of the {_thing(name)}"
     return f"{kind} {name}"
 
@@ -384,7 +384,6 @@ def _last_entry(tx: Transaction, bundle: str) -> int | None:
     return None
 
 
-_FACTS = "facts"
 _CONTENTS = {
     facts.FINDING: "its records, severity, amounts, notes or judgements were changed outside Reconcile",
     facts.PLAN: "its rows, before-images, approvals, operations or use of limits were changed outside Reconcile",
