@@ -18,7 +18,7 @@ from reconcile.audit import log, proof
 from reconcile.findings.identity import record_of
 from reconcile.findings.states import State
 from reconcile.messages import outbox
-from reconcile.store import Store, tables
+from reconcile.store import Store, audit_log, erasing, tables
 from reconcile.tracking import decide
 from reconcile.upkeep import backup, erasure, restore
 from reconcile.upkeep.erasure import ErasureWaits, Wanted
@@ -198,12 +198,12 @@ def test_a_body_that_is_missing_without_an_erasure_is_tampering(world: World) ->
 
 def test_a_body_that_came_back_after_its_erasure_is_named(world: World) -> None:
     with world.store.read() as tx:
-        kept = [dict(row) for row in tx.connection.execute(sa.select(log._raw_bodies)).mappings()]
+        kept = [dict(row) for row in tx.connection.execute(sa.select(audit_log.RAW_BODIES)).mappings()]
     by_value(world)
     with world.store.begin() as tx:
         there = set(tx.connection.execute(sa.select(tables.audit_bodies.c.seq)).scalars())
         [first, *_] = [row for row in kept if row["seq"] not in there]
-        tx.connection.execute(sa.insert(log._raw_bodies), [first])
+        tx.connection.execute(sa.insert(audit_log.RAW_BODIES), [first])
 
     problem = proof.prove(world.store, {}).problem
 
@@ -342,7 +342,7 @@ def test_a_restored_backup_loses_again_what_was_erased_since(world: World, url: 
     with Store.open(url, tmp_path, key=KEY) as store:
         assert proof.prove(store, {}).problem is None
         with store.read() as tx:
-            assert [one["id"] for one in erasure.recorded(tx)] == [first.id, second.id]
+            assert [one["id"] for one in erasing.recorded(tx)] == [first.id, second.id]
 
 
 def test_a_restore_of_a_backup_made_after_the_erasure_erases_nothing_twice(

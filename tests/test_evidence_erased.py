@@ -103,7 +103,7 @@ def test_nothing_of_a_person_is_left_anywhere(how: tuple[str, ...], tmp_path: Pa
 
 def test_every_text_of_the_state_is_searched_or_named() -> None:
     """A new column with text makes this fail until somebody decides whether data of records can get into it."""
-    searched = {f"{table.name}.{name}" for table, name in erasure.TEXTS}
+    searched = {f"{table}.{column}" for table, column in erasure.TEXTS}
 
     assert searched == {
         *("breakers.reason", "budgets.reason", "pauses.reason", "slots.reason", "troubles.sentence"),

@@ -14,19 +14,15 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING
 
 from reconcile import points
 from reconcile.audit.verifier import EVERY, Mark
-from reconcile.store import Store, Transaction, key, tables
+from reconcile.store import Store, Transaction, heads, key
 from reconcile.store.errors import StoreNotWritable
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-_BATCH = 1_000
 
 
 def public_key(store: Store) -> str:
@@ -42,14 +38,11 @@ def mark(store: Store, seq: int, head: str, at: str) -> Mark:
     return Mark(store.id, store.epoch, seq, head, at, signer, private.sign(bare.signed).hex())
 
 
-def write(tx: Transaction, heads: list[tuple[int, str, str]]) -> None:
+def write(tx: Transaction, unsigned: list[tuple[int, str, str]]) -> None:
     """Sign and keep these heads (entry, head, time)."""
-    rows = []
-    for seq, head, at in heads:
-        fields = mark(tx.store, seq, head, at).to_json()
-        rows.append({name: value for name, value in fields.items() if name != "store"})
-    tx.connection.execute(sa.insert(_raw), rows)
-    newest = mark(tx.store, *heads[-1])
+    marks = [mark(tx.store, *head) for head in unsigned]
+    heads.insert(tx, [heads.SignedHead(m.epoch, m.seq, m.head, m.at, m.signer, m.signature) for m in marks])
+    newest = marks[-1]
     tx.after_commit.append(lambda: _keep_beside(tx.store, newest))
     points.reach("audit.checkpoint.written")
 
@@ -74,23 +67,15 @@ def _keep_beside(store: Store, newest: Mark) -> None:
         key.write_text(store.signed_file, newest.line(), store.where)
 
 
-def last(tx: Transaction) -> Mark | None:
-    """The newest checkpoint."""
-    row = tx.connection.execute(_NEWEST).mappings().one_or_none()
-    return None if row is None else _mark(tx.store, row)
-
-
 def get(tx: Transaction, seq: int) -> Mark | None:
     """The checkpoint of that entry."""
-    row = tx.connection.execute(sa.select(_raw).where(_raw.c.seq == seq)).mappings().one_or_none()
-    return None if row is None else _mark(tx.store, row)
+    head = heads.get(tx, seq)
+    return None if head is None else Mark(tx.store.id, *head)
 
 
 def all_of(tx: Transaction) -> Iterator[Mark]:
     """Every checkpoint as stored, oldest first, streamed."""
-    result = tx.connection.execute(sa.select(_raw).order_by(_raw.c.seq).execution_options(yield_per=_BATCH))
-    for row in result.mappings():
-        yield _mark(tx.store, row)
+    return (Mark(tx.store.id, *head) for head in heads.all_of(tx))
 
 
 def due_within(first: int, end: int) -> range:
@@ -104,12 +89,3 @@ def _private(store: Store) -> Ed25519PrivateKey:
     # cryptography loads more slowly than a short command runs, and most commands write no checkpoint
     seed = hmac.new(store.key, f"reconcile/audit/1/signing-key|{store.id}".encode(), hashlib.sha256).digest()
     return Ed25519PrivateKey.from_private_bytes(seed)
-
-
-def _mark(store: Store, row: sa.RowMapping) -> Mark:
-    fields: dict[str, Any] = {name: row[name] for name in Mark.__dataclass_fields__ if name != "store"}
-    return Mark(store.id, **fields)
-
-
-_raw = sa.table("checkpoints", *(sa.column(c.name) for c in tables.checkpoints.c))
-_NEWEST = sa.select(_raw).order_by(_raw.c.seq.desc()).limit(1)

@@ -15,9 +15,9 @@ from typing import Any
 
 from connectors.disk.scratch import Scratch
 from reconcile.audit import anchoring, checkpoints, log, verifier
-from reconcile.audit.anchors.base import Anchor, AnchorError, Readable, Torn
+from reconcile.audit.anchors.base import Anchor, AnchorError, Torn
 from reconcile.errors import Failed, Wrong
-from reconcile.store import Store, private_files
+from reconcile.store import Store, audit_log, private_files
 
 _FIELDS = ("seq", "at", "actor", "event", "subject", "body_commitment", "prev", "head", "salt", "body")
 
@@ -95,15 +95,16 @@ def _write(store: Store, folder: Path, place: Path, anchors: Mapping[str, Anchor
         new_folder.mkdir(0o700)
     unread = {}
     for name, anchor in anchors.items():
+        file = folder / "anchors" / f"{name}.jsonl"
         try:
-            _anchor(store, folder / "anchors" / f"{name}.jsonl", name, anchor)
+            _lines(file, (mark.line() for mark in anchor.read(store.id) if not isinstance(mark, Torn)))
         except AnchorError as error:
-            (folder / "anchors" / f"{name}.jsonl").unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
             unread[name] = str(error)
     with store.read() as tx:
-        _lines(folder / "checkpoints.jsonl", (anchor.line() for anchor in checkpoints.all_of(tx)))
+        _lines(folder / "checkpoints.jsonl", (mark.line() for mark in checkpoints.all_of(tx)))
         receipts = {name: anchoring.receipts(tx, name) for name in anchors}
-        seq, head = _log(folder / "log.jsonl", log.rows(tx), verifier.genesis(store.id))
+        seq, head = _log(folder / "log.jsonl", audit_log.chain(tx), verifier.genesis(store.id))
     _json(folder / "anchors" / "receipts.json", receipts)
     key = checkpoints.public_key(store)
     about = {"format": verifier.FORMAT, "store": store.id, "epoch": store.epoch, "public_key": key}
@@ -111,12 +112,6 @@ def _write(store: Store, folder: Path, place: Path, anchors: Mapping[str, Anchor
     _lines(folder / "README.txt", _README.splitlines())
     _lines(folder / "verify.py", Path(verifier.__file__).read_text(encoding="utf-8").removesuffix("\n").split("\n"))
     return Exported(place, seq, head, key, unread)
-
-
-def _anchor(store: Store, file: Path, name: str, anchor: Anchor) -> None:
-    if not isinstance(anchor, Readable):
-        raise AnchorError(name, "cannot be read back")
-    _lines(file, (mark.line() for mark in anchor.read(store.id) if not isinstance(mark, Torn)))
 
 
 def _log(file: Path, rows: Iterable[tuple[Any, ...]], head: str) -> tuple[int, str]:

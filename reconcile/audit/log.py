@@ -14,20 +14,18 @@ writes signed heads to places outside. docs/audit.md says what that can prove an
 
 from __future__ import annotations
 
-import datetime as dt
 import hmac
 import json
 import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-import sqlalchemy as sa
 
 from reconcile.audit import checkpoints, facts
 from reconcile.audit.verifier import Broken, Chain, Problem, Row, commitment, first, genesis, next_head
-from reconcile.store import Store, Transaction, bulk, tables
+from reconcile.store import Store, Transaction, audit_log, heads
+from reconcile.store.audit_log import LogEntry
 from reconcile.store.columns import json_text
 from rules.packed import Packed
 from rules.values import canonical_instant
@@ -41,19 +39,6 @@ _AT_ONCE = 100
 
 Named = tuple[str, str]
 """A kind of `facts.KINDS` and a name."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry as read, without its digests of the state. `body` is None if it was erased."""
-
-    seq: int
-    at: dt.datetime
-    actor: str
-    event: str
-    subject: str
-    body: Any
-    head: str
 
 
 @dataclass(frozen=True)
@@ -97,7 +82,7 @@ class _Pending:
         return by_thing
 
     def finish(self, tx: Transaction) -> None:
-        last, head = tx.connection.execute(_LAST.with_for_update()).one()
+        last, head = audit_log.end(tx, lock=True)
         head = head or genesis(tx.store.id)
         changes = self._changes(tx) if self.touched else {}
         rows: list[Mapping[str, Any]] = []
@@ -117,19 +102,18 @@ class _Pending:
             if seq in due:
                 signed.append((seq, head, at))
             if len(rows) == _BATCH or seq == end:
-                bulk.insert(tx, _raw_audit, rows)
-                bulk.insert(tx, _raw_bodies, bodies)
+                audit_log.insert(tx, rows, bodies)
                 rows, bodies = [], []
         if self.seals and end and end not in due and _signed_until(tx) < end:
             signed.append((end, head, at))
         if signed:
             checkpoints.write(tx, signed)
         if self.entries:
-            tx.connection.execute(_MOVE, {"end": end, "new_head": head})
+            audit_log.move_end(tx, end, head)
 
 
 def _signed_until(tx: Transaction) -> int:
-    newest = checkpoints.last(tx)
+    newest = heads.newest(tx)
     return 0 if newest is None else newest.seq
 
 
@@ -158,8 +142,7 @@ def touch(tx: Transaction, kind: str, names: Iterable[str]) -> None:
 def checkpoint(store: Store) -> bool:
     """Sign the end of the log, unless it is signed; return False if nothing was new."""
     with store.read() as tx:
-        end = tx.connection.execute(_LAST).one().seq
-        if _signed_until(tx) >= end:
+        if _signed_until(tx) >= audit_log.end(tx).seq:
             return False
     with store.begin() as tx:
         tx.finisher(_Pending).seals = True
@@ -173,39 +156,24 @@ def entries(
     run: str | None = None,
     event: str | None = None,
     subject: str | None = None,
-    since: dt.datetime | None = None,
-) -> Iterator[Entry]:
-    """The entries that pass every filter, oldest first, streamed. `event` also takes a prefix: `finding`."""
-    log, bodies = tables.audit, tables.audit_bodies
-    query = sa.select(log, bodies.c.body).join(bodies, bodies.c.seq == log.c.seq, isouter=True).order_by(log.c.seq)
-    if finding is not None:
-        query = query.where(bodies.c.finding == finding)
-    if run is not None:
-        query = query.where(bodies.c.run == run)
-    if event is not None:
-        query = query.where(sa.or_(log.c.event == event, log.c.event.startswith(f"{event}.", autoescape=True)))
-    if subject is not None:
-        query = query.where(log.c.subject == subject_of(tx.store, subject))
-    if since is not None:
-        query = query.where(log.c.at >= since)
-    for row in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
-        body = {k: v for k, v in row.body.items() if k != FACTS} if isinstance(row.body, dict) else row.body
-        yield Entry(row.seq, row.at, row.actor, row.event, row.subject, body, row.head)
+) -> Iterator[LogEntry]:
+    """The entries that pass every filter, without their digests of the state, oldest first, streamed.
+
+    `event` also takes a prefix: `finding`; `subject` is in clear.
+    """
+    stored_subject = None if subject is None else subject_of(tx.store, subject)
+    for entry in audit_log.find(tx, finding=finding, run=run, event=event, subject=stored_subject):
+        if isinstance(entry.body, dict) and FACTS in entry.body:
+            yield replace(entry, body={name: value for name, value in entry.body.items() if name != FACTS})
+        else:
+            yield entry
 
 
 def first_of(tx: Transaction, subjects: Collection[str], events: Collection[str]) -> dict[str, int]:
     """The seq at which each of these subjects first had one of these events; subjects without one are left out. Unlike
     times, these numbers only rise."""
-    log = tables.audit
     clear = {subject_of(tx.store, subject_text): subject_text for subject_text in subjects}
-    query = sa.select(log.c.subject, sa.func.min(log.c.seq)).where(bulk.one_of(log.c.subject, "subjects"))
-    query = query.where(log.c.event.in_(list(events))).group_by(log.c.subject)
-    seqs: dict[str, int] = {}
-    hashes = sorted(clear)
-    for at in range(0, len(hashes), _BATCH):
-        rows = tx.connection.execute(query, {"subjects": hashes[at : at + _BATCH]})
-        seqs |= {clear[subject]: seq for subject, seq in rows}
-    return seqs
+    return {clear[subject]: seq for subject, seq in audit_log.first_of(tx, clear, events).items()}
 
 
 def verify(store: Store) -> VerifyResult:
@@ -238,7 +206,7 @@ def follow(tx: Transaction, chain: Chain) -> Iterator[tuple[Row, dict[str, Any] 
     searchable: list[tuple[Any, Any]] = []
 
     def unfiled() -> Iterator[Row]:
-        for *row, finding, run in rows(tx):
+        for *row, finding, run in audit_log.chain(tx):
             searchable.append((finding, run))
             yield tuple(row)
 
@@ -251,16 +219,9 @@ def follow(tx: Transaction, chain: Chain) -> Iterator[tuple[Row, dict[str, Any] 
         yield row, body
 
 
-def rows(tx: Transaction) -> Iterator[Row]:
-    """Every entry as the text that was hashed, oldest first, streamed; then its body's finding and run."""
-    result = tx.connection.execute(_CHAIN.execution_options(yield_per=_BATCH))
-    for batch in result.partitions(_BATCH):
-        yield from map(tuple, batch)
-
-
 def ends(tx: Transaction, chain: Chain) -> Iterator[Problem]:
     """The problems of the log's end, after the chain was followed to it."""
-    seq, end = chain.seq, tx.connection.execute(_LAST).one_or_none()
+    seq, end = chain.seq, audit_log.recorded_end(tx)
     if end is None:
         yield Problem(seq + 1, "the row that holds the end of the log is missing")
     elif end.seq > seq:
@@ -269,7 +230,7 @@ def ends(tx: Transaction, chain: Chain) -> Iterator[Problem]:
         yield Problem(end.seq + 1, "the entry is after the end of the log")
     elif seq and end.head != chain.head:
         yield Problem(seq, "the entry's head differs from the recorded end of the log")
-    stray = tx.connection.execute(_STRAY_BODY).scalar()
+    stray = audit_log.body_without_entry(tx)
     if stray is not None:
         yield Problem(stray, "this body has no entry")
 
@@ -306,30 +267,3 @@ def _name(body: Mapping[str, Any], name: str) -> str | None:
 def _parsed(body: str) -> dict[str, Any]:
     value = json.loads(body)
     return value if isinstance(value, dict) else {}
-
-
-# The log's rows as the text that was hashed: a reader that parses them first could fail on a tampered one.
-def _raw(table: sa.Table) -> sa.TableClause:
-    numbers = (column.name for column in table.primary_key)
-    texts = (column.name for column in table.c if not column.primary_key)
-    return sa.table(
-        table.name, *(sa.column(n, sa.BigInteger) for n in numbers), *(sa.column(n, sa.Text) for n in texts)
-    )
-
-
-_raw_audit, _raw_bodies = _raw(tables.audit), _raw(tables.audit_bodies)
-
-_LAST = sa.select(tables.audit_head.c.seq, tables.audit_head.c.head).where(tables.audit_head.c.id == 1)
-_MOVE = (
-    sa.update(tables.audit_head)
-    .where(tables.audit_head.c.id == 1)
-    .values(seq=sa.bindparam("end"), head=sa.bindparam("new_head"))
-)
-_CHAIN = (
-    sa.select(*_raw_audit.c, *(_raw_bodies.c[name] for name in ("salt", "body", "finding", "run")))
-    .join_from(_raw_audit, _raw_bodies, _raw_bodies.c.seq == _raw_audit.c.seq, isouter=True)
-    .order_by(_raw_audit.c.seq)
-)
-_STRAY_BODY = sa.select(sa.func.min(_raw_bodies.c.seq)).where(
-    _raw_bodies.c.seq.not_in(sa.select(_raw_audit.c.seq).where(_raw_audit.c.seq == _raw_bodies.c.seq))
-)

@@ -17,18 +17,15 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-import sqlalchemy as sa
-
 from reconcile.audit import checkpoints, facts
 from reconcile.audit import log as audit
-from reconcile.audit.anchors.base import Anchor, AnchorError, Fading, Readable, Torn
+from reconcile.audit.anchors.base import Anchor, AnchorError, Fading, Torn
 from reconcile.audit.verifier import ERASED, EVERY, RESTORED, Broken, Chain, Mark, Marks, Problem, first
-from reconcile.store import Store, Transaction, tables
+from reconcile.store import Store, Transaction, audit_log, evidence, heads
 
 _OWN = "the list of checkpoints"
 _BESIDE = "the file beside the store's key"
 _BUCKETS = 4_096
-_BATCH = 1_000
 
 _Change = tuple[int, str | None, str | None]
 """An entry, and a thing's state before and after it."""
@@ -68,7 +65,7 @@ class Proof:
 def prove(store: Store, anchors: Mapping[str, Anchor]) -> Proof:
     """Verify everything that can be verified; docs/audit.md says what that proves. Raises a StoreError."""
     with store.read() as tx:
-        until = {name: _written_until(tx, name) for name in anchors}
+        written = {name: heads.last_written(tx, name) for name in anchors}  # before the anchors are read
     marks = Marks(store.id, checkpoints.public_key(store))
     anchors_seen, remarks = _read_anchors(store, anchors, marks)
     remarks += _read_beside(store, marks)
@@ -78,14 +75,15 @@ def prove(store: Store, anchors: Mapping[str, Anchor]) -> Proof:
             remarks.append(f"{_BESIDE} is missing; the next signature writes it again")
         chain, problems = _follow(tx, marks)
         problems += [] if problems else _deleted_checkpoints(marks, chain)
-        readable = [(name, until[name]) for name in anchors if marks.heads.get(_anchor_source(name)) is not None]
-        for name, end in readable:
-            problem, remark = _gap(tx, name, end, marks, anchors[name])
+        for name, last in written.items():
+            if last is None or marks.heads.get(_anchor_source(name)) is None:
+                continue
+            problem, remark = _gap(tx, name, last.seq, marks, anchors[name])
             problems += [problem] if problem else []
             remarks += [remark] if remark else []
         remarks += _restored(chain, marks)
         remarks += _unrecorded(tx)
-    covered = {name: _last_right(marks, name, chain) for name in marks.heads}
+    covered = {name: marks.covered(name, chain) for name in marks.heads}
     return Proof(
         entries=chain.seq,
         head=chain.head,
@@ -115,8 +113,8 @@ def _deleted_checkpoints(marks: Marks, chain: Chain) -> Iterator[Problem]:
     listed = {seq for _, seq in marks.heads[_OWN]}
     if not listed and chain.seq >= EVERY:
         yield Problem(1, "no entry of the log is signed: its checkpoints were deleted from the state", chain.seq)
-    for source, heads in marks.heads.items():
-        missing = sorted(seq for (_, seq), head in heads.items() if seq not in listed and chain.heads.get(seq) == head)
+    for source, held in marks.heads.items():
+        missing = sorted(seq for (_, seq), head in held.items() if seq not in listed and chain.heads.get(seq) == head)
         if missing:
             sentence = f"{source} shows that entry {missing[0]} was signed; its checkpoint was deleted from the state"
             yield Problem(missing[0], sentence)
@@ -130,10 +128,6 @@ def _with_last(anchor: AnchorSeen, covered: Mapping[str, int]) -> AnchorSeen:
     return AnchorSeen(anchor.name, anchor.heads, covered.get(_anchor_source(anchor.name), 0), anchor.problem)
 
 
-def _last_right(marks: Marks, source: str, chain: Chain) -> int:
-    return max((seq for (_, seq), head in marks.heads[source].items() if chain.heads.get(seq) == head), default=0)
-
-
 # The anchors
 
 
@@ -142,8 +136,6 @@ def _read_anchors(store: Store, anchors: Mapping[str, Anchor], marks: Marks) -> 
     for name, place in anchors.items():
         torn: list[Torn] = []
         try:
-            if not isinstance(place, Readable):
-                raise AnchorError(name, "cannot be read back")  # noqa: TRY301 - reported like any other
             marks.add(_anchor_source(name), _heads(place.read(store.id), torn))
         except AnchorError as error:
             marks.heads.pop(_anchor_source(name), None)
@@ -162,13 +154,6 @@ def _heads(contents: Iterator[Mark | Torn], torn: list[Torn]) -> Iterator[Mark]:
             yield entry
 
 
-def _written_until(tx: Transaction, name: str) -> int:
-    """The newest entry whose head was written to the anchor, looked up before the anchor is read."""
-    columns = tables.anchors.c
-    newest = sa.select(sa.func.max(columns.seq)).where(columns.anchor == name, columns.status == "written")
-    return tx.connection.execute(newest).scalar() or 0
-
-
 def _gap(tx: Transaction, name: str, until: int, marks: Marks, anchor: Anchor) -> tuple[Problem | None, str | None]:
     """The first head that was written to the anchor and is missing there, and a remark on heads too old to be seen.
 
@@ -177,9 +162,7 @@ def _gap(tx: Transaction, name: str, until: int, marks: Marks, anchor: Anchor) -
     fades = anchor.fades if isinstance(anchor, Fading) else None
     unseen, remark = 0, None
     held_seqs = {seq for _, seq in marks.heads[_anchor_source(name)]}
-    column = tables.anchors.c
-    written = sa.select(column.seq).where(column.anchor == name, column.status == "written", column.seq <= until)
-    for seq in tx.connection.execute(written.order_by(column.seq).execution_options(yield_per=_BATCH)).scalars():
+    for seq in heads.written_seqs(tx, name, until):
         if seq in held_seqs and unseen:
             shown_from = f"{_anchor_source(name)} shows its heads from entry {seq:,} on"
             remark = f"{shown_from}; those up to entry {unseen:,} can no longer be seen, because {fades}"
@@ -198,7 +181,7 @@ def _gap(tx: Transaction, name: str, until: int, marks: Marks, anchor: Anchor) -
 def _restored(chain: Chain, marks: Marks) -> list[str]:
     """Remarks on entries that a restore ended, and on heads of other stores."""
     remarks = [f"{source} also holds {count:,} heads of other stores" for source, count in marks.strangers.items()]
-    marked = [mark for heads in marks.heads.values() for mark in heads]
+    marked = [mark for held in marks.heads.values() for mark in held]
     for entry in chain.restores:
         ended = {seq for epoch, seq in marked if epoch < entry.epoch and seq >= entry.seq}
         if ended:
@@ -288,7 +271,7 @@ def _is_about(store: Store, event: str, subject: str, body: Mapping[str, Any]) -
 def _changes_of(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[int, Thing, str | None, str | None]]:
     """The changes of states and digests in an entry: its own, or those of entries it lists as erased."""
     for kind, name, before, after in body.get(audit.FACTS, ()):
-        yield seq, (_FACTS, f"{kind} {name}"), before, after
+        yield seq, (audit.FACTS, f"{kind} {name}"), before, after
     if event == ERASED:
         for erased_entry in body["entries"]:
             yield from _changes_of(erased_entry["seq"], erased_entry["event"], erased_entry)
@@ -315,11 +298,10 @@ def _approvals(seq: int, event: str, body: Mapping[str, Any]) -> Iterator[tuple[
 
 
 def _actual_states(tx: Transaction) -> Iterator[tuple[Thing, str]]:
-    for kind, query in _STATE_QUERIES.items():
-        for name, state in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
-            yield (kind, name), state
+    for kind, name, state in evidence.states(tx):
+        yield (kind, name), state
     for kind, name, digest in facts.current_digests(tx):
-        yield (_FACTS, f"{kind} {name}"), digest
+        yield (audit.FACTS, f"{kind} {name}"), digest
 
 
 def _unexplained(tx: Transaction, off: frozenset[int], end: int) -> Iterator[Problem]:
@@ -342,78 +324,69 @@ def _unexplained(tx: Transaction, off: frozenset[int], end: int) -> Iterator[Pro
             yield _difference(kind, name, state, seq, after, end)
     for (kind, name), (seq, after) in last_changes.items():
         if after is not None:
-            yield Problem(seq, f"the {_WORDS[kind]} {name} of this entry is missing from the state")
+            yield Problem(seq, f"the {_in_words(kind, name)} of this entry is missing from the state")
 
 
 def _gaps(changes: Mapping[Thing, Sequence[_Change]]) -> Iterator[Problem]:
     """Digests that changed between two entries about them."""
     for (kind, name), thing_changes in changes.items():
         last_digest: str | None = None
-        for seq, before, after in thing_changes if kind == _FACTS else ():
+        for seq, before, after in thing_changes if kind == audit.FACTS else ():
             if before != last_digest:
-                yield Problem(seq, f"the {name} was changed outside Reconcile before this entry")
+                yield Problem(seq, f"the {_thing(name)} was changed outside Reconcile before this entry")
                 break
             last_digest = after
 
 
 def _difference(kind: str, name: str, state: str, seq: int, to: str | None, end: int) -> Problem:
     """The problem of a thing in this state; the entry `seq` (0: none) is the last about it."""
-    if kind == _FACTS:
+    if kind == audit.FACTS:
         contents = _CONTENTS[name.split(maxsplit=1)[0]]
-        return Problem(seq or end + 1, f"the {name} differs from what this entry recorded: {contents}")
+        return Problem(seq or end + 1, f"the {_thing(name)} differs from what this entry recorded: {contents}")
     if not seq:
-        return Problem(end + 1, f"the {_WORDS[kind]} {name} is in the state, but no entry is about it")
-    return Problem(seq, f"the {_WORDS[kind]} {name} is {state}, but the last entry about it says {to}")
+        return Problem(end + 1, f"the {_in_words(kind, name)} is in the state, but no entry is about it")
+    return Problem(seq, f"the {_in_words(kind, name)} is {state}, but the last entry about it says {to}")
+
+
+def _in_words(kind: str, name: str) -> str:
+    match kind:
+        case "bundle":
+            return f"plan {name}"
+        case "plan":
+            return f"hash of plan {name}"
+        case "approval":
+            bundle, _, person = name.partition(" ")
+            return f"decision of {person} on plan {bundle}"
+        case audit.FACTS:
+            return f"digest of the {_thing(name)}"
+    return f"{kind} {name}"
+
+
+def _thing(name: str) -> str:
+    """A thing with a digest: `limits rule:twins` is the limit of rule twins."""
+    kind, _, scope = name.partition(" ")
+    return f"limit of {scope.replace(':', ' ', 1)}" if kind == facts.LIMITS else name
 
 
 def _odd_operations(tx: Transaction, end: int) -> Iterator[Problem]:
     """Operations whose state is not that of their bundle."""
-    row = tx.connection.execute(_ODD_OPERATION).first()
-    if row is not None:
-        sentence = f"an operation of the bundle {row.bundle} is {row.state}, but the bundle is {row.bundle_state}"
-        seq = _last_entry(tx, row.bundle) or end
-        yield Problem(seq, sentence)
+    operation = evidence.odd_operation(tx)
+    if operation is not None:
+        bundle, state, bundle_state = operation
+        sentence = f"an operation of plan {bundle} is {state}, but the plan is {bundle_state}"
+        yield Problem(_last_entry(tx, bundle) or end, sentence)
 
 
 def _last_entry(tx: Transaction, bundle: str) -> int | None:
-    for row, body in _backwards(tx):
-        if any(thing == ("bundle", bundle) for _, thing, _, _ in _changes_of(row.seq, row.event, body)):
-            return int(row.seq)
+    for seq, event, body in audit_log.backwards(tx):
+        if any(thing == ("bundle", bundle) for _, thing, _, _ in _changes_of(seq, event, body)):
+            return seq
     return None
 
 
-def _backwards(tx: Transaction) -> Iterator[tuple[Any, dict[str, Any]]]:
-    log, bodies = tables.audit, tables.audit_bodies
-    query = sa.select(log.c.seq, log.c.event, bodies.c.body).join(bodies, bodies.c.seq == log.c.seq)
-    for row in tx.connection.execute(query.order_by(log.c.seq.desc()).execution_options(yield_per=_BATCH)):
-        yield row, row.body
-
-
-_FACTS = "facts"
-_WORDS = {
-    "finding": "finding",
-    "bundle": "bundle",
-    "plan": "hash of bundle",
-    "approval": "approval of bundle",
-    _FACTS: "digest of the",
-}
 _CONTENTS = {
     facts.FINDING: "its records, severity, amounts, notes or judgements were changed outside Reconcile",
     facts.PLAN: "its rows, before-images, approvals, operations or use of limits were changed outside Reconcile",
     facts.LIMITS: "its counters, or the stop of its cleaning, were changed outside Reconcile",
     facts.RULE: "its first run or its definition was changed outside Reconcile",
 }
-_APPROVALS = tables.approvals.c
-_STATE_QUERIES: Mapping[str, sa.Select[Any]] = {
-    "finding": sa.select(tables.findings.c.id, tables.findings.c.state),
-    "bundle": sa.select(tables.bundles.c.id, tables.bundles.c.state),
-    "plan": sa.select(tables.bundles.c.id, tables.bundles.c.plan_hash),
-    "approval": sa.select(_APPROVALS.bundle + " " + _APPROVALS.by, _APPROVALS.decision + " " + _APPROVALS.plan_hash),
-}
-_ODD_OPERATION = (
-    sa.select(tables.effects.c.bundle, tables.effects.c.state, tables.bundles.c.state.label("bundle_state"))
-    .join(tables.bundles, tables.bundles.c.id == tables.effects.c.bundle)
-    .where(tables.effects.c.state != tables.bundles.c.state)
-    .order_by(tables.effects.c.bundle)
-    .limit(1)
-)

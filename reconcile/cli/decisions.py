@@ -15,9 +15,9 @@ from reconcile.cli.output import FILE, HIDDEN, AsJson, Config, NoColor, Note, Ou
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.audit.log import Entry
     from reconcile.findings.shown import Finding, FindingMember
     from reconcile.messages.personal import Hidden
+    from reconcile.store.audit_log import LogEntry
     from reconcile.store.bundles import Stored
     from reconcile.tracking.decide import Decision
 
@@ -198,7 +198,7 @@ def show(
         out.note(f"Next: {then}")
 
 
-def _note_of(entry: Entry) -> str | None:
+def _note_of(entry: LogEntry) -> str | None:
     """Return a person's note on a decision, unless it was erased."""
     return (entry.body or {}).get("note")
 

@@ -13,8 +13,8 @@ from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
     from reconcile.app import Application
-    from reconcile.audit.log import Entry
     from reconcile.audit.proof import Proof
+    from reconcile.store.audit_log import LogEntry
     from reconcile.upkeep.erasure import Erased, Wanted
 
 
@@ -63,7 +63,7 @@ def listing(
             out.note("No matching log entries.")
 
 
-def _to_json(row: Entry) -> dict[str, Any]:
+def _to_json(row: LogEntry) -> dict[str, Any]:
     entry = {"seq": row.seq, "at": row.at.isoformat(), "actor": row.actor, "event": row.event}
     return entry | {"body": row.body, "head": row.head}
 
@@ -113,7 +113,7 @@ def _say(out: Output, result: Proof) -> None:
     for remark in result.remarks:
         out.say(remark)
     if result.intact:
-        out.note(f"Not compared with the log: {', '.join(facts.left_out())}")
+        out.note(f"Not compared with the log: {'; '.join(facts.left_out_in_words())}")
     if result.intact and result.entries > result.anchored:
         if result.anchors:
             out.note(f"Entries after {result.anchored:,} are not anchored: they could be removed unnoticed")

@@ -145,8 +145,7 @@ def migrate(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
-    from reconcile.store import Store
-    from reconcile.store.tables import REVISION
+    from reconcile.store import REVISION, Store
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application:

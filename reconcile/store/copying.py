@@ -70,13 +70,6 @@ _WITHIN = {
 """Columns that refer to another row of their own table, which may come later."""
 
 
-def counts(connection: sa.Connection) -> dict[str, int]:
-    """Count the rows of each table."""
-    return {
-        table.name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in IN_ORDER
-    }
-
-
 def rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[dict[str, Any]]]:
     """Yield all rows of a table in batches, in their stored form."""
     query = sa.select(*_RAW[table.name].c)

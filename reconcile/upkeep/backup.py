@@ -14,18 +14,11 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import sqlalchemy as sa
 
 from connectors.disk.scratch import Scratch
 from reconcile.audit import log as audit
 from reconcile.errors import Failed, Wrong
-from reconcile.store import Store, StoreError, Transaction, copying, errors, key, private_files, tables
-from reconcile.store.engine import APPLICATION_ID
-
-_PAGES = 256
-"""Pages of an SQLite state copied in one step: 1 MB, so Ctrl-C is handled in between."""
+from reconcile.store import REVISION, Store, StoreError, Transaction, audit_log, errors, image, key, private_files
 
 
 class BackupExists(Wrong):
@@ -92,7 +85,7 @@ def make(store: Store, file: Path, *, replace: bool = False) -> Backup:
         with Scratch(file.parent, hidden=True) as scratch:
             new_file = scratch / "backup.db"
             private_files.create(new_file).close()
-            rows = _copy(store, new_file)
+            rows = image.write(store, new_file)
             key.write(_key_file(new_file), store.key, str(new_file))
             verified = _verified(new_file, rows)
             _sync(new_file)
@@ -124,12 +117,12 @@ def opened(file: Path, scratch: Path | None = None) -> Iterator[tuple[Transactio
     with contextlib.ExitStack() as stack:
         try:
             copy = stack.enter_context(Store.examine(file))
-            if copy.revision < tables.REVISION:
+            if copy.revision < REVISION:
                 folder = stack.enter_context(Scratch(scratch, hidden=scratch is not None))
                 copy = stack.enter_context(_upgraded(file, folder, copy.key))
             tx = stack.enter_context(copy.read())
             backup = _inspect(tx, file)
-        except (StoreError, sa.exc.SQLAlchemyError, OSError) as error:
+        except (StoreError, image.DriverError, OSError) as error:
             raise BackupUnusable(file, _problem(error)) from error
         yield tx, backup
 
@@ -143,7 +136,7 @@ def _problem(error: Exception) -> str:
             return "a newer version of Reconcile made it; use that version"
         case errors.StoreForeign():
             return "it is another program's database"
-        case errors.StoreUnreadable() | sa.exc.DatabaseError():
+        case errors.StoreUnreadable() | image.DriverError():
             return "it is not a complete SQLite file"
         case _:
             return str(getattr(error, "strerror", None) or error).rstrip(".")
@@ -166,42 +159,6 @@ def _refuse_existing(file: Path, key_file: Path, secret: bytes) -> None:
 def _sync(file: Path) -> None:
     with file.open("rb") as handle:
         os.fsync(handle.fileno())
-
-
-# Copying
-
-
-def _copy(store: Store, new_file: Path) -> dict[str, int]:
-    """Copy one view of the state; return its rows by table."""
-    with store.read() as tx, contextlib.closing(sqlite3.connect(new_file, isolation_level=None)) as target:
-        rows = copying.counts(tx.connection)
-        if store.is_shared:
-            _copy_rows(tx, new_file)
-        else:
-            _copy_pages(tx, target)
-        target.execute("PRAGMA journal_mode = DELETE")
-        return rows
-
-
-def _copy_pages(tx: Transaction, target: sqlite3.Connection) -> None:
-    """Copy within the transaction's view: without it each write of another process restarts the copy."""
-    driver: Any = tx.connection.connection.driver_connection
-    driver.backup(target, pages=_PAGES, progress=lambda *_: None)
-
-
-def _copy_rows(tx: Transaction, new_file: Path) -> None:
-    engine = sa.create_engine(sa.URL.create("sqlite", database=str(new_file)), hide_parameters=True)
-    try:
-        with engine.begin() as target:
-            target.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-            copying.create(target)
-            copying.copy(tx.connection, target)
-    except sa.exc.OperationalError as error:
-        if isinstance(error.orig, sqlite3.Error):
-            raise error.orig from error
-        raise
-    finally:
-        engine.dispose()
 
 
 # Verifying
@@ -231,29 +188,17 @@ def refuse_unfit(file: Path) -> None:
 
 
 def _inspect(tx: Transaction, file: Path) -> Backup:
-    _check_integrity(tx, file)
+    if damage := image.damage(tx):
+        raise BackupUnusable(file, f"it is damaged ({damage})")
     chain = audit.verify_in(tx)
     if not chain.intact:
         raise BackupUnusable(file, f"its audit log is broken at entry {chain.seq}: {chain.problem}")
-    last = sa.select(tables.audit.c.at).where(tables.audit.c.seq == chain.entries)
-    until = tx.connection.execute(last).scalar() or tx.connection.execute(_CREATED).scalar_one()
-    rows = copying.counts(tx.connection)
+    until = audit_log.time_of(tx, chain.entries) or image.created_at(tx)
+    rows = image.counts(tx)
     size = file.stat().st_size
     return Backup(file, tx.store.id, tx.store.revision, chain.entries, chain.head, until, rows, size)
-
-
-def _check_integrity(tx: Transaction, file: Path) -> None:
-    result = tx.connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
-    if result != "ok":
-        raise BackupUnusable(file, f"it is damaged ({' '.join(str(result).split())})")
-    broken_row = tx.connection.exec_driver_sql("PRAGMA foreign_key_check").first()
-    if broken_row is not None:
-        raise BackupUnusable(file, f"it is damaged (rows of {broken_row[0]} refer to missing rows of {broken_row[2]})")
 
 
 def _upgraded(file: Path, folder: Path, secret: bytes) -> Store:
     shutil.copyfile(file, folder / "backup.db")
     return Store.open("sqlite:///backup.db", folder, key=secret)
-
-
-_CREATED = sa.select(tables.meta.c.created_at)

@@ -11,11 +11,10 @@ import hmac
 import json
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import sqlalchemy as sa
+from itertools import chain
+from typing import Any, TypeVarTuple
 
 from notifications.base import MASK
 from reconcile.audit import facts
@@ -23,11 +22,10 @@ from reconcile.audit import log as audit
 from reconcile.audit.verifier import ERASED, RESTORED
 from reconcile.errors import Refused
 from reconcile.findings.identity import decode, erased_name, id_of, public, record_of
-from reconcile.findings.states import OVER, BundleState
 from reconcile.messages import outbox
-from reconcile.store import Store, Transaction, bundles, tables
+from reconcile.store import Store, Transaction, audit_log, erasing
 from reconcile.store.bundles import BundleDamaged, BundlePurged, Stored
-from reconcile.store.columns import Document, Json, json_text
+from reconcile.store.columns import json_text
 from reconcile.store.sealing import NotSealed, SealBroken
 
 NOT_REACHED = (
@@ -39,11 +37,10 @@ NOT_REACHED = (
 _SHORTEST = 3
 """The shortest text searched for outside records: shorter ones appear in half of all sentences."""
 
-_BATCH = 1_000
 _TEXTS = ("note",)
 """Fields of an entry written by people."""
 
-_REPORTS = ((tables.runs, "summary"), (tables.run_rules, "outcome"))
+_REPORTS = (("runs", "summary"), ("run_rules", "outcome"))
 _BY_THEMSELVES = {
     *(("findings", "key"), ("finding_members", "values"), ("not_same", "values_a"), ("not_same", "values_b")),
     *(("bundles", "content"), ("bundles", "outcome"), ("outbox", "notice"), ("audit_bodies", "body")),
@@ -53,11 +50,9 @@ _BY_THEMSELVES = {
 _OF_OURS = {"money", "day_money", "run_money", "owner", "requests", "sources", "channels", "receipt", "facts"}
 """Columns with sums, addresses of processes and the like, which never hold data of records."""
 TEXTS = tuple(
-    (table, column.name)
-    for table in tables.metadata.sorted_tables
-    for column in table.c
-    if isinstance(column.type, sa.Text | Json | Document)
-    if (table.name, column.name) not in _BY_THEMSELVES and column.name not in _OF_OURS
+    (table, column)
+    for table, column in erasing.text_columns()
+    if (table, column) not in _BY_THEMSELVES and column not in _OF_OURS
 )
 """Every other column with free text or JSON, of any finding: the data is masked in it."""
 
@@ -127,12 +122,9 @@ def of_value(store: Store, dataset: str, column: str, value: str) -> Wanted:
 
 def named(tx: Transaction, dataset: str, typed: Sequence[str]) -> str:
     """The known record with this displayed id; if there is none, a record with the id as text."""
-    members, finding_columns = tables.finding_members.c, tables.findings.c
-    joined = sa.join(tables.finding_members, tables.findings, finding_columns.id == members.finding)
-    query = sa.select(members.record).select_from(joined).where(finding_columns.dataset == dataset).distinct()
-    for record in tx.connection.execute(query.execution_options(yield_per=_BATCH)).scalars():
+    for record in erasing.records(tx, dataset):
         if [str(public(part)) for part in id_of(record)] == list(typed):
-            return str(record)
+            return record
     return record_of(tuple(typed))
 
 
@@ -148,23 +140,17 @@ def erase(
             work = _Work(tx, wanted, texts, writes=False)
             return Erased("", work.reached(), tuple(work.waiting()))
     with store.begin() as tx:
-        _overwrite(tx)
+        erasing.overwrite_deleted(tx)
         work = _Work(tx, wanted, texts, writes=True)
         if waiting := work.waiting():
             raise ErasureWaits(waiting)
         return _finish(tx, work, f"er_{secrets.token_hex(8)}", actor, is_repeated=False)
 
 
-def recorded(tx: Transaction) -> list[dict[str, Any]]:
-    """Every recorded erasure, as `repeat` takes it."""
-    table = tables.erasures
-    return [dict(row) for row in tx.connection.execute(sa.select(table).order_by(table.c.seq)).mappings()]
-
-
 def repeat(tx: Transaction, erasures: Sequence[Mapping[str, Any]]) -> list[Erased]:
     """Repeat erasures that the restored state lacks; cleanings in progress are left, and named in the result."""
-    known_ids = {row["id"] for row in recorded(tx)}
-    _overwrite(tx)
+    known_ids = {row["id"] for row in erasing.recorded(tx)}
+    erasing.overwrite_deleted(tx)
     repeated = []
     for row in erasures:
         if row["id"] not in known_ids:
@@ -189,12 +175,6 @@ def _finish(tx: Transaction, work: _Work, name: str, actor: str, *, is_repeated:
     return erased
 
 
-def _overwrite(tx: Transaction) -> None:
-    """On SQLite, overwrite deleted data with zeros instead of only marking it as free."""
-    if not tx.store.is_shared:
-        tx.connection.exec_driver_sql("PRAGMA secure_delete = ON").close()
-
-
 class _Rows:
     """The rows of `erasures`, written after their entries have numbers."""
 
@@ -203,9 +183,7 @@ class _Rows:
 
     def finish(self, tx: Transaction) -> None:
         for row in self.rows:
-            subject = audit.subject_of(tx.store, f"erasure:{row['id']}")
-            newest = sa.select(sa.func.max(tables.audit.c.seq)).where(tables.audit.c.subject == subject)
-            tx.connection.execute(sa.insert(tables.erasures).values(row | {"seq": newest.scalar_subquery()}))
+            erasing.record(tx, row, audit.subject_of(tx.store, f"erasure:{row['id']}"))
 
 
 # HMACs
@@ -250,6 +228,8 @@ def _rows_of(plan: Stored) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 # The work
 
+Values = TypeVarTuple("Values")
+
 
 @dataclass
 class _Work:
@@ -279,43 +259,31 @@ class _Work:
 
     def _find_records(self) -> None:
         """Find the records and findings, and the texts of their personal data."""
-        member, table = tables.finding_members.c, tables.findings.c
-        members = sa.select(member.finding, member.record, member["values"]).join_from(
-            tables.finding_members, tables.findings, table.id == member.finding
-        )
-        for finding, record, values in self._rows(members.where(table.dataset == self.wanted.dataset)):
+        for name, record, values in erasing.members(self.tx, self.wanted.dataset):
             texts = list(_texts(values))
             if self._is_wanted(record, texts):
-                self._records[finding].add(record)
+                self._records[name].add(record)
                 self._add_needles(texts)
-        shown = sa.select(table.id, table.key, table.payload).where(table.dataset == self.wanted.dataset)
-        for finding, key, payload in self._rows(shown):
-            if finding in self._records or self._is_wanted("", list(_texts(key))):
-                self._findings.add(finding)
-            nearest = payload.get("nearby", {}).get("nearest", ())
+        for finding in erasing.findings_of(self.tx, self.wanted.dataset):
+            if finding.id in self._records or self._is_wanted("", list(_texts(finding.key))):
+                self._findings.add(finding.id)
+            nearest = finding.payload.get("nearby", {}).get("nearest", ())
             if any(self._is_wanted(record, list(_texts(values))) for record, values, _ in nearest):
-                self._near.add(finding)
+                self._near.add(finding.id)
 
     def _add_needles(self, texts: Sequence[tuple[str, str]]) -> None:
         self._needles |= {text for name, text in texts if name in self.wanted.columns and len(text) >= _SHORTEST}
 
     def _find_plans(self) -> None:
         """Find the plans: findings hold only the columns of their rule, but plans hold all columns."""
-        table = tables.bundles.c
-        query = sa.select(*bundles.COLUMNS).where(table.dataset == self.wanted.dataset, table.content.is_not(None))
-        self._plans = {plan.id for row in self._rows(query) if self._holds(plan := bundles.stored(self.tx, row))}
+        self._plans = {plan.id for plan in erasing.plans_with_rows(self.tx, self.wanted.dataset) if self._holds(plan)}
 
     def _find_same_person(self) -> None:
         """Find other findings of the dataset with the same personal data: the same person under another record."""
-        member, table = tables.finding_members.c, tables.findings.c
-        members = sa.select(member.finding, member["values"]).join_from(
-            tables.finding_members, tables.findings, table.id == member.finding
-        )
-        keys = sa.select(table.id, table.key)
-        for query in (members, keys):
-            for finding, values in self._rows(query.where(table.dataset == self.wanted.dataset)):
-                if any(column in self.wanted.columns and text in self._needles for column, text in _texts(values)):
-                    self._findings.add(finding)
+        members = ((finding, values) for finding, _, values in erasing.members(self.tx, self.wanted.dataset))
+        for finding, pairs in chain(members, erasing.keys(self.tx, self.wanted.dataset)):
+            if any(column in self.wanted.columns and text in self._needles for column, text in _texts(pairs)):
+                self._findings.add(finding)
 
     def _holds(self, plan: Stored) -> bool:
         """Return True if the plan has rows of the person; their personal data is then also searched for in texts."""
@@ -338,9 +306,7 @@ class _Work:
 
     def waiting(self) -> list[str]:
         """Cleanings that hold the data, or belong to these findings, and are not over."""
-        plan_columns = tables.bundles.c
-        live = plan_columns.state.not_in([state.value for state in OVER if state is not BundleState.COMPENSATING])
-        return sorted(row.id for row in self._of_plans(sa.select(plan_columns.id).where(live)))
+        return sorted(erasing.live_plans_of(self.tx, self._findings, self._plans))
 
     def reached(self) -> Mapping[str, int]:
         """Erase at the first call; return the number of erased items by kind."""
@@ -358,44 +324,35 @@ class _Work:
     # Findings
 
     def _in_findings(self) -> None:
-        table = tables.findings
         self._touch(facts.FINDING, self._findings | self._near)
-        for row in list(self._of_findings(sa.select(table), table.c.id, self._findings | self._near)):
-            is_mine = row.id in self._findings
-            values: dict[str, Any] = {"note": None} if is_mine and row.note is not None else {}
-            if "nearby" in row.payload:
-                values["payload"] = {name: value for name, value in row.payload.items() if name != "nearby"}
-            if is_mine and self._is_personal(row.key):
-                shortened = {name: row.payload[name] for name in ("change", "summary") if name in row.payload}
+        for finding in erasing.some_findings(self.tx, self._findings | self._near):
+            is_mine, payload = finding.id in self._findings, finding.payload
+            values: dict[str, Any] = {"note": None} if is_mine and finding.note is not None else {}
+            if "nearby" in payload:
+                values["payload"] = {name: value for name, value in payload.items() if name != "nearby"}
+            if is_mine and self._is_personal(finding.key):
+                shortened = {name: payload[name] for name in ("change", "summary") if name in payload}
                 values |= {"key": [], "payload": shortened | {"reason": None, "span": None}}
-                values["fingerprint"] = self._tombstone(row.fingerprint)
-                self._aliases(row.id)
+                values["fingerprint"] = self._tombstone(finding.fingerprint)
+                for alias in erasing.aliases_of(self.tx, finding.id):
+                    self._run(erasing.set_text, "finding_aliases", "fingerprint", [alias], self._tombstone(alias))
             if values:
-                self._change("findings", sa.update(table).where(table.c.id == row.id).values(values))
+                self._change("findings", erasing.set_finding, finding.id, values)
 
     def _is_personal(self, key: Any) -> bool:
         return any(column in self.wanted.columns or text in self._needles for column, text in _texts(key))
-
-    def _aliases(self, finding: str) -> None:
-        table = tables.finding_aliases
-        for alias in list(self._rows(sa.select(table.c.fingerprint).where(table.c.finding == finding))):
-            update = sa.update(table).where(table.c.fingerprint == alias.fingerprint)
-            self._run(update.values(fingerprint=self._tombstone(alias.fingerprint)))
 
     def _tombstone(self, text: str) -> str:
         return _hmac(self.tx.store, ["tombstone", text])
 
     def _in_members(self) -> None:
-        table = tables.finding_members
         for finding, records in sorted(self._records.items()):
             for record in sorted(records):
-                update = sa.update(table).where(table.c.finding == finding, table.c.record == record)
-                self._change("records", update.values({"record": self._erased_name(record), "values": []}))
-        for row in list(self._of_findings(sa.select(table), table.c.finding)):
-            values = [[column, None if self._is_personal([[column, value]]) else value] for column, value in row.values]
-            if row.record not in self._records[row.finding] and values != row.values:
-                update = sa.update(table).where(table.c.finding == row.finding, table.c.record == row.record)
-                self._change("values", update.values({"values": values}))
+                self._change("records", erasing.set_member, finding, record, self._erased_name(record), [])
+        for finding, record, pairs in erasing.members_of(self.tx, self._findings):
+            values = [[column, None if self._is_personal([[column, value]]) else value] for column, value in pairs]
+            if record not in self._records[finding] and values != pairs:
+                self._change("values", erasing.set_member, finding, record, record, values)
 
     def _erased_name(self, record: str) -> str:
         """The tombstone of a record: an id with the same number of columns."""
@@ -403,84 +360,69 @@ class _Work:
 
     def _pairs(self) -> None:
         """Delete judgements of these records, or with a personal key."""
-        table = tables.not_same
-        personal = {
-            row.id
-            for row in self._of_findings(sa.select(tables.findings), tables.findings.c.id)
-            if self._is_personal(row.key)
-        }
-        for row in list(self._of_findings(sa.select(table), table.c.finding)):
-            records = self._records.get(row.finding, set())
-            if row.finding in personal or row.record_a in records or row.record_b in records:
-                pair = (table.c.rule == row.rule, table.c.record_a == row.record_a, table.c.record_b == row.record_b)
-                self._touch(facts.FINDING, [row.finding])
-                self._change("judgements", sa.delete(table).where(*pair))
+        findings = erasing.some_findings(self.tx, self._findings)
+        personal = {finding.id for finding in findings if self._is_personal(finding.key)}
+        for pair in erasing.judgements_of(self.tx, self._findings):
+            records = self._records.get(pair.finding, set())
+            if pair.finding in personal or pair.record_a in records or pair.record_b in records:
+                self._touch(facts.FINDING, [pair.finding])
+                self._change("judgements", erasing.delete_judgement, pair)
 
     def _bundles(self) -> None:
         """Delete before-images and after-images: these plans can no longer be undone."""
-        table = tables.bundles
         waiting = set(self.waiting())
-        for row in self._of_plans(sa.select(table.c.id, table.c.content, table.c.outcome, table.c.summary)):
-            if row.id in waiting:
+        for plan, content, outcome, summary in erasing.plans_of(self.tx, self._findings, self._plans):
+            if plan in waiting:
                 continue
-            self._touch(facts.PLAN, [row.id])
-            summary = self._masked(row.summary)
-            if row.content is not None or row.outcome is not None or summary != row.summary:
-                erased = {"content": None, "outcome": None, "summary": summary}
-                self._change("plans", sa.update(table).where(table.c.id == row.id).values(erased))
-            notes = sa.update(tables.approvals).where(tables.approvals.c.bundle == row.id)
-            self._run(notes.values(note=None))
+            self._touch(facts.PLAN, [plan])
+            masked = self._masked(summary)
+            if content is not None or outcome is not None or masked != summary:
+                self._change("plans", erasing.empty_plan, plan, masked)
+            self._run(erasing.delete_notes, plan)
 
     # Texts
 
     def _messages(self) -> None:
         """Shrink delivered messages to a proof of their content; mask the data in waiting ones."""
-        table = tables.outbox
-        for row in list(self._rows(sa.select(table.c.message, table.c.status, table.c.notice))):
-            text = json_text(row.notice)
+        for message, status, notice in erasing.messages(self.tx):
+            text = json_text(notice)
             if not (self._is_in(text) or any(f'"{finding}"' in text for finding in self._findings | self._near)):
                 continue
-            over = row.status in ("sent", "failed")
-            if over and set(row.notice) == {"blanked"}:
+            over = status in ("sent", "failed")
+            if over and set(notice) == {"blanked"}:
                 continue
-            notice = outbox.blanked(self.tx, row.notice) if row.status == "sent" else self._masked(row.notice)
-            if notice != row.notice:
-                self._change("messages", sa.update(table).where(table.c.message == row.message).values(notice=notice))
+            erased = outbox.blanked(self.tx, notice) if status == "sent" else self._masked(notice)
+            if erased != notice:
+                self._change("messages", erasing.set_text, "outbox", "notice", [message], erased)
 
     def _other_texts(self) -> None:
         """Mask the data in all other texts: notes, reasons, reports, sentences."""
-        for table, name in TEXTS:
-            column, names = table.c[name], table.primary_key.columns
-            kind, name_column = next(
-                ((kind, part.of) for kind, parts in facts.KINDS.items() for part in parts if part.table is table),
+        for table, column in TEXTS:
+            kind, thing = next(
+                ((kind, part.of) for kind, parts in facts.KINDS.items() for part in parts if part.table == table),
                 (None, None),
             )
-            about = sa.literal(None) if name_column is None else table.c[name_column].label("about")
-            rows = self._rows(sa.select(*names, about, column).where(column.is_not(None)))
-            for *key, thing, content in [row for row in rows if self._is_in(json_text(row[-1]))]:
+            texts = erasing.texts(self.tx, table, column, thing)
+            for key, name, content in [text for text in texts if self._is_in(json_text(text[-1]))]:
                 if (masked := self._masked(content)) == content:
                     continue
-                this_row = [key_column == value for key_column, value in zip(names, key, strict=True)]
-                self._counts["reports"] += (table, name) in _REPORTS
+                self._counts["reports"] += (table, column) in _REPORTS
                 if kind is not None:
-                    self._touch(kind, [thing])
-                self._run(sa.update(table).where(*this_row).values({name: masked}))
+                    self._touch(kind, [name])
+                self._run(erasing.set_text, table, column, key, masked)
 
     def _bodies(self) -> None:
         """Delete the bodies of entries that hold the data, or notes about these findings."""
-        log, texts = tables.audit, tables.audit_bodies
-        text = sa.type_coerce(texts.c.body, sa.Text).label("text")
-        query = sa.select(log.c.seq, log.c.event, texts.c.finding, text).join_from(log, texts, texts.c.seq == log.c.seq)
-        for row in self._rows(query.order_by(log.c.seq)):
+        for seq, event, finding, text in audit_log.bodies(self.tx):
             # neither holds data, and the chain cannot be verified without them
-            if row.event in (ERASED, RESTORED) or not (self._is_in(row.text) or row.finding in self._findings):
+            if event in (ERASED, RESTORED) or not (self._is_in(text) or finding in self._findings):
                 continue
-            body = json.loads(row.text)
-            if self._is_in(row.text) or any(body.get(name) for name in _TEXTS):
+            body = json.loads(text)
+            if self._is_in(text) or any(body.get(name) for name in _TEXTS):
                 states = {name: body[name] for name in _KEPT if name in body}
-                self.entries.append({"seq": row.seq, "event": row.event, **states})
+                self.entries.append({"seq": seq, "event": event, **states})
         for entry in self.entries:
-            self._change("entries", sa.delete(texts).where(texts.c.seq == entry["seq"]))
+            self._change("entries", audit_log.delete_body, entry["seq"])
 
     def _is_in(self, text: str) -> bool:
         """Return True if JSON text contains one of the needles."""
@@ -509,35 +451,16 @@ class _Work:
                 return MASK
         return data
 
-    # Statements
-
-    def _rows(self, query: sa.Select[Any]) -> Iterator[Any]:
-        return iter(self.tx.connection.execute(query.execution_options(yield_per=_BATCH)))
-
-    def _of_plans(self, query: sa.Select[Any]) -> list[Any]:
-        """The plans of these findings, and plans whose rows hold the data."""
-        plan_columns, ids = tables.bundles.c, sorted(self._plans)
-        rows = {row.id: row for row in self._of_findings(query, plan_columns.finding)}
-        for at in range(0, len(ids), _BATCH):
-            batch = query.where(plan_columns.id.in_(ids[at : at + _BATCH]))
-            rows |= {row.id: row for row in self.tx.connection.execute(batch)}
-        return list(rows.values())
-
-    def _of_findings(
-        self, query: sa.Select[Any], column: sa.ColumnElement[str], findings: Collection[str] | None = None
-    ) -> Iterator[Any]:
-        names = sorted(self._findings if findings is None else findings)
-        for at in range(0, len(names), _BATCH):
-            yield from self.tx.connection.execute(query.where(column.in_(names[at : at + _BATCH]))).all()
+    # Changes
 
     def _touch(self, kind: str, names: Collection[str]) -> None:
         if self.writes:
             audit.touch(self.tx, kind, names)
 
-    def _change(self, kind: str, statement: sa.Update | sa.Delete) -> None:
+    def _change(self, kind: str, change: Callable[[Transaction, *Values], None], *values: *Values) -> None:
         self._counts[kind] += 1
-        self._run(statement)
+        self._run(change, *values)
 
-    def _run(self, statement: sa.Update | sa.Delete) -> None:
+    def _run(self, change: Callable[[Transaction, *Values], None], *values: *Values) -> None:
         if self.writes:
-            self.tx.connection.execute(statement)
+            change(self.tx, *values)

@@ -12,13 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from reconcile.audit import log
 from reconcile.errors import Refused
 from reconcile.journal import effects
-from reconcile.store import Store, Transaction, copying, errors, key, tables
-from reconcile.store.tables import expectations, leases, meta, outbox, schedules, slots
+from reconcile.store import Store, Transaction, audit_log, erasing, image, key
 from reconcile.upkeep import backup, erasure
 from reconcile.upkeep.backup import Backup, BackupUnusable
 from rules.values import canonical_instant
@@ -86,7 +83,7 @@ def restore(
             with store.begin(unchecked=True) as tx:
                 restored = _replace(tx, old, saved, actor, other_store=other_store, yes=yes)
                 _ready_key(store, old.store.key)
-        except (sa.exc.IntegrityError, sa.exc.DataError) as error:
+        except image.ROWS_REFUSED as error:
             raise BackupUnusable(file, "it holds rows that are invalid in a state") from error
         if old.store.key != store.key:
             key.take_next(store.key_file, store.where)
@@ -103,21 +100,19 @@ def _ready_key(store: Store, secret: bytes) -> None:
 
 
 def _replace(tx: Transaction, old: Transaction, saved: Backup, actor: str, *, other_store: bool, yes: bool) -> Restored:
-    _lock_out_others(tx)
+    image.lock_out_others(tx)
     former = _former(tx)
     if former.entries and former.store != saved.store and not other_store:
         raise OtherStore(saved.file, tx.store.where)
     if not yes and not _is_in(old, former, saved):
         raise StateIsNewer(saved.file, tx.store.where, (former.entries, saved.entries))
-    new_fence = 1 + max(_highest_fence(tx), _highest_fence(old))
-    names = {*_lease_names(tx), *_lease_names(old)}
-    erasures = erasure.recorded(tx) if former.store == saved.store else []
-    copying.clear(tx.connection)
-    copying.copy(old.connection, tx.connection)
+    new_fence = 1 + max(image.highest_fence(tx), image.highest_fence(old))
+    names = {*image.lease_names(tx), *image.lease_names(old)}
+    erasures = erasing.recorded(tx) if former.store == saved.store else []
     heir = tx.store.heir(saved.store, old.store.key, 1 + max(former.epoch, old.store.epoch))
-    tx.connection.execute(sa.update(meta).values(epoch=heir.epoch))
-    _free_leases(tx, names, new_fence)
-    missed, doubtful = _miss_slots(tx, new_fence), _doubt_messages(tx, new_fence)
+    image.replace(tx, old, heir.epoch)
+    image.free_leases(tx, names, new_fence)
+    missed, doubtful = image.miss_slots(tx, new_fence, _MISSED), image.doubt_messages(tx, new_fence)
     lost = {name: count - saved.rows[name] for name, count in former.rows.items() if count > saved.rows[name]}
     restored_tx = Transaction(heir, tx.connection, tx.now)
     effects.take_all(restored_tx, "The state was restored from a backup.")
@@ -128,68 +123,15 @@ def _replace(tx: Transaction, old: Transaction, saved: Backup, actor: str, *, ot
     return restored
 
 
-def _lock_out_others(tx: Transaction) -> None:
-    """Lock out other readers and writers until the end: each transaction of ours first reads this table.
-
-    On SQLite a writer is alone, and others read the old rows.
-    """
-    if tx.store.is_shared:
-        tx.connection.execute(sa.text("LOCK TABLE meta IN ACCESS EXCLUSIVE MODE"))
-        if tx.connection.execute(sa.select(meta.c.epoch)).scalar() != tx.store.epoch:
-            raise errors.StoreReplaced(tx.store.where)
-
-
 def _former(tx: Transaction) -> _Former:
-    end = tx.connection.execute(sa.select(tables.audit_head.c.seq, tables.audit_head.c.head)).one()
-    return _Former(tx.store.id, tx.store.epoch, end.seq, end.head, copying.counts(tx.connection))
+    end = audit_log.end(tx)
+    return _Former(tx.store.id, tx.store.epoch, end.seq, end.head, image.counts(tx))
 
 
 def _is_in(old: Transaction, former: _Former, saved: Backup) -> bool:
     """Return True if the backup's log contains the whole log of the state."""
-    head = sa.select(tables.audit.c.head).where(tables.audit.c.seq == former.entries)
-    return former.entries == 0 or (former.store == saved.store and old.connection.execute(head).scalar() == former.head)
-
-
-# Data that must not be taken as current
-
-
-def _highest_fence(tx: Transaction) -> int:
-    return max(tx.connection.execute(sa.select(sa.func.max(c.fence))).scalar() or 0 for c in _FENCED)
-
-
-_FENCED = (leases.c, slots.c, outbox.c)
-
-
-def _lease_names(tx: Transaction) -> list[str]:
-    return list(tx.connection.execute(sa.select(leases.c.name)).scalars())
-
-
-def _free_leases(tx: Transaction, names: set[str], fence: int) -> None:
-    """Free every lease of the state and the backup, with a fence that no process ever held."""
-    tx.connection.execute(sa.delete(leases))
-    free = [{"name": name, "fence": fence, "lease_until": tx.now, "taken_at": tx.now} for name in sorted(names)]
-    if free:
-        tx.connection.execute(sa.insert(leases), free)
-
-
-def _miss_slots(tx: Transaction, fence: int) -> int:
-    """End due times that wait or run in the backup; none between the backup and now will come due.
-
-    Nor is a job late because of events after the backup.
-    """
-    missed_values = {"status": "missed", "reason": _MISSED, "owner": None, "fence": fence, "ended_at": tx.now}
-    end_waiting = sa.update(slots).where(slots.c.status.in_(("due", "running"))).values(missed_values)
-    missed: int = tx.connection.execute(end_waiting).rowcount
-    tx.connection.execute(sa.update(schedules).values(since=tx.now, watermark=tx.now))
-    tx.connection.execute(sa.update(expectations).where(expectations.c.since.is_not(None)).values(since=tx.now))
-    return missed
-
-
-def _doubt_messages(tx: Transaction, fence: int) -> int:
-    values = {"status": "queued", "in_doubt": True, "owner": None, "fence": fence, "next_at": tx.now}
-    requeue = sa.update(outbox).where(outbox.c.status.in_(("queued", "sending"))).values(values)
-    doubtful: int = tx.connection.execute(requeue).rowcount
-    return doubtful
+    is_same = former.store == saved.store
+    return former.entries == 0 or (is_same and audit_log.head_of(old, former.entries) == former.head)
 
 
 def _log(tx: Transaction, actor: str, restored: Restored, former: _Former) -> None:

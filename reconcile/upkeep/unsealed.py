@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import sqlalchemy as sa
 
 from reconcile.audit import facts, log
 from reconcile.errors import Wrong
-from reconcile.store import Store, Transaction, bundles, tables
-from reconcile.store.sealing import FORM
-
-_BATCH = 200
-_TEXTS = ("content", "outcome")
+from reconcile.store import Store, unsealed
 
 
 class NoSealKey(Wrong):
@@ -42,41 +34,16 @@ def seal(store: Store, *, actor: str = "reconcile") -> SealedNow:
     sealed, refused, last = 0, list[str](), ""
     while True:
         with store.begin() as tx:
-            ids = list(tx.connection.execute(_UNSEALED, {"last": last}).scalars())
+            ids = unsealed.next_ids(tx, last)
             if not ids:
                 return SealedNow(sealed, tuple(refused))
             recorded = facts.as_recorded(tx, facts.PLAN, ids)
             proven = [name for name in ids if recorded.get(name, False)]
-            _seal(tx, proven, actor)
+            if proven:
+                unsealed.seal(tx, proven)
+                log.touch(tx, facts.PLAN, proven)
+                body = {"plans": len(proven), "key": store.seals.kid}
+                log.append(tx, actor, "state.sealed", f"store:{store.id}", body)
         sealed += len(proven)
         refused += [name for name in ids if name not in proven]
         last = ids[-1]
-
-
-def _seal(tx: Transaction, ids: Sequence[str], actor: str) -> None:
-    if not ids:
-        return
-    table = tables.bundles
-    columns = (table.c.id, *(table.c[name] for name in _TEXTS))
-    rows = tx.connection.execute(sa.select(*columns).where(table.c.id.in_(ids)).with_for_update()).mappings().all()
-    for row in rows:
-        texts: dict[str, Any] = {
-            name: bundles.sealed(tx, name, row["id"], row[name])
-            for name in _TEXTS
-            if row[name] is not None and not row[name].startswith(f"{FORM}.")
-        }
-        tx.connection.execute(sa.update(table).where(table.c.id == row["id"]).values(texts))
-    log.touch(tx, facts.PLAN, ids)
-    log.append(tx, actor, "state.sealed", f"store:{tx.store.id}", {"plans": len(ids), "key": tx.store.seals.kid})
-
-
-_in_clear = sa.or_(
-    *(sa.and_(tables.bundles.c[n].is_not(None), tables.bundles.c[n].not_like(f"{FORM}.%")) for n in _TEXTS)
-)
-_UNSEALED = (
-    sa.select(tables.bundles.c.id)
-    .where(tables.bundles.c.id > sa.bindparam("last"), _in_clear)
-    .order_by(tables.bundles.c.id)
-    .limit(_BATCH)
-    .with_for_update()
-)

@@ -20,10 +20,6 @@ class AnchorError(Failed):
         super().__init__(f"The anchor {anchor!r} {reason}")
 
 
-class NotReadable(AnchorError):
-    """The anchor cannot be read back from here: compare its copy in the place that keeps it."""
-
-
 @dataclass(frozen=True)
 class Torn:
     """A line or message in an anchor that is not a signed head: a crash cut it off, or somebody edited it."""
@@ -38,17 +34,12 @@ class Anchor(Protocol):
     def write(self, mark: Mark) -> Receipt:
         """Add a head, durably; the receipt says where. Writing one twice does no harm. Raises AnchorError."""
 
-
-@runtime_checkable
-class Readable(Protocol):
-    """An anchor that can be read back."""
-
     def read(self, store: str) -> Iterator[Mark | Torn]:
-        """Every head of that store, the oldest first. Raises AnchorError, NotReadable."""
+        """Every head of that store, the oldest first. Raises AnchorError, also if it cannot be read back from here."""
 
 
 @runtime_checkable
-class Fading(Readable, Protocol):
+class Fading(Anchor, Protocol):
     """An anchor in a place that hides or deletes old messages by rules of its own."""
 
     fades: str

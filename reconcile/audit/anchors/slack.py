@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from notifications.errors import ChannelError
 from notifications.slack import channel as slack
 from notifications.slack.wire import Api
-from reconcile.audit.anchors.base import AnchorError, NotReadable, Receipt, Torn
+from reconcile.audit.anchors.base import AnchorError, Receipt, Torn
 from reconcile.audit.anchors.settings import AnchorSettings, SlackSettings
 from reconcile.audit.verifier import Mark
 
@@ -63,7 +63,7 @@ class SlackAnchor:
                 if metadata.get("event_type") == EVENT:
                     marks.append(_mark(message, metadata.get("event_payload")))
         except ChannelError as error:
-            raise NotReadable(self.name, f"cannot be read back: {error}") from error
+            raise AnchorError(self.name, f"cannot be read back: {error}") from error
         yield from (mark for mark in reversed(marks) if isinstance(mark, Torn) or mark.store == store)
 
     def _id(self) -> str:
@@ -73,7 +73,7 @@ class SlackAnchor:
         for channel in self._listed("conversations.list", "channels", types="public_channel,private_channel"):
             if channel.get("name") == self._place.removeprefix("#"):
                 return str(channel["id"])
-        raise NotReadable(self.name, f"cannot be read back: no channel {self._place} is visible to the bot")
+        raise AnchorError(self.name, f"cannot be read back: no channel {self._place} is visible to the bot")
 
     def _listed(self, method: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         if key == "messages":
@@ -86,7 +86,7 @@ class SlackAnchor:
             if not cursor:
                 return
         reason = f"{method} lists more than {_PAGE * _PAGES:,} {key}; give it a channel of its own, by its id (C…)"
-        raise NotReadable(self.name, f"cannot be read back: {reason}")
+        raise AnchorError(self.name, f"cannot be read back: {reason}")
 
 
 def _mark(message: Mapping[str, Any], payload: Any) -> Mark | Torn:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from reconcile.audit.anchors.base import AnchorError, NotReadable, Receipt, Torn
+from reconcile.audit.anchors.base import AnchorError, Receipt, Torn
 from reconcile.audit.anchors.settings import AnchorSettings, SyslogSettings
 from reconcile.audit.verifier import Mark
 
@@ -60,4 +60,4 @@ class SyslogAnchor:
             out.sendto(message, address)
 
     def read(self, _store: str) -> Iterator[Mark | Torn]:
-        raise NotReadable(self.name, "cannot be read back from here; compare the copy that the log server keeps")
+        raise AnchorError(self.name, "cannot be read back from here; compare the copy that the log server keeps")

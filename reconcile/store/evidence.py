@@ -1,0 +1,124 @@
+"""What the audit log is compared with: the state of each thing, its rows as stored, and its recorded digest."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.store import bulk
+from reconcile.store.database import Transaction
+from reconcile.store.tables import approvals, bundles, effects, facts, findings, metadata
+
+_BATCH = 1_000
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Rows of a thing: those of `table` whose column `of` holds its name, with the columns that its digest covers.
+
+    Append a new nullable column at the end: nulls at the end are left out, so existing digests stay the same.
+    """
+
+    table: str
+    of: str
+    columns: tuple[str, ...]
+
+
+# The rows of a thing
+
+
+def rows(tx: Transaction, part: Covered, names: Sequence[str]) -> Sequence[Sequence[Any]]:
+    """Return these things' rows of that part: the name, and the columns as stored."""
+    return tx.connection.execute(_rows(part), {"the_names": list(names)}).all()
+
+
+@functools.cache
+def _rows(part: Covered) -> sa.Select[Any]:
+    columns = metadata.tables[part.table].c
+    covered = (_as_stored(columns[name]) for name in part.columns)
+    return sa.select(columns[part.of], *covered).where(bulk.one_of(columns[part.of], "the_names"))
+
+
+def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    """Read texts unparsed: equal bytes are equal values, on both databases."""
+    return column if isinstance(column.type, sa.Integer | sa.Boolean) else sa.type_coerce(column, sa.Text)
+
+
+# Their digests
+
+
+def digests(tx: Transaction, kind: str, names: Sequence[str]) -> dict[str, str]:
+    """Return the recorded digest of each of these things; things without one are left out."""
+    return dict(tx.connection.execute(_DIGESTS, {"the_kind": kind, "the_names": list(names)}).all())
+
+
+def digests_after(tx: Transaction, kind: str, last: str, limit: int) -> Sequence[tuple[str, str]]:
+    """Return the next names and recorded digests of a kind, in the order of their names."""
+    query = sa.select(facts.c.name, facts.c.digest).where(facts.c.kind == kind, facts.c.name > last)
+    return [(name, digest) for name, digest in tx.connection.execute(query.order_by(facts.c.name).limit(limit))]
+
+
+def without_digest(tx: Transaction, kind: str, main: Covered) -> int:
+    """Count the things of a kind without a recorded digest."""
+    table = metadata.tables[main.table]
+    has_digest = sa.exists().where(facts.c.kind == kind, facts.c.name == table.c[main.of])
+    return tx.connection.execute(sa.select(sa.func.count()).select_from(table).where(~has_digest)).scalar_one()
+
+
+def add_digests(tx: Transaction, kind: str, digest_of: Mapping[str, str]) -> None:
+    bulk.insert(tx, facts, [{"kind": kind, "name": name, "digest": digest} for name, digest in digest_of.items()])
+
+
+def change_digests(tx: Transaction, kind: str, digest_of: Mapping[str, str]) -> None:
+    keys = [{"kind": kind, "name": name} for name in digest_of]
+    bulk.update(tx, facts, keys, [{"digest": digest} for digest in digest_of.values()])
+
+
+def delete_digests(tx: Transaction, kind: str, names: Sequence[str]) -> None:
+    tx.connection.execute(sa.delete(facts).where(*_THESE), {"the_kind": kind, "the_names": list(names)})
+
+
+_THESE = (facts.c.kind == sa.bindparam("the_kind"), bulk.one_of(facts.c.name, "the_names"))
+_DIGESTS = sa.select(facts.c.name, facts.c.digest).where(*_THESE)
+
+
+# Their states
+
+
+def states(tx: Transaction) -> Iterator[tuple[str, str, str]]:
+    """Yield kind, name and state of everything with a state in the log, streamed.
+
+    The kinds are `finding`, `bundle`, `plan` (a bundle's hash) and `approval` (bundle and person).
+    """
+    for kind, query in _STATES.items():
+        for name, state in tx.connection.execute(query.execution_options(yield_per=_BATCH)):
+            yield kind, name, state
+
+
+_STATES: Mapping[str, sa.Select[Any]] = {
+    "finding": sa.select(findings.c.id, findings.c.state),
+    "bundle": sa.select(bundles.c.id, bundles.c.state),
+    "plan": sa.select(bundles.c.id, bundles.c.plan_hash),
+    "approval": sa.select(
+        approvals.c.bundle + " " + approvals.c.by, approvals.c.decision + " " + approvals.c.plan_hash
+    ),
+}
+
+
+def odd_operation(tx: Transaction) -> tuple[str, str, str] | None:
+    """Return the first operation whose state is not that of its bundle: the bundle, the state, the bundle's state."""
+    row = tx.connection.execute(_ODD_OPERATION).first()
+    return None if row is None else tuple(row)
+
+
+_ODD_OPERATION = (
+    sa.select(effects.c.bundle, effects.c.state, bundles.c.state)
+    .join(bundles, bundles.c.id == effects.c.bundle)
+    .where(effects.c.state != bundles.c.state)
+    .order_by(effects.c.bundle)
+    .limit(1)
+)

@@ -1,0 +1,220 @@
+"""Old data in the store: the queries that find it, and its changes. `reconcile.upkeep.compaction` uses them in order.
+
+What something refers to is never old, and a job's last run and last success are not either.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.findings.states import OVER
+from reconcile.store.database import Transaction
+from reconcile.store.tables import (
+    bundles,
+    dataset_stats,
+    failures,
+    findings,
+    outbox,
+    promotion,
+    releases,
+    rule_state,
+    run_rules,
+    runs,
+    slots,
+    told,
+)
+
+Row = Mapping[str, Any]
+
+_KEPT_STATS = 3
+"""A rule is compared with this many earlier runs."""
+
+_IN_PROGRESS = ("running", "due", "queued", "sending")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Data that ended before these times is old."""
+
+    details: dt.datetime
+    runs: dt.datetime
+    images: dt.datetime
+
+
+@dataclass(frozen=True, eq=False)
+class Old:
+    """Rows of a table that are old. Of those to shorten, `column` holds the part to shorten."""
+
+    table: sa.Table
+    query: Callable[[Cut], sa.Select[Any]]
+    column: str = ""
+
+
+def count(tx: Transaction, old: Old, cut: Cut) -> int:
+    return tx.connection.execute(sa.select(sa.func.count()).select_from(old.query(cut).subquery())).scalar_one()
+
+
+def rows(tx: Transaction, old: Old, cut: Cut, limit: int) -> list[Row]:
+    """Return up to `limit` of these rows: their keys, and the column to shorten."""
+    return [dict(row) for row in tx.connection.execute(old.query(cut).limit(limit)).mappings()]
+
+
+def shorten(tx: Transaction, old: Old, old_rows: Sequence[Row], shortened: Callable[[Any], Any]) -> int:
+    """Shorten the column of each row; return the number of rows, without those resumed meanwhile."""
+    conditions, keys = _these(old.table, old_rows)
+    statement = sa.update(old.table).where(*conditions).values({old.column: sa.bindparam("becomes")})
+    parameters = [{**key, "becomes": shortened(row[old.column])} for key, row in zip(keys, old_rows, strict=True)]
+    return tx.connection.execute(statement, parameters).rowcount
+
+
+def delete(tx: Transaction, old: Old, old_rows: Sequence[Row]) -> int:
+    """Delete these rows; return their number, without those resumed meanwhile."""
+    conditions, keys = _these(old.table, old_rows)
+    return tx.connection.execute(sa.delete(old.table).where(*conditions), keys).rowcount
+
+
+def _these(table: sa.Table, old_rows: Sequence[Row]) -> tuple[list[sa.ColumnElement[bool]], list[dict[str, Any]]]:
+    """Return conditions with a parameter for each key column, and the parameters of each row."""
+    keys = [column.name for column in table.primary_key.columns]
+    conditions = [table.c[name] == sa.bindparam(f"the_{name}") for name in keys]
+    if "status" in table.c:
+        conditions += [table.c.status != status for status in _IN_PROGRESS]
+    return conditions, [{f"the_{name}": row[name] for name in keys} for row in old_rows]
+
+
+# The queries. Of two runs of a job, the one with the higher fence is the later.
+
+
+def _latest(*conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """The last run of each job among these."""
+    fence = sa.func.max(runs.c.fence).label("fence")
+    last = sa.select(runs.c.job, fence).where(*conditions).group_by(runs.c.job).subquery()
+    is_last = sa.and_(runs.c.job == last.c.job, runs.c.fence == last.c.fence)
+    return sa.select(runs.c.id).join_from(runs, last, is_last)
+
+
+_LAST = _latest()
+_LAST_SUCCESS = _latest(runs.c.status == "succeeded")
+
+
+def _ended(cut_off: dt.datetime) -> sa.ColumnElement[bool]:
+    """Runs that ended before this time, except each job's last run and last success."""
+    over = (runs.c.status != "running", runs.c.finished < cut_off)
+    return sa.and_(*over, runs.c.id.not_in(_LAST), runs.c.id.not_in(_LAST_SUCCESS))
+
+
+def _text(column: sa.Column[Any]) -> sa.ColumnElement[str]:
+    return sa.type_coerce(column, sa.Text)
+
+
+def _reports(cut: Cut) -> sa.Select[Any]:
+    whole = ~_text(runs.c.summary).contains('"reduced":true')
+    return sa.select(runs.c.id, runs.c.summary).where(_ended(cut.details), runs.c.summary.is_not(None), whole)
+
+
+def _outcomes(cut: Cut) -> sa.Select[Any]:
+    whole = ~_text(run_rules.c.outcome).contains('"reduced":true')
+    ended = sa.select(runs.c.id).where(_ended(cut.details))
+    columns = (run_rules.c.run, run_rules.c.rule, run_rules.c.outcome)
+    return sa.select(*columns).where(run_rules.c.run.in_(ended), whole)
+
+
+def _texts(cut: Cut) -> sa.Select[Any]:
+    box = outbox.c
+    whole = ~_text(box.notice).startswith('{"blanked":')
+    over = sa.and_(box.status.in_(("sent", "dropped")), sa.func.coalesce(box.sent_at, box.next_at) < cut.details)
+    return sa.select(box.message, box.notice).where(over, whole)
+
+
+def _images(column: sa.Column[Any]) -> Callable[[Cut], sa.Select[Any]]:
+    """Plans that ended before the cut and still hold rows; outcome and counts stay."""
+    columns = bundles.c
+    over = columns.state.in_([state.value for state in OVER])
+
+    def find(cut: Cut) -> sa.Select[Any]:
+        empty = sa.null().label(column.name)
+        return sa.select(columns.id, empty).where(over, columns.ended_at < cut.images, column.is_not(None))
+
+    return find
+
+
+def _slots(cut: Cut) -> sa.Select[Any]:
+    over = slots.c.status.in_(("succeeded", "failed", "missed"))
+    return sa.select(slots.c.job, slots.c.slot).where(over, slots.c.ended_at < cut.runs)
+
+
+def _messages(cut: Cut) -> sa.Select[Any]:
+    columns = outbox.c
+    over = sa.and_(
+        columns.status.in_(("sent", "failed", "dropped")), sa.func.coalesce(columns.sent_at, columns.next_at) < cut.runs
+    )
+    return sa.select(columns.message).where(over, columns.message.not_in(sa.select(told.c.message)))
+
+
+def _checkpoints(cut: Cut) -> sa.Select[Any]:
+    ended = sa.select(runs.c.id).where(_ended(cut.runs))
+    return sa.select(run_rules.c.run, run_rules.c.rule).where(run_rules.c.run.in_(ended))
+
+
+def _numbered_stats() -> sa.Subquery:
+    """Each rule's counts, numbered from the latest; counts in which a record passed `where` are also numbered apart."""
+    stats = dataset_stats.c
+    passed = stats.scanned > 0
+    latest = (stats.at.desc(), stats.run)
+    number = sa.func.row_number().over(partition_by=(stats.dataset, stats.rule), order_by=latest)
+    of_passed = sa.func.row_number().over(partition_by=(stats.dataset, stats.rule, passed), order_by=latest)
+    columns = (stats.dataset, stats.rule, stats.run, stats.at, passed.label("passed"))
+    return sa.select(*columns, number.label("number"), of_passed.label("of_passed")).subquery()
+
+
+_STATS = _numbered_stats()
+
+
+def _is_old(cut: Cut) -> sa.ColumnElement[bool]:
+    """Old counts, except each rule's latest ones and the latest in which a record passed."""
+    passed_last = sa.and_(_STATS.c.passed, _STATS.c.of_passed == 1)
+    return sa.and_(_STATS.c.at < cut.runs, _STATS.c.number > _KEPT_STATS, ~passed_last)
+
+
+def _stats(cut: Cut) -> sa.Select[Any]:
+    return sa.select(_STATS.c.dataset, _STATS.c.rule, _STATS.c.run).where(_is_old(cut))
+
+
+def _runs(cut: Cut) -> sa.Select[Any]:
+    """Old runs to which nothing that stays refers."""
+    staying_stats = sa.select(_STATS.c.run).where(~_is_old(cut))
+    message, plan = outbox.c, bundles.c
+    staying_messages = sa.select(message.run).where(message.run.is_not(None), message.message.not_in(_messages(cut)))
+    plans = sa.select(plan.run).where(plan.run.is_not(None))
+    pointing = [
+        sa.select(table.c[name]) for table in (findings, rule_state, failures) for name in ("first_run", "last_run")
+    ]
+    unused = [runs.c.id.not_in(query) for query in (*pointing, staying_stats, staying_messages, plans)]
+    return sa.select(runs.c.id).where(_ended(cut.runs), *unused)
+
+
+def _releases(cut: Cut) -> sa.Select[Any]:
+    """Old releases to which no kept run or plan refers, except the promoted and the newest one."""
+    used = sa.select(runs.c.release).where(runs.c.id.not_in(_runs(cut)))
+    plans = sa.select(bundles.c.release)
+    newest = sa.select(releases.c.hash).order_by(releases.c.first_seen.desc(), releases.c.hash).limit(1)
+    unused = [releases.c.hash.not_in(query) for query in (used, plans, sa.select(promotion.c.release), newest)]
+    return sa.select(releases.c.hash).where(releases.c.first_seen < cut.runs, *unused)
+
+
+REPORTS = Old(runs, _reports, "summary")
+OUTCOMES = Old(run_rules, _outcomes, "outcome")
+TEXTS = Old(outbox, _texts, "notice")
+BEFORE_IMAGES = Old(bundles, _images(bundles.c.content), "content")
+AFTER_IMAGES = Old(bundles, _images(bundles.c.outcome), "outcome")
+DUE_TIMES = Old(slots, _slots)
+MESSAGES = Old(outbox, _messages)
+CHECKPOINTS = Old(run_rules, _checkpoints)
+COUNTS = Old(dataset_stats, _stats)
+RUNS = Old(runs, _runs)
+RELEASES = Old(releases, _releases)
