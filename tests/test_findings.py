@@ -33,8 +33,8 @@ from reconcile.findings.identity import (
 )
 from reconcile.findings.judgement import Change, judge
 from reconcile.findings.known import Known, NotSame
-from reconcile.findings.shown import to_json
 from reconcile.findings.states import TRANSITIONS, Event, State, TransitionRefused, after
+from reconcile.messages.personal import Hidden
 from reconcile.store import Store, finding_memory, tables
 from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
@@ -789,7 +789,7 @@ def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(world: World)
     )
     world.run(found)
 
-    shown = to_json(world.only())
+    shown = Hidden().finding(world.only())
 
     golden = {
         "rule": "double-charge",
@@ -871,7 +871,7 @@ def _shuffled(rule: RuleIdentity, seed: int, tmp_path: Path) -> list[dict[str, o
         groups = list(day) if rule.by_records else [one for one in day if one.key["order"] == "B"]
         shuffle.shuffle(groups)
         world.run(*groups, rule=rule)
-    shown = [to_json(one) for one in world.all()]
+    shown = [Hidden().finding(one) for one in world.all()]
     world.store.close()
     return shown
 
