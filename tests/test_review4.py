@@ -108,7 +108,7 @@ def test_records_of_one_group_that_share_their_id_are_found_and_told_and_never_c
     assert [report.checked[0].findings.new for report in reports] == [1, 0, 0]
     assert [report.checked[0].findings.known for report in reports] == [0, 1, 1]
     [finding] = reports[-1].findings
-    assert (finding["records"], finding["keeper"]) == (2, [ids[0]])
+    assert (finding.records, finding.keeper and finding.keeper.id) == (2, (ids[0],))
     assert world.only() in world.messages()
     assert "Nothing is cleaned: the id of" in (reports[-1].rules[0].cleaning.stopped or "")
     assert len(world.rows()) == len(ids)
