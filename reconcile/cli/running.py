@@ -203,8 +203,11 @@ def _largest(report: RunReport, hidden: Callable[[str, str], Hidden]) -> Mapping
 
 
 def _line(finding: Foreseen, hidden: Hidden) -> str:
-    shown, group = hidden.foreseen(finding), finding.group
-    key = " · ".join("" if value is None else str(value) for value in shown["key"].values())
+    from reconcile.findings.identity import public
+
+    group = finding.group
+    values = (hidden.value(column, public(value)) for column, value in group.key.items())
+    key = " · ".join("" if value is None else str(value) for value in values)
     keeper, *surplus = hidden.names(group.members)
     more = f" and {len(surplus) - _SHOWN:,} more" if len(surplus) > _SHOWN else ""
     risk = f", {hidden.at_risk(group.at_risk)} at risk" if group.money else ""
