@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,6 +23,11 @@ MASK = "•••"
 """Replaces a value of a `pii` column that the channel may not show."""
 NOT_UNDONE = "not_undone"
 """The state of a group whose undo was not done; `history` is why."""
+
+T = TypeVar("T")
+OURS = "holds no data of records"
+Ours = Annotated[T, OURS]
+"""A field with our own words or the configuration's. Erasure masks personal data in every other text of a notice."""
 
 
 class ChannelSettings(BaseModel):
@@ -53,15 +58,15 @@ class GroupNotice:
     known.
     """
 
-    finding: str
-    state: str  # new | grown | reopened
+    finding: Ours[str]
+    state: Ours[str]  # new | grown | reopened
     key: Mapping[str, str]
     keeper: str
     surplus: tuple[str, ...]
     records: int
-    money: Mapping[str, Decimal] = field(default_factory=dict)
-    first: dt.datetime | None = None
-    last: dt.datetime | None = None
+    money: Ours[Mapping[str, Decimal]] = field(default_factory=dict)
+    first: Ours[dt.datetime | None] = None
+    last: Ours[dt.datetime | None] = None
     seconds_apart: tuple[float, ...] = ()
     nearby: tuple[str, ...] = ()
     nearby_records: int = 0
@@ -77,24 +82,24 @@ class RuleNotice:
     so forty are enough; all of them do no harm. `money` is that of the surplus records counted in `records`.
     """
 
-    rule: str
-    severity: str
-    dataset: str
+    rule: Ours[str]
+    severity: Ours[str]
+    dataset: Ours[str]
     new: int
     grown: int
     reopened: int
     known: int
     resolved: int
     records: int  # surplus records over new, grown and reopened findings
-    money: Mapping[str, Decimal] = field(default_factory=dict)
+    money: Ours[Mapping[str, Decimal]] = field(default_factory=dict)
     first_run: bool = False
-    owner: str | None = None
-    runbook: str | None = None
+    owner: Ours[str | None] = None
+    runbook: Ours[str | None] = None
     why: str | None = None
     trend: str | None = None
     largest: tuple[GroupNotice, ...] = ()
     skipped: tuple[str, ...] = ()
-    kind: str = "duplicates"
+    kind: Ours[str] = "duplicates"
 
     @property
     def news(self) -> int:
@@ -117,20 +122,20 @@ class CleaningNotice:
     this run's cleanings. `next_run` is a sentence on work that only the next run does by itself.
     """
 
-    rule: str
-    severity: str
-    dataset: str
+    rule: Ours[str]
+    severity: Ours[str]
+    dataset: Ours[str]
     awaiting: int = 0
     quarantined: int = 0
     failed: int = 0
     cleaned: int = 0
     stale: int = 0
     waiting: int = 0
-    money: Mapping[str, Decimal] = field(default_factory=dict)
+    money: Ours[Mapping[str, Decimal]] = field(default_factory=dict)
     stopped: str | None = None
-    undo: str | None = None
+    undo: Ours[str | None] = None
     findings: tuple[GroupNotice, ...] = ()
-    owner: str | None = None
+    owner: Ours[str | None] = None
     not_undone: int = 0
     next_run: str | None = None
 
@@ -148,9 +153,9 @@ class CleaningNotice:
 class FailureNotice:
     """A failed check: it must never look like "clean"."""
 
-    subject: str
+    subject: Ours[str]
     sentence: str
-    since: dt.datetime | None = None
+    since: Ours[dt.datetime | None] = None
     ended: bool = False
 
 
@@ -161,9 +166,9 @@ class TroubleNotice:
     The first sentence of `sentence` is the headline; `end` says how the problem ended.
     """
 
-    subject: str
+    subject: Ours[str]
     sentence: str
-    since: dt.datetime
+    since: Ours[dt.datetime]
     ended: bool = False
     end: str | None = None
 
@@ -179,17 +184,17 @@ class Notice:
     `slot` is when the trouble began or ended.
     """
 
-    id: str
-    job: str | None
-    run: str | None
-    slot: dt.datetime
+    id: Ours[str]
+    job: Ours[str | None]
+    run: Ours[str | None]
+    slot: Ours[dt.datetime]
     rules: tuple[RuleNotice, ...] = ()
     failures: tuple[FailureNotice, ...] = ()
-    link: str | None = None
+    link: Ours[str | None] = None
     test: bool = False
-    since: dt.datetime | None = None
-    created: dt.datetime | None = None
-    timezone: str = "UTC"
+    since: Ours[dt.datetime | None] = None
+    created: Ours[dt.datetime | None] = None
+    timezone: Ours[str] = "UTC"
     trouble: TroubleNotice | None = None
     cleaning: tuple[CleaningNotice, ...] = ()
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # a run loads these while a slow source has begun its work
     from reconcile.detection.detect import Budget, Subject
     from reconcile.messages import delivery
     from reconcile.runs import runner
+    from reconcile.runs.check import Order
     from reconcile.runs.report import RunReport
     from reconcile.store import Store
     from reconcile.telemetry import traces
@@ -273,9 +274,10 @@ class Application:
         if dry_run:
             return self._rehearse(chosen, named, slot_time, watch)
         from reconcile.runs import runner  # noqa: PLC0415 - see above
+        from reconcile.runs.check import Order  # noqa: PLC0415 - see above
 
         trigger = "manual" if len(named) in (0, len(chosen.rules)) else "rules"
-        order = runner.Order(chosen, slot_time, trigger if slot is None else "slot", named)
+        order = Order(chosen, slot_time, trigger if slot is None else "slot", named)
         report = self._call_watchdog(order, runner.run(order, self._equipment(watch, lists=lists)))
         self.anchor()
         return report
@@ -285,8 +287,9 @@ class Application:
     ) -> RunReport:
         """Run a job for a slot that a trigger made due; messages stay in the outbox. Raises as `run` does."""
         from reconcile.runs import runner  # noqa: PLC0415 - see above
+        from reconcile.runs.check import Order  # noqa: PLC0415 - see above
 
-        order = runner.Order(self.job(job), slot, trigger)
+        order = Order(self.job(job), slot, trigger)
         return self._call_watchdog(order, runner.run(order, self._equipment(watch, lists=False, delivers=False)))
 
     def anchor(self) -> anchoring.Report:
@@ -344,13 +347,13 @@ class Application:
         from reconcile.runs import runner  # noqa: PLC0415 - see above
 
         return runner.Equipment(
-            self.project,
-            self.store,
-            self.subject,
-            self.channels,
-            self.budget,
-            watch,
-            self._sleep,
+            project=self.project,
+            store=self.store,
+            subject=self.subject,
+            channels=self.channels,
+            budget=self.budget,
+            watch=watch,
+            sleep=self._sleep,
             delivers=delivers,
             lists=lists,
             stop=self._stop,
@@ -361,7 +364,7 @@ class Application:
     def _stop(self, dataset: str) -> None:
         self.sources.stop(self.project.datasets[dataset].source)
 
-    def _call_watchdog(self, order: runner.Order, report: RunReport) -> RunReport:
+    def _call_watchdog(self, order: Order, report: RunReport) -> RunReport:
         """Call the job's watchdog after a new success of the whole job."""
         is_success = report.status == "succeeded" and not report.repeated and order.trigger != "rules"
         if order.job.heartbeat is None or not is_success:
@@ -386,21 +389,18 @@ class Application:
     def _rehearse(
         self, job: JobConfig, rules: tuple[str, ...], slot: dt.datetime, watch: Callable[[str, int], None]
     ) -> RunReport:
+        from reconcile.runs.check import Order, Readers  # noqa: PLC0415 - see above
         from reconcile.runs.dry_run import rehearse  # noqa: PLC0415 - see above
 
-        store = self.store if self.has_state else None
-        return rehearse(
-            self.project,
-            job,
-            rules or job.rules,
-            slot,
-            store=store,
+        readers = Readers(
+            project=self.project,
             subject=self.subject,
             budget=self.budget,
             watch=watch,
             stop=self._stop,
             target=self.target,
         )
+        return rehearse(Order(job, slot, rules=rules), readers, self.store if self.has_state else None)
 
     def close(self) -> None:
         """Release all resources. Safe to call twice."""

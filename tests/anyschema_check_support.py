@@ -29,6 +29,7 @@ from reconcile.audit import log
 from reconcile.cleaning.decisions import Desk
 from reconcile.errors import Refused, Wrong
 from reconcile.findings.bundle import Bundle
+from reconcile.findings.results import Outcome
 from reconcile.store import Store
 from reconcile.store import bundles as stored
 from reconcile.store.bundles import Stored
@@ -198,12 +199,11 @@ def _plans(store: Store) -> list[Stored]:
         return [plan for plan in stored.find(tx, stored.Filter()) if plan.undoes is None]
 
 
-def _why_not_planned(rule: Mapping[str, Any]) -> Counter[str]:
-    cleaning = rule.get("cleaning", {})
-    if "cleaning" not in rule or cleaning.get("stopped"):
-        return Counter({f"run: {_shape(str(cleaning.get('stopped') or rule))}": 1})
-    reasons = cleaning.get("not_planned") or {}
-    return Counter({f"plan: {_shape(sentence)}": number for sentence, number in reasons.items()})
+def _why_not_planned(rule: Outcome) -> Counter[str]:
+    cleaning = rule.cleaning
+    if not cleaning.is_done or cleaning.stopped:
+        return Counter({f"run: {_shape(cleaning.stopped or str(rule))}": 1})
+    return Counter({f"plan: {_shape(sentence)}": number for sentence, number in cleaning.not_planned.items()})
 
 
 def _shape(sentence: str) -> str:

@@ -26,6 +26,7 @@ from reconcile.cleaning.execution.execute import Job
 from reconcile.cleaning.undo import Undone
 from reconcile.findings.bundle import Bundle, Operation, ReferenceGuard
 from reconcile.findings.identity import record_of
+from reconcile.findings.results import to_json
 from reconcile.runs.report import RunReport
 from reconcile.store import Store
 from reconcile.store import bundles as stored
@@ -236,7 +237,7 @@ class World:
 
     def cleaning(self, report: RunReport, rule: str = "twins") -> dict[str, int]:
         """What a run says it did about a rule's findings: counts that are not zero."""
-        [said] = [one["cleaning"] for one in report.rules if one["rule"] == rule]
+        [said] = [to_json(one.cleaning) for one in report.rules if one.rule == rule]
         return {
             name: number for name, number in said.items() if isinstance(number, int) and number and name != "refused"
         }

@@ -172,14 +172,14 @@ def _resume(folder: str, slot: str | None, environ: Mapping[str, str], answer: A
     from reconcile import config  # noqa: PLC0415 - imported before the fork, looked up after it
     from reconcile.app import Application  # noqa: PLC0415
     from reconcile.audit import log  # noqa: PLC0415 - imported before the fork, looked up after it
-    from reconcile.findings.shown import to_json  # noqa: PLC0415
+    from reconcile.messages.personal import Hidden  # noqa: PLC0415
     from reconcile.store.findings import find  # noqa: PLC0415
 
     with Application(config.load("reconcile.yaml"), sleep=lambda seconds: time.sleep(seconds / 20)) as application:
         left = _left(application.store)
         report = application.run("nightly", slot=slot).to_json()
         with application.store.read() as tx:
-            findings = [to_json(one) for one in find(tx)]
+            findings = [Hidden().finding(one) for one in find(tx)]
         verified = log.verify(application.store)
         after = _left(application.store)
     answer.send(

@@ -503,8 +503,8 @@ def test_a_plan_whose_key_is_gone_waits_for_it_and_keeps_nothing_else_from_runni
 
     with sealed.open("b") as application:
         [said] = application.run("nightly").rules
-        assert (said["cleaning"]["proposed"], said["cleaning"]["held_up"]) == (1, True)
-        assert "add that key" in said["cleaning"]["reasons"][0]
+        assert (said.cleaning.proposed, said.cleaning.held_up) == (1, True)
+        assert "add that key" in said.cleaning.reasons[0]
         for name in sealed.world.findings():
             application.desk("anna").approve(name)
     assert sealed.world.ids() == [1, 2, 3, 8]

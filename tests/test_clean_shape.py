@@ -194,7 +194,7 @@ def test_what_the_rule_itself_took_out_is_no_reason_to_stop(shop: Shop) -> None:
     shop.whole_run(2, BY_ITSELF, deletes)
     assert shop.count() == 16
 
-    assert "stopped" not in str(shop.whole_run(3, BY_ITSELF, deletes).rules)
+    assert shop.whole_run(3, BY_ITSELF, deletes).rules[0].cleaning.stopped is None
 
 
 def test_columns_that_the_rule_does_not_use_may_change(shop: Shop) -> None:

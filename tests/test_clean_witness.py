@@ -716,8 +716,8 @@ def test_hidden_rows_stop_the_plans_they_concern_and_no_other_cleaning_of_the_so
         report = postgres.world.run()
 
     [rule] = report.rules
-    assert not rule["cleaning"].get("stopped")
-    assert "Rows of `notes` may refer to its surplus" in json.dumps(rule["cleaning"])
+    assert not rule.cleaning.stopped
+    assert "Rows of `notes` may refer to its surplus" in str(rule.cleaning)
 
 
 @pytest.mark.server

@@ -18,6 +18,7 @@ from store_support import FixedClock
 from notifications.base import Notice
 from reconcile.audit import log
 from reconcile.config.settings import Retention
+from reconcile.findings.results import summary_of
 from reconcile.messages import outbox
 from reconcile.runs.report import RunReport
 from reconcile.store import Store, tables
@@ -119,7 +120,7 @@ def test_old_reports_shrink_to_counts_that_can_still_be_read(
     assert shrunk == {"run1_good", "run1_bad", *HISTORY[:-1]}
     assert done.counts["reports"] == len(shrunk)
     summary = json.loads(after[HISTORY[0]]["summary"])
-    report = RunReport.again(summary, ()).to_json()
+    report = RunReport.of(summary_of(summary), ()).to_json()
     [rule] = report["rules"]
     assert (rule["groups"], rule["money"], rule["read"], rule["skipped"]) == (1, {"EUR": "20.00"}, 4, [])
     assert "row 7" not in after[HISTORY[0]]["summary"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ import sqlalchemy as sa
 from filled_support import stored
 from findings_support import KEY, NOON, World, group
 
-from notifications.base import FailureNotice, GroupNotice, Notice, RuleNotice
+from notifications.base import FailureNotice, GroupNotice, Notice, Ours, RuleNotice
 from reconcile.audit import log, proof
 from reconcile.findings.identity import record_of
+from reconcile.findings.results import RuleFailure, RunSummary, outcome_of, to_json
 from reconcile.findings.states import State
 from reconcile.messages import outbox
-from reconcile.store import Store, audit_log, erasing, tables
+from reconcile.store import Store, audit_log, erasing, runs, tables
 from reconcile.tracking import decide
 from reconcile.upkeep import backup, erasure, restore
 from reconcile.upkeep.erasure import ErasureWaits, Wanted
@@ -269,6 +270,56 @@ def test_messages_lose_what_they_told_of_the_person_and_those_that_wait_can_stil
     assert (waiting.rules[0].largest[0].keeper, waiting.rules[0].new) == ("•••", 1)
     assert list(rows["m-s"]) == ["blanked"]
     assert outbox.notice_of(rows["m-b"]) == _notice("m-b", bob, BOB)
+
+
+@dataclass(frozen=True)
+class NewPart:
+    rule: Ours[str]
+    first: str
+    count: int
+
+
+@dataclass(frozen=True)
+class NewNotice:
+    rule: Ours[str]
+    first: Ours[str]
+    note: str
+    parts: Mapping[str, tuple[NewPart, ...] | None]
+
+
+def test_a_new_field_is_masked_unless_it_is_marked_wherever_its_name_occurs() -> None:
+    assert erasure.own_fields(NewNotice) == {"rule"}
+
+
+def test_sentences_and_records_are_never_ours() -> None:
+    ours = erasure.own_fields(Notice, RunSummary)
+
+    assert {"rule", "column", "subject", "checked", "undo"} <= ours
+    assert not ours & {
+        "key",
+        "keeper",
+        "surplus",
+        "nearby",
+        "history",
+        "why",
+        "sentence",
+        "failed",
+        "reason",
+        "stopped",
+    }
+
+
+def test_a_report_loses_what_it_told_of_the_person_and_can_still_be_read(world: World) -> None:
+    failure = RuleFailure(rule="r", dataset="d", severity="high", failed=f"no {ANN}", subject="rule r")
+    with world.store.begin() as tx:
+        run = tx.connection.execute(sa.select(tables.runs.c.id)).scalars().first()
+        runs.checkpoint(tx, str(run), "r", "failed", to_json(failure))
+
+    by_value(world)
+
+    with world.store.read() as tx:
+        rows = tx.connection.execute(sa.select(tables.run_rules.c.outcome).where(tables.run_rules.c.rule == "r"))
+        assert outcome_of(rows.scalar_one()) == replace(failure, failed="•••")
 
 
 # Plans

@@ -33,8 +33,8 @@ from reconcile.findings.identity import (
 )
 from reconcile.findings.judgement import Change, judge
 from reconcile.findings.known import Known, NotSame
-from reconcile.findings.shown import to_json
 from reconcile.findings.states import TRANSITIONS, Event, State, TransitionRefused, after
+from reconcile.messages.personal import Hidden
 from reconcile.store import Store, finding_memory, tables
 from reconcile.store import findings as stored
 from reconcile.store.findings import FindingAmbiguous, FindingUnknown
@@ -320,7 +320,11 @@ def test_a_first_run_and_the_first_after_an_edit_are_one_summary(world: World) -
     second = world.run(group("A", 1, 2), group("B", 3, 4), rule=rule)
     edited = world.run(group("A", 1, 2), group("B", 3, 4), group("C", 5, 6), rule=replace(rule, definition="d2"))
 
-    assert (first.first_run, first.summary, second.summary, edited.summary) == (True, True, False, True)
+    assert [(outcome.first_run, outcome.edited) for outcome in (first, second, edited)] == [
+        (True, False),
+        (False, False),
+        (False, True),
+    ]
     summaries = {ids(one.members)[0]: one.summary for one in world.all()}
     assert summaries == {1: True, 3: False, 5: True}
 
@@ -789,7 +793,7 @@ def test_a_finding_as_json_has_lists_for_ids_and_text_for_decimals(world: World)
     )
     world.run(found)
 
-    shown = to_json(world.only())
+    shown = Hidden().finding(world.only())
 
     golden = {
         "rule": "double-charge",
@@ -871,7 +875,7 @@ def _shuffled(rule: RuleIdentity, seed: int, tmp_path: Path) -> list[dict[str, o
         groups = list(day) if rule.by_records else [one for one in day if one.key["order"] == "B"]
         shuffle.shuffle(groups)
         world.run(*groups, rule=rule)
-    shown = [to_json(one) for one in world.all()]
+    shown = [Hidden().finding(one) for one in world.all()]
     world.store.close()
     return shown
 

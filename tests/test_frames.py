@@ -165,6 +165,6 @@ def test_a_project_runs_from_python_and_gives_its_report(tmp_path: Path) -> None
 
     assert (rehearsed.run, report.status, report.failed) == (None, "succeeded", False)
     assert (report.job, report.slot.tzinfo) == ("default", dt.UTC)
-    assert report.rules[0]["findings"]["new"] == 1
-    assert report.findings[0]["surplus"] == [["P-2"]]
+    assert report.checked[0].findings.new == 1
+    assert report.to_json()["findings"][0]["surplus"] == [["P-2"]]
     assert report.to_json()["run"] == report.run

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -245,10 +244,10 @@ def run(shop: Shop, watch: Callable[[str, int], None] = lambda _rule, _read: Non
 
 def failed(report: RunReport) -> str:
     """Why the rule same-word could not be checked, while the others were and its job's lease is free again."""
-    outcomes: dict[str, dict[str, Any]] = {one["rule"]: one for one in report.rules}
-    assert [name for name, one in outcomes.items() if "failed" in one] == ["same-word"]
-    assert (outcomes["double-charge"]["groups"], outcomes["paid-twice"]["groups"]) == (1, 1)
-    return str(outcomes["same-word"]["failed"])
+    [failure] = report.failures
+    assert failure.rule == "same-word"
+    assert {result.rule: result.groups for result in report.checked} == {"double-charge": 1, "paid-twice": 1}
+    return failure.failed
 
 
 def is_free(shop: Shop) -> bool:

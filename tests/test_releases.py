@@ -89,7 +89,7 @@ def office(request: pytest.FixtureRequest, tmp_path: Path) -> Office:
 
 
 def surplus(report: RunReport) -> list[str]:
-    return sorted(record[0] for one in report.findings for record in one["surplus"])
+    return sorted(record[0] for one in report.to_json()["findings"] for record in one["surplus"])
 
 
 def events(office: Office) -> list[tuple[str, str, Any]]:
@@ -279,7 +279,7 @@ def test_a_held_release_survives_its_file_and_reads_its_variables_from_the_envir
     report = office.run()
 
     assert report.release == held
-    assert [rule["rule"] for rule in report.rules] == ["twin", "same-town"]
+    assert [rule.rule for rule in report.rules] == ["twin", "same-town"]
 
 
 def test_a_variable_with_another_value_is_another_release_and_is_refused(office: Office) -> None:

@@ -105,16 +105,16 @@ def test_records_of_one_group_that_share_their_id_are_found_and_told_and_never_c
 
     reports = [world.run() for _ in range(3)]
 
-    assert [report.rules[0]["findings"]["new"] for report in reports] == [1, 0, 0]
-    assert [report.rules[0]["findings"]["known"] for report in reports] == [0, 1, 1]
+    assert [report.checked[0].findings.new for report in reports] == [1, 0, 0]
+    assert [report.checked[0].findings.known for report in reports] == [0, 1, 1]
     [finding] = reports[-1].findings
-    assert (finding["records"], finding["keeper"]) == (2, [ids[0]])
+    assert (finding.records, finding.keeper and finding.keeper.id) == (2, (ids[0],))
     assert world.only() in world.messages()
-    assert "Nothing is cleaned: the id of" in reports[-1].rules[0]["cleaning"]["stopped"]
+    assert "Nothing is cleaned: the id of" in (reports[-1].rules[0].cleaning.stopped or "")
     assert len(world.rows()) == len(ids)
     with world.open() as application:
         decide.dismiss(application.store, world.only(), actor="anna")
-    assert world.run().rules[0]["findings"]["settled"] == 1
+    assert world.run().checked[0].findings.settled == 1
 
 
 def test_records_that_are_one_by_their_id_are_no_group_and_are_told(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_records_that_are_one_by_their_id_are_no_group_and_are_told(tmp_path: Pa
     report = world.run()
 
     assert report.findings == []
-    assert [problem["reason"] for problem in report.rules[0]["skipped"]] == ["not unique"]
+    assert [entry.reason for entry in report.rules[0].skipped] == ["not unique"]
     assert len(world.rows()) == 2
 
 
@@ -232,7 +232,7 @@ def test_what_a_run_cleaned_that_was_killed_before_it_told_is_told_by_the_next(
 
     assert "2 cleaned" in heard
     assert all(f"reconcile undo --run {run}\n" in heard for run in (done.run, report.run))
-    assert report.rules[0]["cleaning"]["of_killed"] == {done.run: 1}
+    assert report.rules[0].cleaning.of_killed == {done.run: 1}
     assert world.messages() == told + heard, "once"
 
 

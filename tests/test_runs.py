@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -323,6 +324,22 @@ def test_a_dry_run_tells_what_it_could_not_check(shop: Shop) -> None:
 
     assert "order_id" in shop.run("--dry-run", code=3).rule("double-charge")["failed"]
     assert not (shop.folder / "state.db").exists()
+
+
+def test_a_dry_run_says_of_each_rule_what_the_run_says(shop: Shop) -> None:
+    shop.config["rules"]["wrong"] = DOUBLE | {"where": "nothing = 1"}
+    shop.config["jobs"]["nightly"]["rules"] = ["double-charge", "wrong"]
+    shop.write()
+    shop.add(charge(9, None))
+
+    foreseen = [shop.run("--dry-run", code=3).json["rules"], shop.run(code=3).json["rules"]]
+
+    for result in itertools.chain(*foreseen):
+        result.pop("groups_before", None)
+        result.pop("seconds", None)
+    assert foreseen[0] == foreseen[1]
+    assert foreseen[0][0]["skipped"]
+    assert "nothing" in foreseen[0][1]["failed"]
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_check_and_explain_speak_of_a_new_kind(office: Application) -> None:
 def test_a_dry_run_of_a_new_kind_writes_nothing(office: Application) -> None:
     report = office.run("nightly", dry_run=True)
 
-    assert [finding["key"] for finding in report.findings] == [{"reference": "A-17"}]
+    assert [finding["key"] for finding in report.to_json()["findings"]] == [{"reference": "A-17"}]
     assert set(notes().values()) == {None}
     assert LETTERS == {}
 

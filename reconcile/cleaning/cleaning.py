@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from connectors.errors import ConnectorError
 from connectors.target import Target, TargetRefused
@@ -26,6 +26,7 @@ from reconcile.coordination import clock
 from reconcile.detection.detect import Subject, subjects_of
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import record_of
+from reconcile.findings.results import CleaningResult, RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import BundleState, Event, State
 from reconcile.journal import approvals, effects, holds, limits
@@ -68,79 +69,60 @@ class Cleaner:
 
 
 @dataclass
-class Outcome:
-    """The result of cleaning for one rule in one run: counts of findings, and sentences for people.
+class _Proposals:
+    """The result of proposing a rule's plans; the fields mean the same as in CleaningResult."""
 
-    `stopped`: why automatic cleaning stopped; `refused`: a safety check stopped it; `held_up`: the target is not
-    available, and approved plans wait. `not_planned` counts the findings without a plan, by sentence. `of_before`: how
-    many plans of earlier runs this run executed, for example approved in between. `binding`: the plans were made with
-    it (`Tools.bound`), if any could be made. `next_run`: a sentence about the plans left to the next run, because no
-    run has reported findings under this binding yet. `uncounted`: why people are asked about findings whose money is
-    limited but cannot be counted.
-    """
-
-    counts: Counter[str] = field(default_factory=Counter)
     stopped: str | None = None
     refused: bool = False
-    held_up: bool = False
-    reasons: tuple[str, ...] = ()
     not_planned: Counter[str] = field(default_factory=Counter)
-    of_before: int = 0
     binding: str | None = None
     next_run: str | None = None
     uncounted: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, for the run's checkpoint and its report."""
-        names = ("cleaned", "proposed", "stale", "waiting", "failed", "quarantined")
-        report: dict[str, Any] = {name: self.counts[name] for name in names}
-        optional = {
-            "stopped": self.stopped,
-            "refused": self.refused or None,
-            "held_up": self.held_up or None,
-            "reasons": list(self.reasons) or None,
-            "not_planned": dict(self.not_planned.most_common(_MOST_REASONS)) or None,
-            "of_before": self.of_before or None,
-            "binding": self.binding,
-            "next_run": self.next_run,
-            "uncounted": self.uncounted,
-        }
-        return report | {name: value for name, value in optional.items() if value is not None}
 
-
-def clean(rule: Rule, detected: Mapping[str, Any], tools: Cleaner) -> Outcome:
+def clean(rule: Rule, detected: RuleResult, tools: Cleaner) -> CleaningResult:
     """Plan, propose and execute the cleanings of one rule; `detected` is the rule's part of the run's report.
 
-    Safe to call again for the same run. The outcome holds errors of the target. Raises a StoreError, and whatever
+    Safe to call again for the same run. The result holds errors of the target. Raises a StoreError, and whatever
     `begin` and `alive` raise.
     """
-    outcome = Outcome(stopped=detected.get("stopped"), refused="stopped" in detected)
+    proposals = _Proposals(stopped=_wrong_ids(detected))
     dataset = tools.terms.project.datasets[rule.dataset]
-    if wrong := _wrong_ids(detected):
-        outcome.stopped = wrong
-    if outcome.stopped is None:
+    if proposals.stopped is None:
         try:
-            _Proposer(rule, dataset, detected, tools, outcome).run()
+            _Proposer(rule, dataset, detected.scanned, tools, proposals).run()
         except (TargetRefused, ConnectorError) as error:
-            outcome.stopped = str(error)
+            proposals.stopped = str(error)
     with tools.store.read() as tx:
         before = _of_others(tx, tools.run, rule.name)
     tally = carrier.carry_out(tools.carrying(), source=dataset.source, rules=(rule.name,))
-    outcome.reasons, outcome.refused = tuple(tally.reasons), outcome.refused or tally.refused
     with tools.store.read() as tx:
-        outcome.counts = _counts(tx, tools.run, rule.name)
-        outcome.of_before = max(0, _of_others(tx, tools.run, rule.name) - before)
-        outcome.held_up = tally.held_up and _counts(tx, None, rule.name)["waiting"] > 0
-    return outcome
+        counts = _counts(tx, tools.run, rule.name)
+        return CleaningResult(
+            cleaned=counts["cleaned"],
+            proposed=counts["proposed"],
+            stale=counts["stale"],
+            waiting=counts["waiting"],
+            failed=counts["failed"],
+            quarantined=counts["quarantined"],
+            stopped=proposals.stopped or detected.cleaning.stopped,
+            refused=proposals.refused or tally.refused or detected.cleaning.refused,
+            held_up=tally.held_up and _counts(tx, None, rule.name)["waiting"] > 0,
+            reasons=tuple(tally.reasons),
+            not_planned=dict(proposals.not_planned.most_common(_MOST_REASONS)),
+            of_before=max(0, _of_others(tx, tools.run, rule.name) - before),
+            binding=proposals.binding,
+            next_run=proposals.next_run,
+            uncounted=proposals.uncounted,
+        )
 
 
-def _wrong_ids(detected: Mapping[str, Any]) -> str | None:
+def _wrong_ids(detected: RuleResult) -> str | None:
     """Return why nothing is cleaned if an id does not name exactly one record."""
-    wrong = [skipped for skipped in detected["skipped"] if skipped["column"] == "id"]
-    if not wrong:
+    wrong = next((entry for entry in detected.skipped if entry.column == "id"), None)
+    if wrong is None:
         return None
-    records, reason = wrong[0]["records"], wrong[0]["reason"]
-    return f"Nothing is cleaned: the id of {records:,} records of {detected['dataset']!r} is {reason}."
+    return f"Nothing is cleaned: the id of {wrong.records:,} records of {detected.dataset!r} is {wrong.reason}."
 
 
 def _of_others(tx: Transaction, run: str, rule: str) -> int:
@@ -225,16 +207,16 @@ class _Proposer:
         self,
         rule: Rule,
         dataset: DatasetConfig,
-        detected: Mapping[str, Any],
+        scanned: int,
         tools: Cleaner,
-        outcome: Outcome,
+        proposals: _Proposals,
     ) -> None:
         self.rule = rule
         self.dataset = dataset
         self.tools = tools
-        self.outcome = outcome
+        self.proposals = proposals
         self.only_reports = True
-        self.caps = rule.limits.caps(detected["scanned"])
+        self.caps = rule.limits.caps(scanned)
         self.target_caps = tools.terms.project.caps_of(dataset.source)
         self.over_limit: str | None = None
         self.automatic: list[str] = []
@@ -245,17 +227,17 @@ class _Proposer:
         tools = self.tools
         self._expire()
         planner = planning(tools, self.rule, tools.slot)
-        self.outcome.binding = planner.bound
+        self.proposals.binding = planner.bound
         with tools.store.read() as tx:
             self.only_reports = finding_memory.told_binding(tx, self.rule.name) != planner.bound
         for chunk in in_chunks(self._findings(planner), CHUNK):
             self._propose(chunk)
             tools.alive()
-        self.outcome.next_run = self.next_run.sentence((self.caps, self.target_caps))
+        self.proposals.next_run = self.next_run.sentence((self.caps, self.target_caps))
         if self.over_limit:
-            self.outcome.stopped, self.outcome.refused = self.over_limit, True
+            self.proposals.stopped, self.proposals.refused = self.over_limit, True
         for ids in in_chunks(self.automatic, CHUNK):
-            self._decide(ids, approve=self.outcome.stopped is None)
+            self._decide(ids, approve=self.proposals.stopped is None)
 
     def _expire(self) -> None:
         """Expire plans that waited too long, so that this run plans them again; skipped while the clock is held."""
@@ -281,7 +263,7 @@ class _Proposer:
                 if isinstance(planned, Bundle):
                     yield findings[name], planned
                 elif not isinstance(planned, (Stale, NothingToDo)):
-                    self.outcome.not_planned[str(planned)] += 1
+                    self.proposals.not_planned[str(planned)] += 1
 
     def _propose(self, planned: Sequence[tuple[Finding, Bundle]]) -> None:
         by_policy: dict[tuple[Policy, bool], list[tuple[Finding, Bundle]]] = {}
@@ -324,7 +306,7 @@ class _Proposer:
             if policy == "none" or isinstance(error, limits.CleaningStopped):
                 self.over_limit = self.over_limit or str(error)
             elif error.cap == limits.UNCOUNTED and any(self._is_held_back(each, plan) for each, plan, _ in waiting):
-                self.outcome.uncounted, self.outcome.refused = str(error), True
+                self.proposals.uncounted, self.proposals.refused = str(error), True
         points.reach("limits.reserved")
         if policy == "none":
             self.automatic += [name for _, _, name in waiting]
@@ -376,6 +358,6 @@ class _Proposer:
         with self.tools.begin() as tx:
             plans = effects.approved(tx, ids, by=ACTOR) if approve else effects.to_people(tx, ids)
             event = Event.APPROVED if approve else Event.PROPOSED
-            reason = None if approve else self.outcome.stopped
+            reason = None if approve else self.proposals.stopped
             moves = [Move(plan.finding, event, plan.id, reason) for plan in plans]
             progress.move(tx, moves, by=ACTOR, run=self.tools.run)

@@ -66,7 +66,6 @@ def findings(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
-    from reconcile.findings.shown import to_json
     from reconcile.store.findings import Filter, count, foremost
     from rules.models import parse_severity
 
@@ -89,7 +88,7 @@ def findings(
     if in_all > len(pairs):
         out.note(f"{len(pairs):,} of {in_all:,} findings; use --all to list all, or --limit N")
     if json:
-        out.emit([veil.finding(to_json(finding)) for finding, veil in pairs])
+        out.emit([veil.finding(finding) for finding, veil in pairs])
         return
     if not pairs:
         out.note("No findings.")
@@ -148,8 +147,6 @@ def show(
     from notifications.wording import words
     from reconcile.audit import log
     from reconcile.cli.opening import load_for_state
-    from reconcile.findings.shown import to_json
-    from reconcile.messages.personal import names
     from reconcile.store.bundles import undo_of, waiting_plans
     from reconcile.store.findings import get
 
@@ -160,7 +157,7 @@ def show(
         undo = undo_of(tx, match.id)
         plan = waiting_plans(tx, [match.id]).get(match.id)
     veil = hidden(application, match, show=show)
-    shown = veil.finding(to_json(match))
+    shown = veil.finding(match)
     if json:
         events = [
             {"seq": e.seq, "at": e.at.isoformat(), "actor": e.actor, "event": e.event}
@@ -177,11 +174,11 @@ def show(
     out.say(f"key  {', '.join(f'{name} = {value}' for name, value in shown['key'].items())}")
     columns = list(dict.fromkeys(name for member in match.members for name in member.values))
     roles = ("keeper" if place == 0 else "surplus" for place in range(len(match.members)))
-    each = zip(roles, names(shown), match.members, strict=True)
+    each = zip(roles, veil.names(match.members), match.members, strict=True)
     rows = [(role, name, *_cells(member, columns, veil)) for role, name, member in each]
     out.table(("", "record", *columns), rows)
     of = (match.reason, match.note and f"note: {match.note}", match.merged_into and f"part of {match.merged_into}")
-    for text in filter(None, (_near(shown), *of)):
+    for text in filter(None, (_near(match, veil), *of)):
         out.say(text)
     for event in history:
         note = _note_of(event)
@@ -214,15 +211,15 @@ def _next(finding: Finding, undo: Stored | None, plan: str | None) -> str | None
     return action and action.format(finding.id, f" --plan {plan[:_BEGINNING]}" if plan else "")
 
 
-def _near(shown: Mapping[str, Any]) -> str | None:
+def _near(finding: Finding, veil: Hidden) -> str | None:
     """Return the records that a window left out, as one line; None without any."""
-    from reconcile.messages.personal import names
+    from reconcile.findings.identity import public
 
-    if "nearby" not in shown:
+    if not finding.nearby:
         return None
-    nearby = shown["nearby"]
-    near = [f"{name} ({at})" for name, at in zip(names(nearby), nearby["at"], strict=True)]
-    rest = nearby["records"] - len(near)
+    times = (veil.value(veil.span, public(record.at)) for record in finding.nearby)
+    near = [f"{name} ({at})" for name, at in zip(veil.names(finding.nearby), times, strict=True)]
+    rest = finding.nearby_records - len(near)
     return f"nearby, not in the group  {', '.join([*near, *([f'{rest:,} more'] if rest else [])])}"
 
 
@@ -307,11 +304,10 @@ def assign(
 
 def _decide(config: str, out: Output, decision: Callable[[Application, str], Decision]) -> None:
     from reconcile.cli.opening import load_for_state
-    from reconcile.findings.shown import to_json
 
     with load_for_state(config) as application:
         result = decision(application, people.person())
-        shown = hidden(application, result.finding, show=False).finding(to_json(result.finding))
+        shown = hidden(application, result.finding, show=False).finding(result.finding)
     if out.json:
         out.emit({"changed": result.changed, "sentence": result.sentence, "finding": shown})
     else:

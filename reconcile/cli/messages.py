@@ -52,6 +52,7 @@ def preview(
 
 def about_open_findings(application: Application, channel: str, name: str | None) -> Notice | None:
     """Return the message of the job's latest run for a channel that has received nothing before."""
+    from reconcile.findings.results import summary_of
     from reconcile.findings.states import State
     from reconcile.messages import notify
     from reconcile.store import runs as stored
@@ -81,7 +82,8 @@ def about_open_findings(application: Application, channel: str, name: str | None
             show=project.channels[channel].settings.show,
             plans=waiting_plans(tx, asking.shown),
         )
-        outcomes = [rule for rule in last.summary["rules"] if rule["rule"] in project.rules]  # some may be gone since
+        summary = summary_of(last.summary)
+        outcomes = [outcome for outcome in summary.rules if outcome.rule in project.rules]  # some may be gone since
         return notify.digest(letter, outcomes, opened, news, asking, undos)
 
 

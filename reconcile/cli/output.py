@@ -13,7 +13,6 @@ import typer
 
 from reconcile.cli import exits
 from reconcile.telemetry import visible
-from rules.packed import Packed
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -62,7 +61,7 @@ class Output:
         self._render(Text(visible.line(text), style="bold"))
 
     def emit(self, value: Any) -> None:
-        """Print one JSON document; packed values are unpacked as they are written."""
+        """Print one JSON document; iterators in it are read as they are written."""
         for text in _pieces(value):
             self._write(self._json(text))
         self._write("\n")
@@ -156,15 +155,15 @@ _PLAIN = json.JSONEncoder(ensure_ascii=False, indent=2)
 
 
 def _pieces(value: Any, margin: str = "\n") -> Iterator[str]:
-    """Yield the result of `json.dumps`, in pieces if the value holds something packed."""
-    if not _holds_packed(value):
+    """Yield the result of `json.dumps`, in pieces if the value holds an iterator."""
+    if not _holds_iterator(value):
         yield _PLAIN.encode(value).replace("\n", margin)
         return
     named, inner, comma = isinstance(value, dict), margin + "  ", ""
     yield "{" if named else "["
     for item in value:
         yield comma + inner
-        if isinstance(value, Packed):
+        if isinstance(value, Iterator):
             yield _PLAIN.encode(item).replace("\n", inner)
         else:
             yield f"{_PLAIN.encode(item)}: " if named else ""
@@ -173,10 +172,10 @@ def _pieces(value: Any, margin: str = "\n") -> Iterator[str]:
     yield margin + ("}" if named else "]")
 
 
-def _holds_packed(value: Any) -> bool:
-    """Return True if it is or contains a packed value, as in the reports of runs."""
+def _holds_iterator(value: Any) -> bool:
+    """Return True if it is or contains an iterator, as in the reports of runs."""
     if isinstance(value, dict):
-        return any(map(_holds_packed, value.values()))
+        return any(map(_holds_iterator, value.values()))
     if isinstance(value, list):
-        return any(isinstance(item, dict) and _holds_packed(item) for item in value)
-    return isinstance(value, Packed)
+        return any(isinstance(item, dict) and _holds_iterator(item) for item in value)
+    return isinstance(value, Iterator)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -18,14 +19,16 @@ from reconcile.telemetry import visible
 
 if TYPE_CHECKING:
     from reconcile.app import Application
+    from reconcile.findings.results import Outcome, RuleResult
+    from reconcile.findings.shown import Foreseen
+    from reconcile.messages.personal import Hidden
     from reconcile.runs.report import RunReport
 
 _SHOWN = 3
-_TOLD = ("new", "grown", "reopened", "woken")
-_Ranked = tuple[Decimal, int, int, Mapping[str, Any]]
+_Ranked: TypeAlias = "tuple[Decimal, int, int, Foreseen]"
 
 _CHANGES = ("new", "grown", "reopened", "known", "resolved")
-"""The counts of findings in a run's table."""
+"""The headings of the counts of findings in a run's table."""
 
 
 def register(app: typer.Typer) -> None:
@@ -69,9 +72,8 @@ def run(
         if application.held:
             out.note(application.held)
     if json:
-        documents = [report.to_stream() for report in reports]
-        if not show:
-            documents = [document | _hidden(application, document) for document in documents]
+        hiding = _hiding(None if show else application)
+        documents = [report.to_stream(hiding) for report in reports]
         out.emit(documents[0] if len(documents) == 1 else documents)
     else:
         for report in reports:
@@ -133,30 +135,13 @@ def _bar(out: Output) -> Iterator[Callable[[str, int], None]]:
         yield tell
 
 
-def _hidden(application: Application, report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the findings and sums of a report without personal data."""
-    from reconcile.messages.personal import Hidden
-    from rules.packed import Packed
-
-    project = application.project
-    findings = Packed(Hidden.of(project, item["dataset"], item["rule"]).finding(item) for item in report["findings"])
-    return {"rules": [_without_amounts(application, item) for item in report["rules"]], "findings": findings or []}
-
-
-def _without_amounts(application: Application, rule: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a rule's part of a report, hiding its sum if that is personal and of one finding."""
-    from notifications.base import MASK
+def _hiding(application: Application | None) -> Callable[[str, str], Hidden]:
+    """Return the hidden columns by dataset and rule; without an application nothing is hidden."""
     from reconcile.messages.personal import Hidden
 
-    hidden, amounts = Hidden.of(application.project, rule["dataset"], rule["rule"]), rule.get("money", {})
-    if not amounts or hidden.risk(amounts, _undecided(rule)):
-        return rule
-    return {**rule, "money": dict.fromkeys(amounts, MASK)}
-
-
-def _undecided(rule: Mapping[str, Any]) -> int:
-    """Return the number of findings in the sum of a rule's part of a report."""
-    return sum(rule["findings"][name] for name in ("new", "grown", "reopened", "known"))
+    if application is None:
+        return lambda _dataset, _rule: Hidden()
+    return functools.partial(Hidden.of, application.project)
 
 
 def tell(report: RunReport, out: Output, hiding: Application | None = None) -> None:
@@ -166,101 +151,101 @@ def tell(report: RunReport, out: Output, hiding: Application | None = None) -> N
     out.say(f"{report.job}  {slot_text(report.slot)}  {_status(report)}")
     if report.status == "running":
         return
-    checked = [rule for rule in report.rules if "failed" not in rule]
-    rows = [_row(rule if hiding is None else _without_amounts(hiding, rule)) for rule in checked]
+    hidden = _hiding(hiding)
+    rows = [_row(result, hidden(result.dataset, result.rule)) for result in report.checked]
     headings = ("rule", "severity", "groups", *_CHANGES, "at risk", "records", "engine")
     if rows:
         out.table(headings, rows, right=(2, 3, 4, 5, 6, 7, 8, 9))
     for why, names in _failures(report).items():
         out.say(f"could not check {', '.join(names)}: {why}")
-    largest = _largest(report, hiding)
+    largest = _largest(report, hidden)
     for rule in report.rules:
-        for sentence in largest.get(rule["rule"], ()):
-            out.say(f"{rule['rule']}: {sentence}")
-        _details(rule, report, out)
+        for sentence in (*largest.get(rule.rule, ()), *_cleaning(rule, report)):
+            out.say(f"{rule.rule}: {sentence}")
+        for entry in rule.skipped:
+            out.note(f"{rule.rule}: {entry.sentence}")
+    _tell_delivery(report, out)
+    if report.run is not None and any(result.groups for result in report.checked):
+        out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
+
+
+def _tell_delivery(report: RunReport, out: Output) -> None:
     for channel in report.sent:
         out.say(f"notified {channel}")
     for sentence in report.undelivered:
         out.say(f"not delivered yet: {sentence}")
     if report.watchdog is not None:
         out.note(report.watchdog)
-    if report.run is not None and any(rule.get("groups") for rule in report.rules):
-        out.note("Next: reconcile findings, reconcile show ID, reconcile dismiss ID")
 
 
-def _largest(report: RunReport, hiding: Application | None) -> Mapping[str, list[str]]:
+def _largest(report: RunReport, hidden: Callable[[str, str], Hidden]) -> Mapping[str, list[str]]:
     """Return a dry run's news of each rule: findings with the most money or records, and the number of others."""
     from heapq import nlargest
 
+    from reconcile.findings.shown import Foreseen
+
     counts = Counter[str]()
     largest = defaultdict[str, list[_Ranked]](list)
-    for place, finding in enumerate(report.findings if report.run is None else ()):  # another run has told people
-        if finding["change"] in _TOLD:
-            counts[finding["rule"]] += 1
-            money = max((amount.copy_abs() for amount in _amounts(finding).values()), default=Decimal(0))
-            kept = [*largest[finding["rule"]], (money, finding["records"], -place, finding)]
-            largest[finding["rule"]] = nlargest(_SHOWN, kept, key=itemgetter(0, 1, 2))
-    lines = {rule: [_line(finding, hiding) for *_, finding in ranked] for rule, ranked in largest.items()}
+    for place, finding in enumerate(report.findings if report.run is None else ()):  # a run notified people
+        if isinstance(finding, Foreseen) and finding.change.is_told:
+            counts[finding.rule] += 1
+            money = max(finding.group.at_risk.values(), default=Decimal(0))
+            kept = [*largest[finding.rule], (money, len(finding.group.members), -place, finding)]
+            largest[finding.rule] = nlargest(_SHOWN, kept, key=itemgetter(0, 1, 2))
+    lines = {
+        rule: [_line(finding, hidden(finding.dataset, rule)) for *_, finding in ranked]
+        for rule, ranked in largest.items()
+    }
     for rule, count in counts.items():
         if count > _SHOWN:
             lines[rule].append(f"and {count - _SHOWN:,} more; --json lists all")
     return lines
 
 
-def _line(finding: Mapping[str, Any], hiding: Application | None) -> str:
-    from reconcile.messages.personal import Hidden, names
+def _line(finding: Foreseen, hidden: Hidden) -> str:
+    from reconcile.findings.identity import public
 
-    veil = Hidden() if hiding is None else Hidden.of(hiding.project, finding["dataset"], finding["rule"])
-    shown, amounts = veil.finding(finding), _amounts(finding)
-    key = " · ".join("" if value is None else str(value) for value in shown["key"].values())
-    keeper, *surplus = names(shown)
+    group = finding.group
+    values = (hidden.value(column, public(value)) for column, value in group.key.items())
+    key = " · ".join("" if value is None else str(value) for value in values)
+    keeper, *surplus = hidden.names(group.members)
     more = f" and {len(surplus) - _SHOWN:,} more" if len(surplus) > _SHOWN else ""
-    risk = f", {veil.at_risk(amounts)} at risk" if amounts else ""
-    return f"{finding['change']}  {key}: keep {keeper}, surplus {'; '.join(surplus[:_SHOWN])}{more}{risk}"
+    risk = f", {hidden.at_risk(group.at_risk)} at risk" if group.money else ""
+    return f"{finding.change.value}  {key}: keep {keeper}, surplus {'; '.join(surplus[:_SHOWN])}{more}{risk}"
 
 
-def _amounts(finding: Mapping[str, Any]) -> dict[str, Decimal]:
-    return {currency: Decimal(amount) for currency, amount in finding["money"].items()}
-
-
-def _details(rule: Mapping[str, Any], report: RunReport, out: Output) -> None:
-    from reconcile.messages.notify import left_out
-
-    for sentence in _cleaning(rule, report):
-        out.say(sentence)
-    for skipped in rule.get("skipped", ()):
-        out.note(f"{rule['rule']}: {left_out(skipped)}")
-
-
-def _cleaning(rule: Mapping[str, Any], report: RunReport) -> Iterator[str]:
+def _cleaning(rule: Outcome, report: RunReport) -> Iterator[str]:
     """Yield the cleanings of a rule's findings, those that wait for people, and the reasons for the rest."""
-    outcome = rule.get("cleaning", {})
-    words = {"cleaned": "cleaned", "proposed": "proposed", "stale": "skipped, records changed"}
-    words |= {"would_clean": "would be cleaned", "would_propose": "would be proposed"}
-    words |= {"waiting": "waiting", "failed": "failed", "quarantined": "in quarantine"}
-    facts = [f"{outcome[name]:,} {word}" for name, word in words.items() if outcome.get(name)]
+    cleaning = rule.cleaning
+    counts = {
+        "cleaned": cleaning.cleaned,
+        "proposed": cleaning.proposed,
+        "skipped, records changed": cleaning.stale,
+        "would be cleaned": cleaning.would_clean,
+        "would be proposed": cleaning.would_propose,
+        "waiting": cleaning.waiting,
+        "failed": cleaning.failed,
+        "in quarantine": cleaning.quarantined,
+    }
+    facts = [f"{number:,} {word}" for word, number in counts.items() if number]
     if facts:
-        undo = f"; undo: reconcile undo --run {report.run}" if outcome.get("cleaned") else ""
-        look = "; review: reconcile plan" if outcome.get("proposed") else ""
-        yield f"{rule['rule']}: {', '.join(facts)}{undo}{look}"
-    for run, done in outcome.get("of_killed", {}).items():
-        yield f"{rule['rule']}: {done:,} cleaned by {run}, which was killed; undo: reconcile undo --run {run}"
-    if done := outcome.get("of_before"):
-        undo = f"undo: reconcile undo --run {report.run}"
-        yield f"{rule['rule']}: {done:,} cleaned as planned by earlier runs; {undo}"
-    for why, number in outcome.get("not_planned", {}).items():
-        yield f"{rule['rule']}: {number:,} not planned: {why}"
-    alone = [outcome[name] for name in ("stopped", "uncounted", "next_run") if outcome.get(name)]
-    for why in (*alone, *outcome.get("reasons", ())):
-        yield f"{rule['rule']}: {why}"
+        undo = f"; undo: reconcile undo --run {report.run}" if cleaning.cleaned else ""
+        look = "; review: reconcile plan" if cleaning.proposed else ""
+        yield f"{', '.join(facts)}{undo}{look}"
+    for run, done in cleaning.of_killed.items():
+        yield f"{done:,} cleaned by {run}, which was killed; undo: reconcile undo --run {run}"
+    if done := cleaning.of_before:
+        yield f"{done:,} cleaned as planned by earlier runs; undo: reconcile undo --run {report.run}"
+    for why, number in cleaning.not_planned.items():
+        yield f"{number:,} not planned: {why}"
+    yield from filter(None, (cleaning.stopped, cleaning.uncounted, cleaning.next_run, *cleaning.reasons))
 
 
 def _failures(report: RunReport) -> Mapping[str, list[str]]:
     """Return each reason once, with the rules that could not be checked."""
     reasons: dict[str, list[str]] = {}
-    for rule in report.rules:
-        if "failed" in rule:
-            reasons.setdefault(rule["failed"], []).append(rule["rule"])
+    for failure in report.failures:
+        reasons.setdefault(failure.failed, []).append(failure.rule)
     return reasons
 
 
@@ -272,21 +257,16 @@ def _status(report: RunReport) -> str:
     return f"{report.status}{', by an earlier run of this slot' if report.repeated else ''}  {report.run}"
 
 
-def _row(rule: Mapping[str, Any]) -> Sequence[str]:
-    from notifications.base import MASK
-    from notifications.wording.words import money
-
-    counts, amounts = rule["findings"], rule["money"]
-    hidden = MASK in amounts.values()
-    risk = MASK if hidden else money({currency: Decimal(amount) for currency, amount in amounts.items()})
-    numbers = (rule["groups"], *(counts[name] for name in _CHANGES))
+def _row(rule: RuleResult, hidden: Hidden) -> Sequence[str]:
+    counts = rule.findings
+    changes = (counts.new, counts.grown, counts.reopened, counts.known, counts.resolved)
     return (
-        rule["rule"],
-        rule["severity"],
-        *(f"{number:,}" for number in numbers),
-        risk,
-        f"{rule['scanned']:,}",
-        rule["engine"],
+        rule.rule,
+        rule.severity,
+        *(f"{number:,}" for number in (rule.groups, *changes)),
+        hidden.at_risk(rule.money, counts.undecided),
+        f"{rule.scanned:,}",
+        rule.engine,
     )
 
 

@@ -22,6 +22,7 @@ from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
 from reconcile.detection.pandas_unseen import leave_pandas_alone
 from reconcile.errors import Wrong
+from reconcile.findings.results import LeftOut
 from reconcile.plugins import kind_of
 from rules import grouping
 from rules.document.mistakes import listed, suggestion
@@ -112,6 +113,28 @@ class Detected:
     """The filters and derived columns of the datasets as text: an edit of it changes what the rule matches."""
     subjects: Subjects
     fitted: Fitted
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The records and cells that were not compared, by column and reason."""
+        detection = self.detection
+        records = (LeftOut(column=s.column, reason=s.reason, records=s.records) for s in detection.skipped)
+        id_problems = (("null", detection.identity.nulls), ("not unique", detection.identity.repeated))
+        ids = (LeftOut(column="id", reason=reason, records=number) for reason, number in id_problems if number)
+        return (*records, *self.unreadable, *ids)
+
+    @property
+    def unreadable(self) -> tuple[LeftOut, ...]:
+        return tuple(
+            LeftOut(
+                column=problem.column,
+                reason=problem.reason,
+                records=problem.records,
+                first=problem.first,
+                read_as="" if problem.skipped else None,
+            )
+            for problem in self.problems
+        )
 
 
 def fit(rule: Rule, subjects: Subjects) -> Fitted:

@@ -1,19 +1,18 @@
-"""A finding for people and programs, and its public JSON. Pure."""
+"""A finding for people and programs. Pure."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Protocol
 
-from reconcile.findings.identity import is_of_content, public
 from reconcile.findings.judgement import Change
 from reconcile.findings.states import State
-from rules.engines.base import Nearby
+from rules.engines.base import Group, Nearby
 from rules.models import Severity
-from rules.values import PLACE, RecordId, Value
+from rules.values import RecordId, Value
 
 
 @dataclass(frozen=True)
@@ -73,52 +72,21 @@ class Finding:
         return (self.keeper, *self.surplus) if self.keeper else self.surplus
 
 
-def to_json(finding: Finding) -> dict[str, Any]:
-    """A finding as public JSON: record ids are lists, instants ISO, decimals text. New versions only add fields."""
-    required: dict[str, Any] = {
-        "id": finding.id,
-        "fingerprint": finding.fingerprint,
-        "rule": finding.rule,
-        "kind": finding.kind,
-        "dataset": finding.dataset,
-        "status": finding.state.value,
-        "severity": finding.severity.name,
-        "keeper": _id(finding.keeper.id) if finding.keeper else None,
-        "surplus": [_id(member.id) for member in finding.surplus],
-        "key": {name: public(value) for name, value in finding.key.items()},
-        "records": finding.records,
-        "money": {currency: public(amount) for currency, amount in sorted(finding.money.items())},
-        "first_seen": public(finding.first_seen),
-        "last_seen": public(finding.last_seen),
-        "status_since": public(finding.state_since),
-        "version": finding.version,
-        "last_change": finding.change.value,
-        "first_run": finding.first_run,
-        "last_run": finding.last_run,
-    }
-    optional: dict[str, Any] = {
-        "span": [public(value) for value in finding.span] if finding.span else None,
-        "reason": finding.reason,
-        "snoozed_until": None if finding.snoozed_until is None else public(finding.snoozed_until),
-        "assigned_to": finding.assigned_to,
-        "decided_by": finding.decided_by,
-        "note": finding.note,
-        "merged_into": finding.merged_into,
-        "not_undone": finding.not_undone,
-        "settled": [_id(member.id) for member in finding.members if member.settled_at] or None,
-        "settled_pairs": [[_id(a), _id(b)] for a, b in finding.settled_pairs] or None,
-        **places(finding.members),
-        **nearby(finding.nearby, finding.nearby_records),
-    }
-    return required | {name: value for name, value in optional.items() if value is not None}
+@dataclass(frozen=True)
+class Foreseen:
+    """A finding as a dry run sees it: nothing is stored, so it has no history; a new one has no `id`."""
 
+    id: str | None
+    rule: str
+    kind: str
+    dataset: str
+    severity: Severity
+    change: Change
+    group: Group
 
-def nearby(nearest: Sequence[Nearby], records: int) -> dict[str, Any]:
-    """The records near a group that its window left out, the nearest first; empty if there are none."""
-    if not nearest:
-        return {}
-    fields = {"nearest": [_id(record.id) for record in nearest], "at": [public(record.at) for record in nearest]}
-    return {"nearby": {"records": records, **fields, **places(nearest)}}
+    @property
+    def state(self) -> State:
+        return State.DISMISSED if self.change is Change.SETTLED else State.OPEN
 
 
 class Named(Protocol):
@@ -129,17 +97,3 @@ class Named(Protocol):
 
     @property
     def values(self) -> Mapping[str, Value]: ...
-
-
-def places(members: Sequence[Named]) -> dict[str, Any]:
-    """File and row of records without an id, keeper first, else their values; empty if the records have ids."""
-    if not members or not all(is_of_content(member.id) for member in members):
-        return {}
-    at = [[public(member.values.get(name)) for name in PLACE] for member in members]
-    if all(None not in place for place in at):
-        return {"places": at}
-    return {"values": [{name: public(value) for name, value in member.values.items()} for member in members]}
-
-
-def _id(record: Sequence[Value]) -> list[str | int | float | bool | None]:
-    return [public(part) for part in record]

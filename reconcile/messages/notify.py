@@ -12,17 +12,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import combinations, pairwise
-from typing import Any
 
 from notifications.base import MASK, NOT_UNDONE, CleaningNotice, FailureNotice, GroupNotice, Notice, RuleNotice
 from notifications.wording.words import plural
 from reconcile.config.settings import Project
 from reconcile.findings.identity import public
 from reconcile.findings.judgement import Change
-from reconcile.findings.shown import Finding, to_json
+from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult
+from reconcile.findings.shown import Finding
 from reconcile.findings.states import State
 from reconcile.messages import outbox
-from reconcile.messages.personal import Hidden, names
+from reconcile.messages.personal import Hidden
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
 from rules import values
@@ -139,7 +139,7 @@ def message_id(run: str, channel: str, attempt: int) -> str:
 
 def digest(
     letter: Letter,
-    outcomes: Sequence[Mapping[str, Any]],
+    outcomes: Sequence[Outcome],
     untold: News,
     news: Sequence[FailureNews],
     asking: News,
@@ -153,7 +153,9 @@ def digest(
         run=letter.run,
         slot=letter.slot,
         rules=tuple(
-            _rule(letter, outcome, untold.of_rule(outcome["rule"])) for outcome in outcomes if "failed" not in outcome
+            _rule(letter, outcome, untold.of_rule(outcome.rule))
+            for outcome in outcomes
+            if isinstance(outcome, RuleResult)
         ),
         failures=tuple(FailureNotice(item.subject, item.sentence, item.since, item.ended) for item in news),
         since=letter.since,
@@ -163,31 +165,29 @@ def digest(
     )
 
 
-def says_something(outcomes: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]) -> bool:
+def says_something(outcomes: Sequence[Outcome], before: Sequence[Outcome]) -> bool:
     """Return True if the cleaning has news, apart from findings and stops that the run `before` reported."""
-    stops = {(outcome["rule"], outcome.get("cleaning", {}).get("stopped")) for outcome in before}
+    stops = {(outcome.rule, outcome.cleaning.stopped) for outcome in before}
 
-    def is_new(rule: str, cleaning: Mapping[str, Any]) -> bool:
-        is_stopped = cleaning.get("stopped") and (rule, cleaning["stopped"]) not in stops
-        return bool(is_stopped or any(cleaning.get(name) for name in ("cleaned", "of_killed", "stale", "next_run")))
+    def is_new(rule: str, cleaning: CleaningResult) -> bool:
+        is_stopped = cleaning.stopped and (rule, cleaning.stopped) not in stops
+        return bool(is_stopped or cleaning.cleaned or cleaning.of_killed or cleaning.stale or cleaning.next_run)
 
-    return any(is_new(outcome["rule"], outcome.get("cleaning", {})) for outcome in outcomes)
+    return any(is_new(outcome.rule, outcome.cleaning) for outcome in outcomes)
 
 
-def _cleanings(
-    letter: Letter, outcomes: Sequence[Mapping[str, Any]], asking: News, not_undone: News
-) -> Iterator[CleaningNotice]:
+def _cleanings(letter: Letter, outcomes: Sequence[Outcome], asking: News, not_undone: News) -> Iterator[CleaningNotice]:
     """Yield a notice for each rule that cleaned or waits for people, checked or not; those that wait come first."""
-    rules = ((outcome, outcome["rule"]) for outcome in outcomes)
+    rules = ((outcome, outcome.rule) for outcome in outcomes)
     notices = [_cleaning(letter, outcome, asking.of_rule(rule), not_undone.of_rule(rule)) for outcome, rule in rules]
     yield from sorted((notice for notice in notices if notice.is_told), key=lambda notice: not notice.asks)
 
 
-def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_undone: _OfRule) -> CleaningNotice:
-    rule = letter.project.rules[outcome["rule"]]
+def _cleaning(letter: Letter, outcome: Outcome, asking: _OfRule, not_undone: _OfRule) -> CleaningNotice:
+    rule = letter.project.rules[outcome.rule]
     hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
-    cleaning = outcome.get("cleaning", {})
-    cleaned = cleaning.get("of_killed", {}) | ({letter.run: cleaning["cleaned"]} if cleaning.get("cleaned") else {})
+    cleaning = outcome.cleaning
+    cleaned = {**cleaning.of_killed, **({letter.run: cleaning.cleaned} if cleaning.cleaned else {})}
     return CleaningNotice(
         rule=rule.name,
         severity=rule.severity.name,
@@ -197,11 +197,11 @@ def _cleaning(letter: Letter, outcome: Mapping[str, Any], asking: _OfRule, not_u
         failed=asking.states[State.FAILED],
         not_undone=not_undone.states.total(),
         cleaned=sum(cleaned.values()),
-        stale=cleaning.get("stale", 0),
-        waiting=cleaning.get("waiting", 0),
-        next_run=cleaning.get("next_run"),
+        stale=cleaning.stale or 0,
+        waiting=cleaning.waiting or 0,
+        next_run=cleaning.next_run,
         money=hidden.risk(dict(sorted(asking.money.items())), asking.states.total()),
-        stopped=cleaning.get("stopped") or cleaning.get("uncounted"),
+        stopped=cleaning.stopped or cleaning.uncounted,
         undo="; ".join(f"reconcile undo --run {run}" for run in cleaned or (letter.run,)),
         findings=(
             *(
@@ -220,11 +220,9 @@ def _asking(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     return group if finding.state is State.AWAITING else replace(group, history=finding.reason)
 
 
-def _rule(letter: Letter, outcome: Mapping[str, Any], news: _OfRule) -> RuleNotice:
-    rule = letter.project.rules[outcome["rule"]]
+def _rule(letter: Letter, result: RuleResult, news: _OfRule) -> RuleNotice:
+    rule = letter.project.rules[result.rule]
     hidden = Hidden.of(letter.project, rule.dataset, rule.name, letter.show)
-    counts = outcome["findings"]
-    open_groups = counts["new"] + counts["known"] + counts["grown"] + counts["reopened"]
     return RuleNotice(
         rule=rule.name,
         kind=rule.kind,
@@ -233,17 +231,17 @@ def _rule(letter: Letter, outcome: Mapping[str, Any], news: _OfRule) -> RuleNoti
         new=news.changes[Change.NEW],
         grown=news.changes[Change.GROWN],
         reopened=news.changes[Change.REOPENED] + news.changes[Change.WOKEN],
-        known=max(0, open_groups - news.changes.total() - outcome.get("cleaning", {}).get("cleaned", 0)),
-        resolved=counts["resolved"],
+        known=max(0, result.findings.undecided - news.changes.total() - (result.cleaning.cleaned or 0)),
+        resolved=result.findings.resolved,
         records=news.records,
         money=hidden.risk(dict(sorted(news.money.items())), news.changes.total()),
         first_run=news.summary,
         owner=rule.owner,
         runbook=rule.runbook,
         why=copy_sentence(news.shifts, news.records) or retry_sentence(news.gaps),
-        trend=_trend(outcome),
+        trend=_trend(result),
         largest=tuple(_group(letter, finding, rule) for finding in news.largest()),
-        skipped=tuple(left_out(one) for one in outcome["skipped"]),
+        skipped=tuple(entry.sentence for entry in result.skipped),
     )
 
 
@@ -267,19 +265,18 @@ def _shifts(finding: Finding) -> Iterator[Shift]:
     return ((a, b, at - of) for (a, of), (b, at) in combinations(places, 2) if a != b)
 
 
-def _trend(outcome: Mapping[str, Any]) -> str | None:
+def _trend(result: RuleResult) -> str | None:
     """Return the numbers of groups in earlier runs as a sentence, from the third run on."""
-    before = outcome["groups_before"]
+    before = result.groups_before or ()
     if len(before) < 2:
         return None
-    groups = plural(outcome["groups"], "group", "groups")
+    groups = plural(result.groups, "group", "groups")
     return f"{groups} in all; earlier runs found {', '.join(f'{n:,}' for n in before)}"
 
 
 def _group(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
     hidden = Hidden.of(letter.project, finding.dataset, rule.name, letter.show)
-    keeper, shown = finding.keeper, hidden.finding(to_json(finding))
-    named = names(shown)
+    keeper, names = finding.keeper, hidden.names(finding.members)
     raw = keeper.values if keeper else {}
     first, last = (None, None) if finding.span is None or hidden.hides(hidden.span) else finding.span
     return GroupNotice(
@@ -289,14 +286,14 @@ def _group(letter: Letter, finding: Finding, rule: Rule) -> GroupNotice:
             column: MASK if hidden.hides(column) else _text(raw.get(column, value))
             for column, value in finding.key.items()
         },
-        keeper=named[0] if keeper else "",
-        surplus=tuple(named[1:] if keeper else named),
+        keeper=names[0] if keeper else "",
+        surplus=tuple(names[1:] if keeper else names),
         records=finding.records,
         money=hidden.risk(finding.money),
         first=first if isinstance(first, dt.datetime) else None,
         last=last if isinstance(last, dt.datetime) else None,
         seconds_apart=_gaps(finding, rule),
-        nearby=tuple(names(shown["nearby"])) if "nearby" in shown else (),
+        nearby=tuple(hidden.names(finding.nearby)),
         nearby_records=finding.nearby_records,
         history=_history(finding),
     )
@@ -313,27 +310,12 @@ def _text(value: Value) -> str:
     return "" if value is None else str(public(value))
 
 
-def left_out(entry: Mapping[str, Any]) -> str:
-    """Describe an entry of `skipped` in a run's report, without a full stop."""
-    column, reason, records = entry["column"], entry["reason"], plural(entry["records"], "record", "records")
-    first = f", first at {entry['first']}" if entry.get("first") else ""
-    if column == "id" and reason == "not unique":
-        return f"{plural(entry['records'], 'record shares its id', 'records share their id')} with another"
-    if column == "*":  # the reason is about the file
-        return f"{reason}{first}"
-    if "read_as" in entry:  # the record took part; if it is skipped for that, another entry counts it
-        return f"{column} of {records} treated as empty: {reason}{first}"
-    return f"{records} skipped: {reason if column == 'where' else f'{column} is {reason}'}{first}"
-
-
-Outcomes = Collection[Mapping[str, Any]]
-"""The outcome of each rule of a run."""
-
-
-def news(tx: Transaction, project: Project, job: str, run: str, outcomes: Outcomes) -> tuple[FailureNews, ...]:
+def news(
+    tx: Transaction, project: Project, job: str, run: str, outcomes: Collection[Outcome]
+) -> tuple[FailureNews, ...]:
     """Return the checks that began to fail and those that work again, and store that."""
     before = stored.failing(tx, job)
-    now = {o["subject"]: o["failed"] for o in outcomes if "failed" in o}
+    now = {failure.subject: failure.failed for failure in outcomes if isinstance(failure, RuleFailure)}
     for subject, sentence in now.items():
         stored.keep_failure(tx, job, subject, sentence, run)
     over = [subject for subject in before if subject not in now and _works(project, subject, outcomes)]
@@ -358,11 +340,8 @@ def unheard(
             yield FailureNews(failure.subject, sentence, since, ended=failure.ended)
 
 
-def _works(project: Project, subject: str, outcomes: Outcomes) -> bool:
+def _works(project: Project, subject: str, outcomes: Collection[Outcome]) -> bool:
     """Return True if the run ended a former failure: it checked that rule, or read that source."""
     what, _, name = subject.partition(" ")
-    return any(
-        name in ((outcome["rule"],) if what == "rule" else (project.datasets[outcome["dataset"]].source,))
-        for outcome in outcomes
-        if "failed" not in outcome
-    )
+    checked = (outcome for outcome in outcomes if isinstance(outcome, RuleResult))
+    return any(name == (r.rule if what == "rule" else project.datasets[r.dataset].source) for r in checked)

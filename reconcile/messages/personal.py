@@ -1,4 +1,4 @@
-"""Personal data: mask the values of a dataset's records unless a person asked to see them. Pure."""
+"""Findings and results as they are shown: with personal data masked, unless a person asked to see it. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import Any
 from notifications.base import MASK
 from notifications.wording import words
 from reconcile.config.settings import Project
-from reconcile.findings.identity import is_of_content
-from rules.values import PLACE
+from reconcile.findings.identity import is_of_content, public
+from reconcile.findings.results import Outcome, RuleResult, to_json
+from reconcile.findings.shown import Finding, Foreseen, Named
+from rules.engines.base import Nearby
+from rules.values import PLACE, Value
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,12 @@ class Hidden:
         """Return the value as it is shown; null is never personal."""
         return MASK if value is not None and self.hides(column) else value
 
-    def record(self, name: Sequence[Any]) -> list[Any]:
-        """Return a record's id as it is shown. The dataset may have another `id` since."""
+    def record(self, name: Sequence[Value]) -> list[Any]:
+        """Return a record's id as public JSON. The dataset may have another `id` since."""
         if self.tells_content(name):
-            return list(name)
+            return list(map(public, name))
         columns = self.id if len(self.id) == len(name) else (None,) * len(name)
-        return [self.value(column, part) for column, part in zip(columns, name, strict=True)]
+        return [self.value(column, public(part)) for column, part in zip(columns, name, strict=True)]
 
     def tells_content(self, name: Sequence[Any]) -> bool:
         """Return True if the name is our own, of a record without an id, and so never personal."""
@@ -74,48 +77,108 @@ class Hidden:
         """Return the same in words."""
         return words.money(amounts) if self.risk(amounts, findings) or not amounts else MASK
 
-    def finding(self, finding: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a finding's public JSON as it is shown."""
-        shown = {**finding, "key": {column: self.value(column, value) for column, value in finding["key"].items()}}
-        shown["keeper"] = finding["keeper"] and self.record(finding["keeper"])
-        lists = [name for name in ("surplus", "settled") if name in finding]
-        shown |= {name: [self.record(record) for record in finding[name]] for name in lists}
-        if "settled_pairs" in finding:
-            shown["settled_pairs"] = [[self.record(a), self.record(b)] for a, b in finding["settled_pairs"]]
-        shown |= self._places(finding)
-        if "nearby" in finding:
-            shown["nearby"] = finding["nearby"] | {
-                "nearest": [self.record(record) for record in finding["nearby"]["nearest"]],
-                "at": [self.value(self.span, at) for at in finding["nearby"]["at"]],
-                **self._places(finding["nearby"]),
-            }
-        if "money" in finding:
-            shown["money"] = {currency: self.value(self.amount, value) for currency, value in finding["money"].items()}
-        if "span" in finding:
-            shown["span"] = [self.value(self.span, value) for value in finding["span"]]
+    def outcome(self, outcome: Outcome) -> dict[str, Any]:
+        """Return the JSON of a rule's part of a report; its sum is masked if it is personal and of one finding."""
+        shown = to_json(outcome)
+        if isinstance(outcome, RuleResult) and not self.risk(outcome.money, outcome.findings.undecided):
+            shown["money"] = dict.fromkeys(outcome.money, MASK)
         return shown
 
-    def _places(self, finding: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the places of records without an id as they are shown."""
-        shown: dict[str, Any] = {}
-        if "places" in finding:
-            shown["places"] = [list(map(self.value, PLACE, place)) for place in finding["places"]]
-        if "values" in finding:
-            shown["values"] = [
-                {name: self.value(name, part) for name, part in row.items()} for row in finding["values"]
-            ]
-        return shown
+    def foreseen(self, finding: Foreseen) -> dict[str, Any]:
+        """Return the JSON of a finding in a dry run."""
+        group = finding.group
+        return {
+            "id": finding.id,
+            "rule": finding.rule,
+            "kind": finding.kind,
+            "dataset": finding.dataset,
+            "status": finding.state.value,
+            "severity": finding.severity.name,
+            "change": finding.change.value,
+            "keeper": self.record(group.keeper.id),
+            **self._group(group.surplus, group.key, len(group.members), group.at_risk),
+            **self._places(group.members),
+            **self._nearby(group.nearby, group.nearby_records),
+        }
 
+    def finding(self, finding: Finding) -> dict[str, Any]:
+        """Return the public JSON of a finding: record ids are lists, instants ISO, decimals text.
 
-def names(shown: Mapping[str, Any]) -> list[str]:
-    """Return names for people for the records of a finding's public JSON, or of its `nearby`, keeper first."""
-    if "places" in shown:
-        return [f"{file}, row {row}" for file, row in shown["places"]]
-    if "values" in shown:
-        return [" · ".join(_text(value) for value in row.values()) for row in shown["values"]]
-    keeper = [shown["keeper"]] if shown.get("keeper") else []
-    records = shown["nearest"] if "nearest" in shown else (*keeper, *shown["surplus"])
-    return [" / ".join(map(_text, record)) for record in records]
+        New versions only add fields.
+        """
+        keeper = finding.keeper
+        required: dict[str, Any] = {
+            "id": finding.id,
+            "fingerprint": finding.fingerprint,
+            "rule": finding.rule,
+            "kind": finding.kind,
+            "dataset": finding.dataset,
+            "status": finding.state.value,
+            "severity": finding.severity.name,
+            "keeper": self.record(keeper.id) if keeper else None,
+            **self._group(finding.surplus, finding.key, finding.records, dict(sorted(finding.money.items()))),
+            "first_seen": public(finding.first_seen),
+            "last_seen": public(finding.last_seen),
+            "status_since": public(finding.state_since),
+            "version": finding.version,
+            "last_change": finding.change.value,
+            "first_run": finding.first_run,
+            "last_run": finding.last_run,
+        }
+        optional: dict[str, Any] = {
+            "span": [self.value(self.span, public(value)) for value in finding.span] if finding.span else None,
+            "reason": finding.reason,
+            "snoozed_until": None if finding.snoozed_until is None else public(finding.snoozed_until),
+            "assigned_to": finding.assigned_to,
+            "decided_by": finding.decided_by,
+            "note": finding.note,
+            "merged_into": finding.merged_into,
+            "not_undone": finding.not_undone,
+            "settled": [self.record(member.id) for member in finding.members if member.settled_at] or None,
+            "settled_pairs": [[self.record(a), self.record(b)] for a, b in finding.settled_pairs] or None,
+            **self._places(finding.members),
+            **self._nearby(finding.nearby, finding.nearby_records),
+        }
+        return required | {name: value for name, value in optional.items() if value is not None}
+
+    def names(self, members: Sequence[Named]) -> list[str]:
+        """Return names for people for records of a finding, or for those near it."""
+        places = self._places(members)
+        if "places" in places:
+            return [f"{file}, row {row}" for file, row in places["places"]]
+        if "values" in places:
+            return [" · ".join(map(_text, row.values())) for row in places["values"]]
+        return [" / ".join(map(_text, self.record(member.id))) for member in members]
+
+    def _group(
+        self, surplus: Sequence[Named], key: Mapping[str, Value], records: int, money: Mapping[str, Decimal]
+    ) -> dict[str, Any]:
+        return {
+            "surplus": [self.record(member.id) for member in surplus],
+            "key": {column: self.value(column, public(value)) for column, value in key.items()},
+            "records": records,
+            "money": {currency: self.value(self.amount, public(amount)) for currency, amount in money.items()},
+        }
+
+    def _nearby(self, nearest: Sequence[Nearby], records: int) -> dict[str, Any]:
+        """Return the records near a group that its window left out, the nearest first; empty if there are none."""
+        if not nearest:
+            return {}
+        shown = {
+            "nearest": [self.record(record.id) for record in nearest],
+            "at": [self.value(self.span, public(record.at)) for record in nearest],
+        }
+        return {"nearby": {"records": records, **shown, **self._places(nearest)}}
+
+    def _places(self, members: Sequence[Named]) -> dict[str, Any]:
+        """Return file and row of records without an id, else their values; empty if the records have ids."""
+        if not members or not all(is_of_content(member.id) for member in members):
+            return {}
+        at = [[public(member.values.get(name)) for name in PLACE] for member in members]
+        if all(None not in place for place in at):
+            return {"places": [list(map(self.value, PLACE, place)) for place in at]}
+        rows = (member.values.items() for member in members)
+        return {"values": [{name: self.value(name, public(value)) for name, value in row} for row in rows]}
 
 
 def _text(value: Any) -> str:

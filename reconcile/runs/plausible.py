@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from notifications.wording.words import plural
 from reconcile.detection.detect import Detected, RuleUnchecked
-from reconcile.messages.notify import left_out
 from reconcile.store import Transaction
 from reconcile.store import runs as stored
 from rules.engines.base import Detection
@@ -36,7 +35,7 @@ def refuse(rule: Rule, detected: Detected, tx: Transaction | None, run: str = ""
     skipped = [entry for entry in detection.skipped if entry.scanned]
     if detection.scanned and sum(entry.records for entry in skipped) == detection.scanned:
         reasons = [f"{entry.column} is {entry.reason} in {entry.records:,} records" for entry in skipped]
-        reasons += [left_out(vars(entry) | ({} if entry.skipped else {"read_as": None})) for entry in detected.problems]
+        reasons += [entry.sentence for entry in detected.unreadable]
         raise NothingChecked(rule.name, f"every record was skipped ({'; '.join(reasons)})")
     if _nothing_passes(detection) and not (tx is not None and stored.ever_passed(tx, rule.dataset, rule.name)):
         raise NothingChecked(rule.name, f"none of {detection.read:,} records matches its `where`, and none ever has")

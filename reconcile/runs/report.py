@@ -3,54 +3,29 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reconcile.detection.detect import Detected
+from reconcile.findings.results import Outcome, RuleFailure, RuleResult, RunSummary
+from reconcile.findings.shown import Finding, Foreseen
+from reconcile.findings.states import State
 from reconcile.messages.delivery import Report as Delivery
+from reconcile.messages.personal import Hidden
 from reconcile.schedule.slots import slot_text
-from reconcile.tracking.remember import RuleOutcome
-from rules.kinds.base import Rule
 from rules.models import Severity
 
-_NOT_CLEANED = ("refused", "not_planned", "failed", "quarantined")
-_OPEN = ("open", "awaiting_approval", "stale", "failed", "quarantined")
+
+def _show_all(_dataset: str, _rule: str) -> Hidden:
+    return Hidden()
 
 
-def outcome_json(rule: Rule, detected: Detected, outcome: RuleOutcome) -> dict[str, Any]:
-    """Return one rule's part of the report: its engine, the records it read and skipped, and its findings."""
-    return {
-        "rule": rule.name,
-        "dataset": rule.dataset,
-        "severity": rule.severity.name,
-        "engine": detected.choice.engine,
-        "reason": detected.choice.reason,
-        "read": detected.detection.read,
-        "scanned": detected.detection.scanned,
-        "skipped": _skipped(detected),
-        **outcome.to_json(),
-        "seconds": round(detected.seconds, 3),
-    }
-
-
-def _skipped(detected: Detected) -> list[dict[str, Any]]:
-    """Return the skipped records and cells by column and reason; `first` is the place of the first."""
-    records = [{"column": s.column, "reason": s.reason, "records": s.records} for s in detected.detection.skipped]
-    cells = [
-        {"column": problem.column, "reason": problem.reason, "records": problem.records, "first": problem.first}
-        | ({} if problem.skipped else {"read_as": None})
-        for problem in detected.problems
-    ]
-    identity = detected.detection.identity
-    id_problems = [("null", identity.nulls), ("not unique", identity.repeated)]
-    return [*records, *cells, *({"column": "id", "reason": why, "records": n} for why, n in id_problems if n)]
+_OPEN = (State.OPEN, State.AWAITING, State.STALE, State.FAILED, State.QUARANTINED)
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """A run's result. `rules` holds a JSON object per rule; a rule that could not be checked has `failed`.
-    `findings` is empty unless requested.
+    """A run's result. `findings` is empty unless requested; those of a dry run are Foreseen.
 
     `status`: succeeded, failed (some rule could not be checked), running (in another process), dry_run.
     `repeated`: the slot was run before, and nothing was done now. `undelivered` holds sentences about messages;
@@ -62,8 +37,8 @@ class RunReport:
     slot: dt.datetime
     status: str
     release: str = ""
-    rules: tuple[Mapping[str, Any], ...] = ()
-    findings: Sequence[Mapping[str, Any]] = ()
+    rules: tuple[Outcome, ...] = ()
+    findings: Sequence[Finding] | Sequence[Foreseen] = ()
     repeated: bool = False
     by: str | None = None
     sent: tuple[str, ...] = ()
@@ -71,20 +46,17 @@ class RunReport:
     watchdog: str | None = None
 
     @classmethod
-    def of(cls, summary: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> RunReport:
+    def of(cls, summary: RunSummary, findings: Sequence[Finding], *, repeated: bool = False) -> RunReport:
         return cls(
-            run=summary["run"],
-            job=summary["job"],
-            slot=dt.datetime.fromisoformat(summary["slot"]),
-            status=summary["status"],
-            release=summary["release"],
-            rules=tuple(summary["rules"]),
+            run=summary.run,
+            job=summary.job,
+            slot=summary.slot,
+            status=summary.status,
+            release=summary.release,
+            rules=summary.rules,
             findings=findings,
+            repeated=repeated,
         )
-
-    @classmethod
-    def again(cls, summary: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> RunReport:
-        return replace(cls.of(summary, findings), repeated=True)
 
     @classmethod
     def under_way(cls, job: str, slot: dt.datetime, run: str, by: str) -> RunReport:
@@ -102,28 +74,34 @@ class RunReport:
         )
 
     @property
+    def checked(self) -> list[RuleResult]:
+        return [rule for rule in self.rules if isinstance(rule, RuleResult)]
+
+    @property
+    def failures(self) -> list[RuleFailure]:
+        return [rule for rule in self.rules if isinstance(rule, RuleFailure)]
+
+    @property
     def failed(self) -> bool:
         """True if something could not be checked, cleaned or delivered."""
-        is_held_up = any(rule.get("cleaning", {}).get("held_up") for rule in self.rules)
+        is_held_up = any(rule.cleaning.held_up for rule in self.rules)
         return self.status == "failed" or is_held_up or bool(self.undelivered)
 
     @property
     def refused(self) -> bool:
         """True if something was not cleaned: for safety, because no plan is possible, or because it failed."""
-        return any(rule.get("cleaning", {}).get(name) for rule in self.rules for name in _NOT_CLEANED)
+        return any(rule.cleaning.leaves_something for rule in self.rules)
 
     def has_open(self, severity: Severity) -> bool:
         """Return True if a finding at or above that severity is open."""
-        return any(
-            finding["status"] in _OPEN and Severity[finding["severity"]] >= severity for finding in self.findings
-        )
+        return any(finding.state in _OPEN and finding.severity >= severity for finding in self.findings)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as plain JSON."""
-        return self.to_stream() | {"findings": [dict(finding) for finding in self.findings]}
+    def to_json(self, hidden: Callable[[str, str], Hidden] = _show_all) -> dict[str, Any]:
+        """Return the report as plain JSON; `hidden` are the hidden columns of a dataset and rule."""
+        return self.to_stream(hidden) | {"findings": list(self._findings(hidden))}
 
-    def to_stream(self) -> dict[str, Any]:
-        """Return the same without copying the findings, to write them one by one."""
+    def to_stream(self, hidden: Callable[[str, str], Hidden] = _show_all) -> dict[str, Any]:
+        """Return the same with an iterator of findings, to write them one by one; it can be read once."""
         optional = {
             "repeated": self.repeated or None,
             "by": self.by,
@@ -137,6 +115,11 @@ class RunReport:
             "slot": slot_text(self.slot),
             "release": self.release,
             "status": self.status,
-            "rules": [dict(rule) for rule in self.rules],
-            "findings": self.findings or [],
+            "rules": [hidden(rule.dataset, rule.rule).outcome(rule) for rule in self.rules],
+            "findings": self._findings(hidden) if self.findings else [],
         } | {name: value for name, value in optional.items() if value is not None}
+
+    def _findings(self, hidden: Callable[[str, str], Hidden]) -> Iterator[dict[str, Any]]:
+        for finding in self.findings:
+            veil = hidden(finding.dataset, finding.rule)
+            yield veil.finding(finding) if isinstance(finding, Finding) else veil.foreseen(finding)

@@ -11,84 +11,53 @@ import datetime as dt
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from connectors.errors import ConnectorError, SourceUnavailable
-from connectors.target import Target
 from notifications.base import Channel
 from reconcile.audit import facts, log
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.planning import shape
 from reconcile.cleaning.planning.binding import binding_of
-from reconcile.config.settings import JobConfig, Project
 from reconcile.coordination import clock, lease, pauses, releases
-from reconcile.detection.bounded import detected
-from reconcile.detection.detect import Budget, Detected, RuleUnchecked, Subject
-from reconcile.findings.identity import Existing, RuleIdentity
-from reconcile.findings.shown import Finding, to_json
+from reconcile.detection.detect import Detected
+from reconcile.findings import results
+from reconcile.findings.identity import RuleIdentity
+from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult, RunSummary
+from reconcile.findings.shown import Finding
 from reconcile.findings.states import BundleState, Event, State
 from reconcile.journal import effects, limits
 from reconcile.messages import delivery, notify, outbox
 from reconcile.runs import plausible
-from reconcile.runs.report import RunReport, outcome_json
+from reconcile.runs.check import ACTOR, Order, Readers, check, result_of
+from reconcile.runs.report import RunReport
 from reconcile.schedule import slots
 from reconcile.store import Store, Transaction, bundles, finding_memory
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored
 from reconcile.telemetry import traces
 from reconcile.tracking import progress, remember
-from rules.engines.base import Unanswerable
 from rules.kinds.base import Rule
 from rules.packed import Packed
 
 LEASE = dt.timedelta(seconds=60)
 LATER = dt.timedelta(minutes=1)
 """How much longer the lease tolerates silence than a rule's `stall`, so that only the rule ends, not the run."""
-ACTOR = "reconcile"
 
 
-@dataclass(frozen=True)
-class Order:
-    """An order to run a job, or some of its rules, for one slot.
-
-    `trigger` is what made it due: `manual`, `rules` (only some of them) or `slot` by hand; `schedule`, `after`,
-    `file` or `request` under `serve`.
-    """
-
-    job: JobConfig
-    slot: dt.datetime
-    trigger: str = "manual"
-    rules: tuple[str, ...] = ()
-    actor: str = ACTOR
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        return self.rules or self.job.rules
-
-
-@dataclass(frozen=True)
-class Equipment:
+@dataclass(frozen=True, kw_only=True)
+class Equipment(Readers):
     """The resources of a run.
 
-    `watch` gets (rule, records read so far) and may raise to stop the run; `stop` ends the reads of a dataset's source;
     `sleep` waits seconds. Without `delivers` another process empties the outbox; without `lists` the report lists no
     findings.
     """
 
-    project: Project
     store: Store
-    subject: Callable[[str], Subject]
     channels: Mapping[str, Channel]
-    budget: Budget
-    watch: Callable[[str, int], None] = lambda _rule, _read: None
     sleep: Callable[[float], None] = time.sleep
     delivers: bool = True
     lists: bool = True
-    stop: Callable[[str], None] = lambda _dataset: None
     spans: traces.Spans = traces.NOWHERE
-    target: Callable[[str], Target] | None = None
-    """Return the source of that name as a Target, whose records can be changed; None: nothing is cleaned."""
 
 
 def run(order: Order, tools: Equipment) -> RunReport:
@@ -126,7 +95,7 @@ class _Run:
     id: str
     held: lease.Lease
     heart: lease.Heartbeat
-    outcomes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     @property
     def job(self) -> str:
@@ -138,7 +107,8 @@ class _Run:
             row = stored.get(tx, self.id)
             if row is None or row.status != "succeeded":
                 return None
-            return RunReport.again(row.summary, _seen_by(tx, row) if self.tools.lists else ())
+            summary = results.summary_of(row.summary)
+            return RunReport.of(summary, _seen_by(tx, row, summary) if self.tools.lists else (), repeated=True)
 
     def traced(self) -> RunReport:
         order = self.order
@@ -164,16 +134,16 @@ class _Run:
         """Clean after all checks: highest severity first, then in the job's order. Each rule has its own checkpoint."""
         chosen = self.order.chosen
         rules = [rule for name in chosen if (rule := self.tools.project.rules[name]).clean is not None]
-        rules = [rule for rule in rules if "failed" not in self.outcomes[rule.name]]
         for rule in sorted(rules, key=lambda rule: (-rule.severity, chosen.index(rule.name))):
-            outcome = self.outcomes[rule.name]
-            if "cleaned" not in outcome.get("cleaning", {}):
+            result = self.outcomes[rule.name]
+            if isinstance(result, RuleResult) and not result.cleaning.is_done:
                 self.check_paused()
-                outcome["cleaning"] = outcome.get("cleaning", {}) | self.traced_cleaning(rule, outcome)
+                cleaned = replace(result, cleaning=self.traced_cleaning(rule, result))
+                self.outcomes[rule.name] = cleaned
                 with self.owned() as tx:
-                    stored.checkpoint(tx, self.id, rule.name, "done", outcome)
+                    stored.checkpoint(tx, self.id, rule.name, "done", results.to_json(cleaned))
 
-    def traced_cleaning(self, rule: Rule, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    def traced_cleaning(self, rule: Rule, result: RuleResult) -> CleaningResult:
         from reconcile.cleaning import cleaning  # noqa: PLC0415 - most runs clean nothing
 
         assert self.tools.target is not None  # noqa: S101 - a project with rules that clean has targets
@@ -189,9 +159,9 @@ class _Run:
             sleep=self.tools.sleep,
         )
         with self.tools.spans.span("reconcile.clean", job=self.job, rule=rule.name, dataset=rule.dataset) as span:
-            result = cleaning.clean(rule, outcome, tools).to_json()
-            span.tell(cleaned=result["cleaned"], proposed=result["proposed"])
-            return result
+            cleaned = cleaning.clean(rule, result, tools)
+            span.tell(cleaned=cleaned.cleaned or 0, proposed=cleaned.proposed or 0)
+            return cleaned
 
     @contextmanager
     def owned(self) -> Iterator[Transaction]:
@@ -228,39 +198,40 @@ class _Run:
             self.outcomes = self._finished_before(tx, earlier)
             return attempt
 
-    def _finished_before(self, tx: Transaction, earlier: stored.RunRow | None) -> dict[str, dict[str, Any]]:
+    def _finished_before(self, tx: Transaction, earlier: stored.RunRow | None) -> dict[str, Outcome]:
         """Return the checkpoints if they were made with the same configuration; after an edit all is checked again."""
         if earlier is None or earlier.release != self.tools.project.release:
             return {}
-        return {name: outcome for name, outcome in stored.checkpoints(tx, self.id).items() if name in self.order.chosen}
+        checkpoints = stored.checkpoints(tx, self.id).items()
+        return {name: results.outcome_of(outcome) for name, outcome in checkpoints if name in self.order.chosen}
 
-    def traced_check(self, rule: Rule) -> dict[str, Any]:
+    def traced_check(self, rule: Rule) -> Outcome:
         with self.tools.spans.span("reconcile.rule", job=self.job, rule=rule.name, dataset=rule.dataset) as span:
             outcome = self.check(rule)
-            if "failed" in outcome:
+            if isinstance(outcome, RuleFailure):
                 span.failed()
             else:
-                span.tell(engine=outcome["engine"], records=outcome["scanned"], groups=outcome["groups"])
+                span.tell(engine=outcome.engine, records=outcome.scanned, groups=outcome.groups)
             return outcome
 
-    def check(self, rule: Rule) -> dict[str, Any]:
+    def check(self, rule: Rule) -> Outcome:
         """Check a rule: detect, then update its findings and store the checkpoint in one transaction."""
         start = time.monotonic()
-        try:
-            answer = self._detect(rule)
-            with self.tools.store.begin() as tx:
-                lease.check(tx, self.held)
+
+        def judge(rule: Rule, identity: RuleIdentity, answer: Detected) -> RuleResult:
+            with self.owned() as tx:
                 plausible.refuse(rule, answer, tx, self.id)
                 self._void_obsolete(tx, rule)
-                outcome = self._remember(tx, rule, answer, tx.now - dt.timedelta(seconds=time.monotonic() - start))
+                read_at = tx.now - dt.timedelta(seconds=time.monotonic() - start)
+                result = self._remember(tx, rule, identity, answer, read_at)
                 reason = None if rule.clean is None else self._shape_reason(tx, rule, answer)
                 if reason is not None:
                     stop = limits.stop(tx, limits.of_rule(rule.name), reason)
-                    outcome["cleaning"] = {"stopped": stop, "refused": True}
-                stored.checkpoint(tx, self.id, rule.name, "done", outcome)
-                return outcome
-        except (ConnectorError, RuleUnchecked, Unanswerable) as error:
-            return self._failed(rule, error)
+                    result = replace(result, cleaning=CleaningResult(stopped=stop, refused=True))
+                stored.checkpoint(tx, self.id, rule.name, "done", results.to_json(result))
+                return result
+
+        return check(rule, self.order, self.tools, judge, fail=self._keep_failure, alive=self.heart.progress)
 
     def _shape_reason(self, tx: Transaction, rule: Rule, answer: Detected) -> str | None:
         binding = binding_of(self.tools.project, rule)
@@ -276,56 +247,26 @@ class _Run:
         moves = [progress.Move(plan.finding, Event.VOIDED, plan.id, plan.reason) for plan in void]
         progress.move(tx, moves, by=ACTOR, run=self.id)
 
-    def _detect(self, rule: Rule) -> Detected:
-        """Return the rule's answer within the limits of the job; the detection thread does not write to the store."""
-        tools = self.tools
-        self.heart.progress()
-        try:
-            return detected(
-                rule,
-                self.order.job,
-                self.order.slot,
-                tools.budget,
-                subject=tools.subject,
-                stop=tools.stop,
-                watch=tools.watch,
-                alive=self.heart.progress,
-            )
-        finally:
-            self.heart.progress()
-
-    def _remember(self, tx: Transaction, rule: Rule, answer: Detected, read_at: dt.datetime) -> dict[str, Any]:
+    def _remember(
+        self, tx: Transaction, rule: Rule, identity: RuleIdentity, answer: Detected, read_at: dt.datetime
+    ) -> RuleResult:
         detection = answer.detection
-        existing = Existing(self.order.job.existing)
-        identity = RuleIdentity.of(rule, existing=existing, dataset_definition=answer.definition)
         outcome = remember.record(tx, self.id, identity, detection.groups, read_at=read_at)
         before = stored.seen_before(tx, rule.dataset, rule.name, self.id)
         sizes = stored.Seen(detection.read, detection.scanned, len(detection.groups))
         stored.keep_seen(tx, self.id, rule.dataset, rule.name, sizes)
-        return outcome_json(rule, answer, outcome) | {"groups_before": [counts.groups for counts in before]}
+        return result_of(rule, answer, outcome, tuple(counts.groups for counts in before))
 
-    def _failed(self, rule: Rule, error: Exception) -> dict[str, Any]:
-        """Store the failure of a rule that could not be checked, so that it never looks like a clean result."""
-        self.tools.watch(rule.name, 0)  # raises after Ctrl-C, which can look like an error of the engine
-        source = self.tools.project.datasets[rule.dataset].source
-        outcome = {
-            "rule": rule.name,
-            "dataset": rule.dataset,
-            "severity": rule.severity.name,
-            "failed": str(error),
-            "subject": f"source {source}" if isinstance(error, SourceUnavailable) else f"rule {rule.name}",
-        }
-        with self.tools.store.begin() as tx:
-            lease.check(tx, self.held)
-            stored.checkpoint(tx, self.id, rule.name, "failed", outcome)
-            body = {"run": self.id, "rule": rule.name, "error": type(error).__name__, "why": str(error)}
-            log.append(tx, ACTOR, "rule.failed", rule.name, body)
-        return outcome
+    def _keep_failure(self, failure: RuleFailure, error: Exception) -> None:
+        with self.owned() as tx:
+            stored.checkpoint(tx, self.id, failure.rule, "failed", results.to_json(failure))
+            body = {"run": self.id, "rule": failure.rule, "error": type(error).__name__, "why": failure.failed}
+            log.append(tx, ACTOR, "rule.failed", failure.rule, body)
 
     def end(self, attempt: int) -> RunReport:
         """Queue messages, record failures that began or ended, and end the run, in one transaction."""
         project = self.tools.project
-        failed = [outcome for outcome in self.outcomes.values() if "failed" in outcome]
+        failed = [name for name, outcome in self.outcomes.items() if isinstance(outcome, RuleFailure)]
         with self.tools.store.begin() as tx:
             lease.check(tx, self.held)
             stored.take_turns(tx, self.order.chosen)
@@ -336,29 +277,29 @@ class _Run:
                 for channel in self.order.job.notify
                 if (message := self._tell(tx, channel, attempt, news)) is not None
             ]
-            summary = {
-                "run": self.id,
-                "job": self.job,
-                "slot": slots.slot_text(self.order.slot),
-                "release": project.release,
-                "status": "failed" if failed else "succeeded",
-                "attempt": attempt,
-                "rules": [self.outcomes[name] for name in self.order.chosen],
-                "messages": messages,
-                "checked": list(self.order.chosen),
-            }
-            stored.finish(tx, self.id, "failed" if failed else "succeeded", summary)
+            summary = RunSummary(
+                run=self.id,
+                job=self.job,
+                slot=self.order.slot,
+                release=project.release,
+                status="failed" if failed else "succeeded",
+                attempt=attempt,
+                rules=tuple(self.outcomes[name] for name in self.order.chosen),
+                messages=tuple(messages),
+                checked=self.order.chosen,
+            )
+            stored.finish(tx, self.id, summary.status, results.to_json(summary))
             bindings = self._bindings()
             log.touch(tx, facts.RULE, bindings)
             finding_memory.ended(tx, self.id, bindings)
-            body = {"run": self.id, "job": self.job, "status": summary["status"], "failed": [o["rule"] for o in failed]}
+            body = {"run": self.id, "job": self.job, "status": summary.status, "failed": failed}
             log.append(tx, ACTOR, "run.finished", self.id, body)
             return RunReport.of(summary, self._findings(tx, self.order.chosen) if self.tools.lists else ())
 
     def _bindings(self) -> dict[str, str | None]:
         """Return the binding of each rule's plans, None for a rule without `clean`; unknown ones are left out."""
         idle = {name: None for name in self.outcomes if self.tools.project.rules[name].clean is None}
-        planned = {name: outcome.get("cleaning", {}).get("binding") for name, outcome in self.outcomes.items()}
+        planned = {name: outcome.cleaning.binding for name, outcome in self.outcomes.items()}
         return idle | {name: binding for name, binding in planned.items() if binding is not None}
 
     def _add_killed_runs(self, tx: Transaction) -> None:
@@ -366,19 +307,20 @@ class _Run:
         for run in stored.never_ended(tx, self.job):
             for name, outcome in self.outcomes.items():
                 if cleaned := bundles.counts(tx, name, run=run).get(BundleState.SUCCEEDED):
-                    outcome.setdefault("cleaning", {}).setdefault("of_killed", {})[run] = cleaned
+                    of_killed = {**outcome.cleaning.of_killed, run: cleaned}
+                    self.outcomes[name] = replace(outcome, cleaning=replace(outcome.cleaning, of_killed=of_killed))
 
     def _tell(self, tx: Transaction, channel: str, attempt: int, news: Sequence[notify.FailureNews]) -> str | None:
         """Queue this run's message for a channel, and mark its news as reported; None if there is no news."""
         settings = self.tools.project.channels[channel].settings
         project, rules = self.tools.project, self.order.chosen
         outcomes = list(self.outcomes.values())
-        checked = [outcome["rule"] for outcome in outcomes if "failed" not in outcome]
+        checked = [outcome.rule for outcome in outcomes if isinstance(outcome, RuleResult)]
         untold = notify.News.of(project, stored_findings.untold(tx, channel, checked))
         asking = notify.News.of(project, stored_findings.untold(tx, channel, rules, states=stored_findings.ASKING))
         not_undone = notify.News.of(project, stored_findings.not_undone(tx, rules, channel))
         versions = {**untold.versions, **asking.versions, **not_undone.versions}
-        before = stored.outcomes_before(tx, self.job, self.order.slot)
+        before = list(map(results.outcome_of, stored.outcomes_before(tx, self.job, self.order.slot)))
         news = (*news, *notify.unheard(tx, self.tools.project, self.job, channel, {item.subject for item in news}))
         if not versions and not news and not notify.says_something(outcomes, before) and settings.quiet:
             return None
@@ -398,18 +340,18 @@ class _Run:
         stored_findings.mark_told(tx, channel, notice.id, versions)
         return notice.id
 
-    def _findings(self, tx: Transaction, rules: Sequence[str]) -> Packed[dict[str, Any]]:
+    def _findings(self, tx: Transaction, rules: Sequence[str]) -> Packed[Finding]:
         """Return the run's findings, without those that an earlier attempt found and this one resolved."""
         findings = stored_findings.each(tx, stored_findings.Filter(rules=tuple(rules), run=self.id))
-        return _shown(finding for finding in findings if finding.state not in (State.RESOLVED, State.MERGED))
+        return _listed(finding for finding in findings if finding.state not in (State.RESOLVED, State.MERGED))
 
 
-def _seen_by(tx: Transaction, run: stored.RunRow) -> Packed[dict[str, Any]]:
+def _seen_by(tx: Transaction, run: stored.RunRow, summary: RunSummary) -> Packed[Finding]:
     """Return the current state of the run's findings: known by its end, and seen by it or later."""
     ended = run.finished or run.started
-    findings = stored_findings.each(tx, stored_findings.Filter(rules=tuple(run.summary["checked"])))
-    return _shown(finding for finding in findings if finding.first_seen <= ended and finding.last_seen >= run.started)
+    findings = stored_findings.each(tx, stored_findings.Filter(rules=summary.checked))
+    return _listed(finding for finding in findings if finding.first_seen <= ended and finding.last_seen >= run.started)
 
 
-def _shown(findings: Iterable[Finding]) -> Packed[dict[str, Any]]:
-    return Packed(to_json(finding) for finding in findings if finding.keeper is not None)
+def _listed(findings: Iterable[Finding]) -> Packed[Finding]:
+    return Packed(finding for finding in findings if finding.keeper is not None)

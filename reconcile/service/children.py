@@ -173,5 +173,5 @@ def _ended(project: Project, row: SlotRow, sentence: Sentence, watch: Callable[[
         return Ended("died", sentence(error))
     if report.status == "running":
         return Ended("busy", f"the job is already running: {report.by}")
-    failed = [rule["failed"] for rule in report.rules if "failed" in rule]
-    return Ended("failed", failed[0]) if failed else Ended("succeeded", report.watchdog)
+    failures = report.failures
+    return Ended("failed", failures[0].failed) if failures else Ended("succeeded", report.watchdog)

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from reconcile.audit import facts, log
-from reconcile.findings.identity import Existing, RuleIdentity, encode, public, record_of
+from reconcile.findings.identity import Existing, RuleIdentity, encode, record_of
 from reconcile.findings.judgement import NOT_CLEAN, Change, Judgement, Verdict, judge
 from reconcile.findings.known import NotSame, Outline, parts
 from reconcile.findings.states import Event, State, after
@@ -36,8 +36,7 @@ class RuleOutcome:
 
     Every group is one of new, known, grown, reopened (ended snoozes included) and settled (groups in a running
     cleaning included); resolved and merged count findings that ended. `money` is the sum per currency over the
-    undecided groups, `money_told` over those with news. `summary`: they are reported in one summary of what already
-    existed.
+    undecided groups. `told` are the findings with news.
     """
 
     rule: str
@@ -51,21 +50,8 @@ class RuleOutcome:
     merged: int
     first_run: bool
     edited: bool
-    summary: bool
     money: Mapping[str, Decimal] = field(default_factory=dict)
-    money_told: Mapping[str, Decimal] = field(default_factory=dict)
     told: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, for a run's checkpoint and its public report."""
-        names = ("new", "known", "grown", "resolved", "reopened", "merged", "settled")
-        return {
-            "groups": self.groups,
-            "findings": {name: getattr(self, name) for name in names},
-            "money": {currency: public(amount) for currency, amount in sorted(self.money.items())},
-            "first_run": self.first_run,
-            "edited": self.edited,
-        }
 
 
 def record(
@@ -169,7 +155,6 @@ class _Tally:
         self._changes: Counter[Change] = Counter()
         self._of_groups: Counter[Change] = Counter()
         self._money: dict[str, Decimal] = {}
-        self._told: dict[str, Decimal] = {}
 
     def add(self, judgement: Judgement) -> None:
         self._changes.update(verdict.change for verdict in judgement.verdicts)
@@ -178,8 +163,6 @@ class _Tally:
                 self._of_groups[verdict.change] += 1
                 if verdict.change not in _DECIDED:
                     values.add(self._money, verdict.group.at_risk)
-                if verdict.change.is_told:
-                    values.add(self._told, verdict.group.at_risk)
 
     def outcome(self, rule: RuleIdentity, entered: Entered, told: Iterable[str] = ()) -> RuleOutcome:
         return RuleOutcome(
@@ -194,18 +177,12 @@ class _Tally:
             merged=self._count(Change.MERGED),
             first_run=entered.first,
             edited=entered.edited,
-            summary=_is_summary(rule, entered),
             money=dict(sorted(self._money.items())),
-            money_told=dict(sorted(self._told.items())),
             told=tuple(sorted(told)),
         )
 
     def _count(self, *changes: Change) -> int:
         return sum(self._changes[change] for change in changes)
-
-
-def _is_summary(rule: RuleIdentity, entered: Entered) -> bool:
-    return (entered.first or entered.edited) and rule.existing is Existing.SUMMARY
 
 
 class _Writer:
@@ -215,8 +192,9 @@ class _Writer:
         self._tx = tx
         self._run = run
         self._rule = rule
-        self._summary = _is_summary(rule, entered)
-        self._silent = (entered.first or entered.edited) and rule.existing is Existing.IGNORE
+        found_at_once = entered.first or entered.edited
+        self._summary = found_at_once and rule.existing is Existing.SUMMARY
+        self._silent = found_at_once and rule.existing is Existing.IGNORE
         self.told: list[str] = []
         """Findings with news."""
         self.planless: list[str] = []

@@ -12,16 +12,17 @@ import json
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from itertools import chain
-from typing import Any, TypeVarTuple
+from typing import Any, TypeVarTuple, get_args, get_type_hints
 
-from notifications.base import MASK
+from notifications.base import MASK, OURS, Notice
 from reconcile.audit import facts
 from reconcile.audit import log as audit
 from reconcile.audit.verifier import ERASED, RESTORED
 from reconcile.errors import Refused
 from reconcile.findings.identity import decode, erased_name, id_of, public, record_of
+from reconcile.findings.results import RunSummary
 from reconcile.messages import outbox
 from reconcile.store import Store, Transaction, audit_log, erasing
 from reconcile.store.bundles import BundleDamaged, BundlePurged, Stored
@@ -60,12 +61,32 @@ _KEPT = ("finding", "bundle", "bundles", "from", "to", "plan_hash", "by", "decis
 """The fields that the erasure's entry keeps of an erased body: states and digests, so the log still adds up."""
 
 
-_OWN = {
-    *("id", "run", "job", "slot", "since", "created", "timezone", "first", "last", "release", "status", "messages"),
-    *("checked", "rule", "severity", "dataset", "kind", "finding", "state", "engine", "money", "owner", "runbook"),
-    *("link", "undo", "subject", "column", "table", "effects", "span", "change", "settled_key"),
-}
-"""Fields of messages and reports with our words or the configuration's: they stay, so the rest is readable."""
+_OF_ROWS = {"table", "effects", "span", "change", "settled_key"}
+"""Fields with our words or the configuration's in the JSON of findings and plans, which has no type."""
+
+
+def own_fields(*kinds: type) -> frozenset[str]:
+    """Return the names of fields that are `Ours` wherever these types, or their parts, have a field of that name.
+
+    Masking leaves these fields, so the rest is readable; a field that is not marked is masked.
+    """
+    ours, others, todo = set[str](), set[str](), list(kinds)
+    for kind in todo:
+        for name, hint in get_type_hints(kind, include_extras=True).items():
+            is_ours = OURS in getattr(hint, "__metadata__", ())
+            (ours if is_ours else others).add(name)
+            todo += [part for part in _parts(hint) if part not in todo]
+    return frozenset(ours - others)
+
+
+def _parts(hint: Any) -> Iterator[type]:
+    if is_dataclass(hint) and isinstance(hint, type):
+        yield hint
+    for part in get_args(hint):
+        yield from _parts(part)
+
+
+_OWN = own_fields(Notice, RunSummary) | _OF_ROWS
 
 
 class ErasureWaits(Refused):

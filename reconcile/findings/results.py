@@ -1,0 +1,209 @@
+"""The results of a run and of its rules: what a run stores and reports, and their JSON. Pure.
+
+A field without a default is always in the JSON; one with a default only if it differs. New versions only add fields.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from notifications.base import Ours
+from notifications.wording.words import plural
+from reconcile.findings.identity import public
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """Records or cells that a rule did not compare: their column, the reason, their number and the first place.
+
+    `read_as` is None if the cells were treated as empty and their records took part.
+    """
+
+    column: Ours[str]
+    reason: str
+    records: int
+    first: Ours[str | None] = None
+    read_as: str | None = ""
+
+    @property
+    def sentence(self) -> str:
+        """Describe it without a full stop."""
+        column, reason, records = self.column, self.reason, plural(self.records, "record", "records")
+        first = f", first at {self.first}" if self.first else ""
+        if column == "id" and reason == "not unique":
+            return f"{plural(self.records, 'record shares its id', 'records share their id')} with another"
+        if column == "*":  # the reason is about the file
+            return f"{reason}{first}"
+        if self.read_as is None:  # the record took part; if it is skipped for that, another entry counts it
+            return f"{column} of {records} treated as empty: {reason}{first}"
+        return f"{records} skipped: {reason if column == 'where' else f'{column} is {reason}'}{first}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingCounts:
+    """The findings of a rule by their change in the run; `reopened` includes ended snoozes."""
+
+    new: int
+    known: int
+    grown: int
+    resolved: int
+    reopened: int
+    merged: int
+    settled: int
+
+    @property
+    def undecided(self) -> int:
+        return self.new + self.known + self.grown + self.reopened
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleaningResult:
+    """The result of cleaning for one rule in one run: counts of findings, and sentences for people.
+
+    The counts are None until the cleaning step is done, and in a dry run, which has `would_clean` and `would_propose`.
+    `stopped`: why automatic cleaning stopped; `refused`: a safety check stopped it; `held_up`: the target is not
+    available, and approved plans wait. `not_planned` counts the findings without a plan, by sentence. `of_before`: how
+    many plans of earlier runs this run executed, for example approved in between. `binding`: the plans were made with
+    it (`Tools.bound`), if any could be made. `next_run`: a sentence about the plans left to the next run, because no
+    run has reported findings under this binding yet. `uncounted`: why people are asked about findings whose money is
+    limited but cannot be counted. `of_killed` counts findings cleaned by earlier runs that were killed.
+    """
+
+    would_clean: int | None = None
+    would_propose: int | None = None
+    cleaned: int | None = None
+    proposed: int | None = None
+    stale: int | None = None
+    waiting: int | None = None
+    failed: int | None = None
+    quarantined: int | None = None
+    stopped: str | None = None
+    refused: bool = False
+    held_up: bool = False
+    reasons: tuple[str, ...] = ()
+    not_planned: Mapping[str, int] = field(default_factory=dict)
+    of_before: int = 0
+    binding: str | None = None
+    next_run: str | None = None
+    uncounted: str | None = None
+    of_killed: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_done(self) -> bool:
+        return self.cleaned is not None
+
+    @property
+    def leaves_something(self) -> bool:
+        """True if something was not cleaned: for safety, because no plan is possible, or because it failed."""
+        return bool(self.refused or self.not_planned or self.failed or self.quarantined)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleResult:
+    """The result of a rule that was checked: its engine, the records it read and left out, and its findings.
+
+    `money` is the sum per currency over the undecided findings. `groups_before` are the numbers of groups in earlier
+    runs, newest first; None in a dry run.
+    """
+
+    rule: Ours[str]
+    dataset: Ours[str]
+    severity: Ours[str]
+    engine: Ours[str]
+    reason: str = ""
+    read: int
+    scanned: int
+    skipped: tuple[LeftOut, ...]
+    groups: int
+    findings: FindingCounts
+    money: Ours[Mapping[str, Decimal]]
+    first_run: bool
+    edited: bool
+    seconds: float
+    groups_before: tuple[int, ...] | None = None
+    cleaning: CleaningResult = CleaningResult()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleFailure:
+    """The result of a rule that could not be checked: `failed` is why, `subject` the rule or the whole source."""
+
+    skipped: ClassVar[tuple[LeftOut, ...]] = ()
+
+    rule: Ours[str]
+    dataset: Ours[str]
+    severity: Ours[str]
+    failed: str
+    subject: Ours[str]
+    cleaning: CleaningResult = CleaningResult()
+
+
+Outcome = RuleResult | RuleFailure
+"""The outcome of a rule in a run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """A run that ended, as the store keeps it. `messages` are the ids of those it queued, `checked` its rules."""
+
+    run: Ours[str]
+    job: Ours[str]
+    slot: Ours[dt.datetime]
+    release: Ours[str]
+    status: Ours[str]
+    attempt: int
+    rules: tuple[Outcome, ...]
+    messages: Ours[tuple[str, ...]]
+    checked: Ours[tuple[str, ...]]
+
+
+def to_json(result: RunSummary | Outcome | CleaningResult) -> dict[str, Any]:
+    """Return a result as plain JSON, as the store keeps it and as reports show it."""
+    shown = ((each.name, getattr(result, each.name), _default(each)) for each in fields(result))
+    return {name: _plain(value) for name, value, default in shown if value != default}
+
+
+def _default(each: Field[Any]) -> Any:
+    return each.default if each.default_factory is MISSING else each.default_factory()
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return to_json(value)  # type: ignore[arg-type]  # a part of a result
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return public(value)
+
+
+def summary_of(stored: Mapping[str, Any]) -> RunSummary:
+    """Return the summary that `to_json` wrote."""
+    return _summaries().validate_python(stored)
+
+
+def outcome_of(stored: Mapping[str, Any]) -> Outcome:
+    """Return the outcome that `to_json` wrote."""
+    return _outcomes().validate_python(stored)
+
+
+@functools.cache
+def _summaries() -> TypeAdapter[RunSummary]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - only where results are read from the store
+
+    return TypeAdapter(RunSummary)
+
+
+@functools.cache
+def _outcomes() -> TypeAdapter[Outcome]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - only where results are read from the store
+
+    return TypeAdapter(Outcome)

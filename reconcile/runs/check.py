@@ -1,0 +1,137 @@
+"""Check a rule: the steps that a run and a dry run share. Whatever is stored, their caller stores."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from connectors.errors import ConnectorError, SourceUnavailable
+from connectors.target import Target
+from reconcile.config.settings import JobConfig, Project
+from reconcile.detection.bounded import detected
+from reconcile.detection.detect import Budget, Detected, RuleUnchecked, Subject
+from reconcile.findings.identity import Existing, RuleIdentity
+from reconcile.findings.results import FindingCounts, RuleFailure, RuleResult
+from reconcile.tracking.remember import RuleOutcome
+from rules.engines.base import Unanswerable
+from rules.kinds.base import Rule
+
+ACTOR = "reconcile"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order to run a job, or some of its rules, for one slot.
+
+    `trigger` is what made it due: `manual`, `rules` (only some of them) or `slot` by hand; `schedule`, `after`,
+    `file` or `request` under `serve`.
+    """
+
+    job: JobConfig
+    slot: dt.datetime
+    trigger: str = "manual"
+    rules: tuple[str, ...] = ()
+    actor: str = ACTOR
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        return self.rules or self.job.rules
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readers:
+    """The resources of a run that only reads.
+
+    `watch` gets (rule, records read so far) and may raise to stop the run; `stop` ends the reads of a dataset's source.
+    """
+
+    project: Project
+    subject: Callable[[str], Subject]
+    budget: Budget
+    watch: Callable[[str, int], None] = lambda _rule, _read: None
+    stop: Callable[[str], None] = lambda _dataset: None
+    target: Callable[[str], Target] | None = None
+    """Return the source of that name as a Target, whose records can be changed; None: nothing is cleaned."""
+
+
+def check(
+    rule: Rule,
+    order: Order,
+    tools: Readers,
+    judge: Callable[[Rule, RuleIdentity, Detected], T],
+    *,
+    fail: Callable[[RuleFailure, Exception], None] = lambda _failure, _error: None,
+    alive: Callable[[], None] = lambda: None,
+) -> T | RuleFailure:
+    """Detect within the limits of the job, and `judge` the answer against the known findings.
+
+    A rule that cannot be checked is a failure, so that it never looks like a clean result; `fail` stores it. The
+    detection thread does not write to the store.
+    """
+    try:
+        return judge(rule, *_detected(rule, order, tools, alive))
+    except (ConnectorError, RuleUnchecked, Unanswerable) as error:
+        tools.watch(rule.name, 0)  # raises after Ctrl-C, which can look like an error of the engine
+        source = tools.project.datasets[rule.dataset].source
+        failure = RuleFailure(
+            rule=rule.name,
+            dataset=rule.dataset,
+            severity=rule.severity.name,
+            failed=str(error),
+            subject=f"source {source}" if isinstance(error, SourceUnavailable) else f"rule {rule.name}",
+        )
+        fail(failure, error)
+        return failure
+
+
+def _detected(rule: Rule, order: Order, tools: Readers, alive: Callable[[], None]) -> tuple[RuleIdentity, Detected]:
+    alive()
+    try:
+        answer = detected(
+            rule,
+            order.job,
+            order.slot,
+            tools.budget,
+            subject=tools.subject,
+            stop=tools.stop,
+            watch=tools.watch,
+            alive=alive,
+        )
+    finally:
+        alive()
+    existing = Existing(order.job.existing)
+    return RuleIdentity.of(rule, existing=existing, dataset_definition=answer.definition), answer
+
+
+def result_of(
+    rule: Rule, answer: Detected, outcome: RuleOutcome, groups_before: tuple[int, ...] | None = None
+) -> RuleResult:
+    """Return one rule's part of the report, before cleaning."""
+    return RuleResult(
+        rule=rule.name,
+        dataset=rule.dataset,
+        severity=rule.severity.name,
+        engine=answer.choice.engine,
+        reason=answer.choice.reason,
+        read=answer.detection.read,
+        scanned=answer.detection.scanned,
+        skipped=answer.left_out,
+        groups=outcome.groups,
+        findings=FindingCounts(
+            new=outcome.new,
+            known=outcome.known,
+            grown=outcome.grown,
+            resolved=outcome.resolved,
+            reopened=outcome.reopened,
+            merged=outcome.merged,
+            settled=outcome.settled,
+        ),
+        money=outcome.money,
+        first_run=outcome.first_run,
+        edited=outcome.edited,
+        seconds=round(answer.seconds, 3),
+        groups_before=groups_before,
+    )
