@@ -154,7 +154,7 @@ _CODES = {
         "reconcile.detection.detect:RuleDoesNotFit",
         "reconcile.audit.exporting:ExportExists",
         "reconcile.service.listener:ListenRefused",
-        "reconcile.messages.outbox:MessageMissing",
+        "reconcile.store.outbox:MessageMissing",
         "reconcile.coordination.pauses:PauseInThePast",
         "reconcile.plugins:PluginBroken",
         "reconcile.coordination.releases:ReleaseNotNamed",

@@ -2,5 +2,6 @@
 
 from reconcile.store.database import Clock, Finisher, Store, Transaction
 from reconcile.store.errors import StoreError
+from reconcile.store.tables import REVISION
 
-__all__ = ["Clock", "Finisher", "Store", "StoreError", "Transaction"]
+__all__ = ["REVISION", "Clock", "Finisher", "Store", "StoreError", "Transaction"]
