@@ -20,8 +20,8 @@ from reconcile.cleaning.decisions import BeyondLimits
 from reconcile.cleaning.execution import carrier
 from reconcile.coordination import lease, pauses
 from reconcile.findings.states import BundleState
-from reconcile.messages import troubles
 from reconcile.service.serve import Server
+from reconcile.store import troubles as stored_troubles
 from reconcile.tracking import decide
 from reconcile.tracking.decide import NothingProposed, NotYours, PlanChanged
 
@@ -573,7 +573,7 @@ def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits
         with alone.open() as application:
             application.clean_due()
             with application.memory.read() as tx:
-                return [one.sentence.partition("\n")[0] for one in troubles.going_on(tx)]
+                return [one.sentence.partition("\n")[0] for one in stored_troubles.ongoing(tx)]
 
     first = told(1)
     later = [told(20) for _ in range(9)]

@@ -27,7 +27,6 @@ EVERY: dict[str, Decide] = {
     "snooze": lambda store, asked: decide.snooze(store, asked, actor="anna"),
     "reopen": lambda store, asked: decide.reopen(store, asked, actor="anna"),
     "assign": lambda store, asked: decide.assign(store, asked, actor="anna", to="ben"),
-    "annotate": lambda store, asked: decide.annotate(store, asked, actor="anna", note="look here"),
 }
 _BEGUN = (Event.APPROVED, Event.STARTED)
 CLEANING: dict[State, tuple[Event, ...]] = {
@@ -221,7 +220,7 @@ def test_a_snoozed_finding_can_be_woken_by_hand_and_is_not_told_again(world: Wor
 def test_an_assignment_can_be_taken_back_and_notes_are_kept_in_the_log(world: World) -> None:
     name = _in_state(world, State.OPEN)
     decide.assign(world.store, name, actor="anna", to="ben", note="your customer")
-    decide.annotate(world.store, name, actor="ben", note="asked them")
+    decide.assign(world.store, name, actor="ben", to="eve", note="asked them")
 
     decision = decide.assign(world.store, name, actor="ben", to=None)
 
@@ -230,7 +229,7 @@ def test_an_assignment_can_be_taken_back_and_notes_are_kept_in_the_log(world: Wo
         notes = [(one.actor, one.event, one.body.get("note")) for one in audit.entries(tx, finding=name)]
     assert notes[1:] == [
         ("anna", "finding.assigned", "your customer"),
-        ("ben", "finding.noted", "asked them"),
+        ("ben", "finding.assigned", "asked them"),
         ("ben", "finding.assigned", None),
     ]
 

@@ -44,7 +44,7 @@ def filled(folder: Path) -> tuple[World, str, str]:
     with world.open() as application:
         store = application.store
         application.desk("anna").approve(bobs, note=f"asked {MAIL}")
-        decide.annotate(store, bobs, actor="eve", note=f"the same as {MAIL.upper()}?")
+        decide.assign(store, bobs, actor="eve", to="eve", note=f"the same as {MAIL.upper()}?")
         with store.begin() as tx:
             pauses.pause(tx, "everything", by="eve", reason=f"{MAIL} complained")
             log.append(tx, "eve", "note", "x", {"text": f"mail to {MAIL} came back"})

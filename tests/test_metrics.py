@@ -26,6 +26,7 @@ from reconcile.messages import delivery, outbox, troubles
 from reconcile.service.metrics import FRESH, Metrics, ProcessState
 from reconcile.service.workers import CLAIM
 from reconcile.store import Store, tables
+from reconcile.store import outbox as stored_outbox
 from reconcile.store import slots as stored
 from reconcile.store.slots import NewSlot, SlotRow
 
@@ -158,7 +159,7 @@ def test_messages_are_counted_by_what_became_of_them_and_attempts_by_their_error
         for number in range(3):
             outbox.enqueue(tx, "team", notice(f"msg1_{number}", tx.now))
     with server.store.read() as tx:
-        sent, failed, _ = outbox.messages(tx)
+        sent, failed, _ = stored_outbox.listed(tx)
         failed = replace(failed, status="failed")
 
     server.metrics.delivered(

@@ -25,6 +25,7 @@ from reconcile.audit import log
 from reconcile.messages import delivery, outbox
 from reconcile.schedule import retry
 from reconcile.store import Store, tables
+from reconcile.store import outbox as stored_outbox
 from reconcile.store.errors import StoreUnreachable
 
 SQLITE = "sqlite:///reconcile.db"
@@ -88,7 +89,7 @@ class Office:
 
     def all(self) -> list[outbox.Message]:
         with self.store.read() as tx:
-            return list(outbox.messages(tx))
+            return list(stored_outbox.listed(tx))
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])

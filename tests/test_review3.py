@@ -31,9 +31,10 @@ from reconcile.cleaning.execution import carrier
 from reconcile.coordination.clock import HostTime
 from reconcile.coordination.lease import Owner
 from reconcile.findings.states import BundleState, Event
-from reconcile.messages import delivery, outbox, troubles
+from reconcile.messages import delivery, outbox
 from reconcile.service.scheduler import Scheduler
 from reconcile.store import Store, tables
+from reconcile.store import troubles as stored_troubles
 from reconcile.testing.slack_server import SlackServer
 from reconcile.tracking import progress
 from reconcile.upkeep import backup, erasure
@@ -324,7 +325,7 @@ def test_a_database_that_cannot_even_be_reached_is_tried_ever_less_often_and_peo
             tally = application.clean_due(lambda: None)
             tried.append(tally is not None and not any("for now" in why for why in tally.reasons))
         with application.store.read() as tx:
-            [one] = troubles.going_on(tx)
+            [one] = stored_troubles.ongoing(tx)
 
     assert one.subject.startswith("target:")
     assert sum(tried[:30]) > sum(tried[30:]) > 0

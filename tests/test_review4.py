@@ -21,9 +21,10 @@ from store_support import FixedClock
 from notifications.base import Notice, Receipt
 from notifications.errors import ChannelUnreachable
 from reconcile import config
-from reconcile.messages import delivery, outbox, troubles
+from reconcile.messages import delivery, troubles
 from reconcile.runs import runner
 from reconcile.store import Store
+from reconcile.store import outbox as stored_outbox
 from reconcile.tracking import decide
 
 DELETE = {"clean": {"action": "delete"}}
@@ -253,7 +254,7 @@ def test_what_a_message_that_was_given_up_would_have_told_of_a_failure_is_told_b
     world.clock += dt.timedelta(days=4)
     world.run()
     with world.open() as application, application.store.read() as tx:
-        assert "failed" in [one.status for one in outbox.messages(tx)]
+        assert "failed" in [one.status for one in stored_outbox.listed(tx)]
     world.config["channels"] = back
 
     world.run()

@@ -16,11 +16,11 @@ from reconcile import config
 from reconcile.audit import log
 from reconcile.config.settings import Project
 from reconcile.coordination import clock, pauses
-from reconcile.messages import troubles
 from reconcile.service import scheduler
 from reconcile.service.scheduler import Scheduler
 from reconcile.store import Store
 from reconcile.store import slots as stored
+from reconcile.store import troubles as stored_troubles
 from reconcile.store.slots import SlotRow
 
 MINUTE = dt.timedelta(minutes=1)
@@ -89,7 +89,7 @@ class Office:
 
     def troubles(self) -> list[str]:
         with self.store.read() as tx:
-            return [one.subject for one in troubles.going_on(tx)]
+            return [one.subject for one in stored_troubles.ongoing(tx)]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])

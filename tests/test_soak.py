@@ -28,8 +28,8 @@ from serve_support import slots, until
 from soak_support import JOBS, Chaos, Fleet, Hook, Json, Soaked, Watch, again, at_work_in
 
 from reconcile.audit import log
-from reconcile.messages import outbox
 from reconcile.store import Store, tables
+from reconcile.store import outbox as stored_outbox
 from reconcile.store.triggers import last_success
 
 SECONDS = float(os.environ.get("RECONCILE_SOAK_SECONDS") or 60)
@@ -135,7 +135,7 @@ def _is_settled(store: Store) -> bool:
         waits = (slot.c.status == "due", slot.c.attempts > 0, slot.c.start_at > tx.now)
         tx.connection.execute(sa.update(slot).where(*waits).values(start_at=tx.now))
         tx.connection.execute(sa.update(box).where(box.c.status == "queued").values(next_at=tx.now))
-        left = list(outbox.messages(tx, "queued", "sending"))
+        left = list(stored_outbox.listed(tx, "queued", "sending"))
         second = tx.now.second
     time.sleep(0.5)
     return not left and second < 50 and not any(one.status in OPEN for one in slots(store))
@@ -143,7 +143,7 @@ def _is_settled(store: Store) -> bool:
 
 def _unsettled(store: Store) -> str:
     with store.read() as tx:
-        left = [f"{one.channel} {one.status} {one.problem}" for one in outbox.messages(tx, "queued", "sending")]
+        left = [f"{one.channel} {one.status} {one.problem}" for one in stored_outbox.listed(tx, "queued", "sending")]
     return str([one for one in slots(store) if one.status in OPEN] + left)
 
 
@@ -159,7 +159,7 @@ def _check_runs(store: Store, watch: Watch, calm: dt.datetime) -> None:
         finished = [one.body for one in log.entries(tx, event="run.finished")]
         lasts = {job: last_success(tx, job) for job in JOBS}
         states = set(tx.connection.execute(sa.select(tables.runs.c.status)).scalars())
-        assert list(outbox.messages(tx, "queued", "sending", "failed")) == []
+        assert list(stored_outbox.listed(tx, "queued", "sending", "failed")) == []
     successes = Counter(one["run"] for one in finished if one["status"] == "succeeded")
     assert [run for run, count in successes.items() if count > 1] == []
     assert "running" not in states
@@ -177,7 +177,7 @@ def _check_findings(soaked: Soaked, store: Store, hook: Hook, *, may_cut: bool) 
     lines = (soaked.folder / "messages.jsonl").read_text().splitlines()
     assert [begun for begun in cut if not any(line.startswith(begun) and line != begun for line in lines)] == []
     with store.read() as tx:
-        queued = {name: [m.message for m in outbox.messages(tx) if m.channel == name] for name in ("team", "hook")}
+        queued = {name: [m.message for m in stored_outbox.listed(tx) if m.channel == name] for name in ("team", "hook")}
     assert sorted(one["id"] for one in witnessed) == sorted(queued["team"])
     _check_told(known, witnessed)
     received: dict[str, set[bytes]] = defaultdict(set)
@@ -245,7 +245,7 @@ def _summary(store: Store, chaos: Chaos, watch: Watch, hook: Hook, soaked: Soake
         events = Counter(one.event for one in log.entries(tx))
         rows = Counter(tx.connection.execute(sa.select(tables.runs.c.status)).scalars())
         found = tx.connection.execute(sa.select(sa.func.count()).select_from(tables.findings)).scalar_one()
-        boxes = Counter(f"{one.channel} {one.status}" for one in outbox.messages(tx))
+        boxes = Counter(f"{one.channel} {one.status}" for one in stored_outbox.listed(tx))
     shown: list[tuple[str, object]] = [
         ("seed, seconds", f"{SEED}, {SECONDS:g}"),
         ("slots", dict(Counter(one.status for one in slots(store)))),

@@ -20,6 +20,7 @@ from reconcile.audit import log
 from reconcile.config.settings import Project
 from reconcile.messages import delivery, outbox, troubles
 from reconcile.store import Store, tables
+from reconcile.store import troubles as stored_troubles
 
 SENTENCE = "The clock jumped from about noon to midnight. Set it right, then: reconcile resume --clock"
 JOBS = {
@@ -119,7 +120,7 @@ def test_a_sentence_that_changes_is_kept_and_not_told_again(office: Office) -> N
     assert not office.begin("configuration", "The configuration cannot be used: two mistakes.")
 
     with office.store.read() as tx:
-        [one] = troubles.going_on(tx)
+        [one] = stored_troubles.ongoing(tx)
     assert one == troubles.Trouble(
         "configuration", None, "The configuration cannot be used: two mistakes.", NOON, ("ops",)
     )
@@ -154,7 +155,7 @@ def test_where_nobody_is_to_be_told_the_trouble_is_kept_all_the_same(tmp_path: P
 
         assert office.told() == []
         with store.read() as tx:
-            assert [one.subject for one in troubles.going_on(tx)] == ["clock"]
+            assert [one.subject for one in stored_troubles.ongoing(tx)] == ["clock"]
         assert office.end()
 
 

@@ -17,10 +17,10 @@ from reconcile.app import load
 from reconcile.audit import log
 from reconcile.config.settings import Project
 from reconcile.coordination import pauses, releases
-from reconcile.messages import troubles
 from reconcile.service.workers import RUNS, Ended, Workers
 from reconcile.store import Store
 from reconcile.store import slots as stored
+from reconcile.store import troubles as stored_troubles
 from reconcile.store.slots import NewSlot, SlotRow
 
 
@@ -205,7 +205,7 @@ def test_a_process_that_dies_twice_is_trouble_until_the_job_succeeds(office: Off
         row = office.ends("nightly", how, "the process of its run was ended by signal 9 without a result")
         office.clock.now = max(office.clock.now, row.start_at)
         with office.store.read() as tx:
-            known.append([one.subject for one in troubles.going_on(tx)])
+            known.append([one.subject for one in stored_troubles.ongoing(tx)])
 
     assert known == [[], ["job:nightly"], []]
 

@@ -11,7 +11,7 @@ from reconcile.cli import exits, people
 from reconcile.cli.output import FILE, AsJson, Config, NoColor, Output, Quiet
 
 if TYPE_CHECKING:
-    from reconcile.messages.outbox import Message
+    from reconcile.store.outbox import Message
 
 Named = Annotated[str, typer.Argument(help="A message's id, as `reconcile messages` shows it.", metavar="ID")]
 
@@ -35,11 +35,11 @@ def messages(
     if context.invoked_subcommand is not None:
         return
     from reconcile.cli.opening import load_for_state
-    from reconcile.messages import outbox
+    from reconcile.store import outbox
 
     out = Output(json, quiet, no_color)
     with load_for_state(config) as application, application.memory.read() as tx:
-        unsent = list(outbox.messages(tx, "queued", "sending", "failed", "unknown"))
+        unsent = list(outbox.listed(tx, "queued", "sending", "failed", "unknown"))
     if json:
         out.emit([_to_json(message) for message in unsent])
     elif not unsent:
@@ -70,7 +70,7 @@ def drop(
 def _decide(config: str, name: str, decision: Callable[..., bool], out: Output) -> None:
     """Record the decision, deliver waiting messages, and print the message's state; exit with 3 if it is not sent."""
     from reconcile.cli.opening import load
-    from reconcile.messages import outbox
+    from reconcile.store import outbox
 
     with load(config) as application:
         store = application.memory

@@ -16,7 +16,7 @@ from reconcile.config.settings import DatasetConfig
 from reconcile.doctor import checking, host, plans, work
 from reconcile.doctor.diagnosis import Check, Diagnosis, StateCheck
 from reconcile.journal import ownership
-from reconcile.store import Store, tables
+from reconcile.store import REVISION, Store
 
 
 def sources(application: Application) -> Iterator[Diagnosis]:
@@ -46,7 +46,7 @@ IN_THE_STATE: Sequence[StateCheck] = (
     work.dead_workers,
     work.time_zones,
     work.messages,
-    work.going_wrong,
+    work.ongoing_troubles,
     work.cleaning,
     work.stopped,
 )
@@ -65,8 +65,8 @@ def _state(application: Application) -> Iterator[Diagnosis]:
     where, revision = Store.found_at(project.state.get_secret_value(), project.directory)
     if revision is None:
         yield Diagnosis("state", "ok", f"none yet; the first run creates it in {where}")
-    elif revision < tables.REVISION:
-        sentence = f"its schema is {revision}, this version needs {tables.REVISION}; run `reconcile migrate`"
+    elif revision < REVISION:
+        sentence = f"its schema is {revision}, this version needs {REVISION}; run `reconcile migrate`"
         yield Diagnosis("state", "look", sentence)
     else:
         for check in IN_THE_STATE:

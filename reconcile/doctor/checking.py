@@ -16,7 +16,7 @@ from reconcile.detection.detect import RuleDoesNotFit, Subject, Subjects
 from reconcile.detection.proposals import proposals
 from reconcile.errors import Failed, Wrong
 from reconcile.journal import ownership
-from reconcile.store import Store, StoreError, tables
+from reconcile.store import REVISION, Store, StoreError
 from rules.document.mistakes import listed
 from rules.kinds.base import Fitted, Rule
 
@@ -146,7 +146,7 @@ def _owner(application: Application, dataset: str, subject: Subject, checked: se
     topic = f"cleaning of dataset {dataset}"
     try:
         _, revision = Store.found_at(application.project.state.get_secret_value(), application.project.directory)
-        if revision is not None and revision < tables.REVISION:
+        if revision is not None and revision < REVISION:
             return  # to check the owner would upgrade the state
         target = application.target(subject.dataset.source)
         store = None if revision is None else application.store

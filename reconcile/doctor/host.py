@@ -16,15 +16,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-import sqlalchemy as sa
-
 from reconcile import __version__
 from reconcile.app import Application
 from reconcile.coordination import clock
 from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.schedule.schedules import tzdata_version
-from reconcile.store import Transaction
-from reconcile.store.tables import audit, audit_head
+from reconcile.store import Transaction, health
 
 _PACKAGES = ("reconcile", "rules", "connectors", "notifications")
 
@@ -80,18 +77,17 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 def whole(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     """Run SQLite's own check of the file, and compare the end of the audit log with its recorded head."""
-    verdict = "ok" if tx.store.is_shared else str(tx.connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
-    if verdict != "ok":
-        sentence = f"{tx.store.where} is damaged ({verdict}); stop every process, then use `reconcile restore`"
+    damage = health.damage(tx)
+    if damage is not None:
+        sentence = f"{tx.store.where} is damaged ({damage}); stop every process, then use `reconcile restore`"
         yield Diagnosis("state", "broken", sentence)
     else:
         yield Diagnosis("state", "ok", f"{tx.store.where} is reachable, schema {tx.store.revision}")
-    end = tx.connection.execute(sa.select(audit_head.c.seq, audit_head.c.head)).one_or_none()
-    last = tx.connection.execute(sa.select(audit.c.seq, audit.c.head).order_by(audit.c.seq.desc()).limit(1)).first()
-    if end is None or (last or (0, "")) != (end.seq, end.head if end.seq else ""):
+    entries = health.audit_length(tx)
+    if entries is None:
         yield Diagnosis("audit log", "broken", "its end does not match its recorded head; run `reconcile audit verify`")
     else:
-        yield Diagnosis("audit log", "ok", f"{end.seq:,} entries; `reconcile audit verify` checks each")
+        yield Diagnosis("audit log", "ok", f"{entries:,} entries; `reconcile audit verify` checks each")
 
 
 def key_file(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
@@ -139,7 +135,7 @@ def durability(_application: Application, tx: Transaction) -> Iterator[Diagnosis
     """Find PostgreSQL settings that acknowledge a commit before it is durable."""
     if tx.store.is_shared:
         for setting, harm in _LOSSY.items():
-            if tx.connection.execute(sa.text("SELECT current_setting(:name)"), {"name": setting}).scalar_one() == "off":
+            if health.setting(tx, setting) == "off":
                 yield Diagnosis("database", "look", f"`{setting}` is off: {harm}; turn it on for this database")
 
 

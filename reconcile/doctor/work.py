@@ -5,19 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 
-import sqlalchemy as sa
-
 from notifications.wording.words import plural
 from reconcile.app import Application
 from reconcile.coordination import lease, pauses
 from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.findings.states import BundleState
 from reconcile.journal import breaker, limits
-from reconcile.messages import troubles
 from reconcile.schedule.schedules import tzdata_version
-from reconcile.store import Transaction
-from reconcile.store import slots as stored
-from reconcile.store.tables import bundles, outbox, slots
+from reconcile.store import Transaction, bundles, outbox, slots, troubles
 
 WAITS = dt.timedelta(minutes=10)
 """The delay after which a waiting run is reported."""
@@ -31,7 +26,7 @@ def scheduling(application: Application, tx: Transaction) -> Iterator[Diagnosis]
     owner = lease.holder(tx, "scheduler")
     if owner is not None:
         yield Diagnosis("scheduler", "ok", f"running in {owner}")
-    elif stored.schedule_rows(tx):
+    elif slots.schedule_rows(tx):
         sentence = "no scheduler is running: no job will start; start `reconcile serve`"
         yield Diagnosis("scheduler", "look", sentence)
     else:
@@ -40,8 +35,7 @@ def scheduling(application: Application, tx: Transaction) -> Iterator[Diagnosis]
 
 
 def queue(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    first = sa.func.min(slots.c.start_at, type_=slots.c.start_at.type)
-    oldest = tx.connection.execute(sa.select(first).where(slots.c.status == "due")).scalar_one()
+    oldest = slots.oldest_due(tx)
     if oldest is not None and tx.now - oldest > WAITS:
         waited = f"{(tx.now - oldest).total_seconds() / 60:,.0f} minutes"
         sentence = f"a run has waited {waited}; check that `reconcile serve` is running, `max_parallel` and pauses"
@@ -51,7 +45,7 @@ def queue(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
 
 
 def dead_workers(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    for row in stored.running(tx):
+    for row in slots.running(tx):
         owner = lease.Owner.from_json(row.owner)
         if lease.is_dead(tx, owner, row.lease_until):
             sentence = f"its run was abandoned by {owner}, which is gone; `reconcile serve` or --worker takes it over"
@@ -60,37 +54,34 @@ def dead_workers(_application: Application, tx: Transaction) -> Iterator[Diagnos
 
 def time_zones(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     current = tzdata_version()
-    query = sa.select(slots.c.tzdata).where(slots.c.status == "due", slots.c.tzdata.is_not(None)).distinct()
-    for version in sorted(tx.connection.execute(query).scalars()):
+    for version in slots.tzdata_of_due(tx):
         if version != current:
             sentence = f"due times were computed with {version}, but this host has {current}; give all hosts the same"
             yield Diagnosis("time zones", "look", sentence)
 
 
 def messages(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    waits = outbox.c.status.in_(("queued", "sending"))
     kinds = {
-        "failed": (outbox.c.status == "failed",),
-        "with an unknown outcome": (outbox.c.status == "unknown",),
-        "not sent yet, will be retried": (waits, outbox.c.problem.is_not(None)),
-        "waiting for over an hour": (waits, outbox.c.problem.is_(None), outbox.c.queued_at < tx.now - UNSENT),
+        "failed": outbox.by_channel(tx, "failed"),
+        "with an unknown outcome": outbox.by_channel(tx, "unknown"),
+        "not sent yet, will be retried": outbox.by_channel(tx, *outbox.WAITING, has_problem=True),
+        "waiting for over an hour": outbox.by_channel(
+            tx, *outbox.WAITING, has_problem=False, queued_before=tx.now - UNSENT
+        ),
     }
     any_unsent = False
-    for kind, conditions in kinds.items():
-        columns = (outbox.c.channel, sa.func.count(), sa.func.max(outbox.c.problem))
-        by = sa.select(*columns).where(*conditions).group_by(outbox.c.channel)
-        for channel, count, problem in tx.connection.execute(by.order_by(outbox.c.channel)):
-            any_unsent = True
-            why = f" ({problem})" if problem else ""
-            sentence = f"{plural(count, 'message', 'messages')} {kind}{why}"
-            sentence += f"; `reconcile messages` lists them, `reconcile notify test {channel}` tests the channel"
-            yield Diagnosis(f"channel {channel}", "look", sentence)
+    for kind, count in ((kind, count) for kind, counts in kinds.items() for count in counts):
+        any_unsent = True
+        why = f" ({count.problem})" if count.problem else ""
+        sentence = f"{plural(count.count, 'message', 'messages')} {kind}{why}"
+        sentence += f"; `reconcile messages` lists them, `reconcile notify test {count.channel}` tests the channel"
+        yield Diagnosis(f"channel {count.channel}", "look", sentence)
     if not any_unsent:
         yield Diagnosis("messages", "ok", "none failed, none is delayed")
 
 
-def going_wrong(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
-    for trouble in troubles.going_on(tx):
+def ongoing_troubles(_application: Application, tx: Transaction) -> Iterator[Diagnosis]:
+    for trouble in troubles.ongoing(tx):
         since = f"since {trouble.since:%d %b %Y %H:%M} UTC"
         yield Diagnosis(f"trouble {trouble.subject}", "look", f"{trouble.sentence} ({since})")
 
@@ -98,8 +89,7 @@ def going_wrong(_application: Application, tx: Transaction) -> Iterator[Diagnosi
 def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
     """Find cleaning that waits for a person."""
     any_problem = False
-    quarantined = sa.select(sa.func.count()).where(bundles.c.state == BundleState.QUARANTINED.value)
-    if unknown := tx.connection.execute(quarantined).scalar_one():
+    if unknown := bundles.counts(tx).get(BundleState.QUARANTINED, 0):
         any_problem = True
         sentence = f"{plural(unknown, 'cleaning has', 'cleanings have')} an unknown outcome; see `reconcile quarantine`"
         yield Diagnosis("quarantine", "look", sentence)

@@ -13,15 +13,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-import sqlalchemy as sa
-
 from notifications.base import Notice, Receipt, Resumable
 from notifications.errors import CannotBeAsked, ChannelError, DeliveryUnknown, PartlySent, Reaction
 from reconcile.coordination.lease import Owner, is_dead
-from reconcile.messages.outbox import MESSAGES, Message, get, log, messages, notice_of, receipt_of
+from reconcile.messages.outbox import MESSAGES, log, notice_of
 from reconcile.schedule import retry
-from reconcile.store import Store, Transaction
-from reconcile.store.tables import outbox, told, troubles
+from reconcile.store import Store, Transaction, findings, troubles
+from reconcile.store import outbox as stored
+from reconcile.store.outbox import Message, Undelivered
 
 T = TypeVar("T")
 
@@ -31,7 +30,6 @@ PATIENCE = dt.timedelta(seconds=30)
 CLAIM = dt.timedelta(minutes=5)
 LOOKS = (0.0, 4.0, 6.0)
 """Seconds before each check for a message that may have arrived, unless the channel sets `looks`."""
-_UNDELIVERED = ("queued", "sending")
 _DECIDE = (
     "Check whether the message arrived. Then send it again with `reconcile messages requeue {0}`, "
     "or drop it with `reconcile messages drop {0}`"
@@ -99,14 +97,6 @@ def deliver(
     return delivery.report
 
 
-def anything_due(tx: Transaction, channels: Collection[str]) -> bool:
-    """Return True if a delivery would have a message to send, to check or to give up."""
-    ours = outbox.c.channel.in_(list(channels))
-    due = sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
-    orphaned = sa.and_(outbox.c.status.in_(_UNDELIVERED), sa.not_(ours))
-    return bool(tx.connection.execute(sa.select(sa.exists().where(sa.or_(sa.and_(due, ours), orphaned)))).scalar())
-
-
 @dataclass(frozen=True)
 class _Claim:
     """A message that we may send while its fence is unchanged."""
@@ -152,10 +142,10 @@ class _Delivery:
     def claim(self) -> _Claim | None:
         """Claim the next message that is due or was abandoned by a dead sender, by compare-and-set."""
         with self._store.begin() as tx:
-            for row in tx.connection.execute(_due(tx, self._channels, self._refused)).all():
+            for row in stored.due(tx, self._channels, self._refused):
                 if row.status == "sending" and not _is_abandoned(tx, row):
                     continue
-                claimed = tx.connection.execute(_take(tx, row)).one_or_none()
+                claimed = stored.claim(tx, row, Owner.this_process(CLAIM).to_json(), tx.now + CLAIM)
                 if claimed is None:
                     continue
                 self.taken.add((self._store.id, row.message))
@@ -163,7 +153,6 @@ class _Delivery:
                 in_doubt = row.in_doubt or row.status == "sending"
                 body = {"channel": row.channel, "run": row.run, "attempt": claimed.attempts, "in_doubt": in_doubt}
                 log(tx, "reconcile", "message.sending", row.message, body)
-                notice = notice_of(claimed.notice)
                 return _Claim(
                     row.message,
                     row.channel,
@@ -172,8 +161,8 @@ class _Delivery:
                     claimed.attempts,
                     claimed.give_up_at,
                     in_doubt,
-                    notice,
-                    receipt_of(claimed.receipt),
+                    notice_of(claimed.notice),
+                    claimed.receipt,
                 )
         return None
 
@@ -183,15 +172,9 @@ class _Delivery:
         A message that another run queues after that moment is not included: that run delivers it.
         """
         with self._store.read() as tx:
-            waiting = list(messages(tx, "queued"))
-            soonest = tx.connection.execute(
-                sa.select(sa.func.min(outbox.c.next_at, type_=outbox.c.next_at.type)).where(
-                    outbox.c.status == "queued",
-                    outbox.c.channel.in_(list(self._channels)),
-                    outbox.c.message.not_in(list(self._refused)),
-                )
-            ).scalar()
-            return None if soonest is None else max((soonest - tx.now).total_seconds(), 0.01), waiting
+            waiting = list(stored.listed(tx, "queued"))
+            next_at = stored.next_at(tx, self._channels, self._refused)
+            return None if next_at is None else max((next_at - tx.now).total_seconds(), 0.01), waiting
 
     # Sending
 
@@ -240,25 +223,24 @@ class _Delivery:
     def _renew(self, claim: _Claim) -> None:
         """Renew the claim before sending; raises _Overtaken if it is no longer ours."""
         with self._store.begin() as tx:
-            if not _update(tx, claim, owner=Owner.this_process(CLAIM).to_json(), lease_until=tx.now + CLAIM):
+            owner = Owner.this_process(CLAIM).to_json()
+            if not stored.renew(tx, claim.message, claim.fence, owner, tx.now + CLAIM):
                 raise _Overtaken
 
     def _record_sent(self, claim: _Claim, receipt: Receipt, *, is_found: bool) -> None:
-        facts = _stored(receipt)
         body = {
             "channel": claim.channel,
             "run": claim.run,
             "attempt": claim.attempts,
-            "receipt": facts,
+            "receipt": stored.receipt_to_json(receipt),
             "found": is_found,
         }
         with self._store.begin() as tx:
-            done = {"status": "sent", "receipt": facts, "sent_at": tx.now, "in_doubt": False, "problem": None}
-            if not _update(tx, claim, owner=None, **done):
+            if not stored.mark_sent(tx, claim.message, claim.fence, receipt):
                 log(tx, "reconcile", "message.sent_late", claim.message, body)
                 return
             log(tx, "reconcile", "message.sent", claim.message, body)
-            message = get(tx, claim.message)
+            message = stored.get(tx, claim.message)
         self.report.sent.append(message)
 
     def _retry_later(self, claim: _Claim, error: ChannelError, *, in_doubt: bool, for_a_person: bool = False) -> None:
@@ -279,15 +261,22 @@ class _Delivery:
             over = over and (in_doubt or begun is not None or not _is_ongoing(tx, claim.notice))
             asks = over and (for_a_person or begun is not None or (in_doubt and claim.channel in self._ask_a_person))
             status = "unknown" if asks else "failed" if over else "queued"
-            values = {"status": status, "next_at": next_at, "in_doubt": in_doubt, "receipt": _stored(begun)}
-            problem = f"{error} {_DECIDE.format(claim.message)}" if asks else str(error)
-            if not _update(tx, claim, owner=None, problem=problem, **values):
+            if not stored.mark_unsent(
+                tx,
+                claim.message,
+                claim.fence,
+                status=status,
+                next_at=next_at,
+                in_doubt=in_doubt,
+                receipt=begun,
+                problem=f"{error} {_DECIDE.format(claim.message)}" if asks else str(error),
+            ):
                 log(tx, "reconcile", "message.overtaken", claim.message, body)
                 return
             log(tx, "reconcile", f"message.{status}" if over else "message.retry", claim.message, body)
             if over and not asks:
-                _report_again(tx, claim.message)
-            message = get(tx, claim.message)
+                findings.forget_told(tx, claim.message)
+            message = stored.get(tx, claim.message)
         if over:
             self.report.failed.append(message)
         else:
@@ -296,23 +285,15 @@ class _Delivery:
     def give_up_unknown_channels(self) -> None:
         """Fail messages whose channel was removed from the configuration, once their budget has ended."""
         with self._store.begin() as tx:
-            overdue = sa.select(outbox).where(
-                outbox.c.status.in_(_UNDELIVERED),
-                outbox.c.channel.not_in(list(self._channels)),
-                outbox.c.give_up_at < tx.now,
-            )
-            for row in tx.connection.execute(overdue).all():
+            for row in stored.overdue_elsewhere(tx, self._channels):
                 if row.status == "sending" and not _is_abandoned(tx, row):
                     continue
                 problem = f"channel {row.channel!r} is no longer configured"
-                over = {"status": "failed", "problem": problem, "owner": None, "fence": row.fence + 1}
-                doubt = {"in_doubt": row.in_doubt or row.status == "sending"}
-                mine = sa.update(outbox).where(outbox.c.message == row.message, outbox.c.fence == row.fence)
-                if tx.connection.execute(mine.values(over | doubt)).rowcount == 0:
+                if not stored.give_up(tx, row, problem, in_doubt=row.in_doubt or row.status == "sending"):
                     continue
                 log(tx, "reconcile", "message.failed", row.message, {"run": row.run, "class": "no_channel"})
-                _report_again(tx, row.message)
-                self.report.failed.append(get(tx, row.message))
+                findings.forget_told(tx, row.message)
+                self.report.failed.append(stored.get(tx, row.message))
 
 
 def _sending(channel: Deliverer, claim: _Claim) -> Callable[[Notice], Receipt]:
@@ -321,10 +302,6 @@ def _sending(channel: Deliverer, claim: _Claim) -> Callable[[Notice], Receipt]:
     if begun is not None and isinstance(channel, Resumable):
         return lambda notice: channel.finish(notice, begun)
     return channel.send
-
-
-def _stored(receipt: Receipt | None) -> dict[str, Any] | None:
-    return None if receipt is None else {"where": receipt.where, "details": dict(receipt.details)}
 
 
 def _ask(act: Callable[[Notice], T], claim: _Claim) -> T:
@@ -342,50 +319,12 @@ def _is_ongoing(tx: Transaction, notice: Notice) -> bool:
     trouble = notice.trouble
     if trouble is None or trouble.ended:
         return False
-    query = sa.select(troubles.c.since).where(troubles.c.subject == trouble.subject)
-    return bool(tx.connection.execute(query).scalar() == trouble.since)
+    ongoing = troubles.get(tx, trouble.subject)
+    return ongoing is not None and ongoing.since == trouble.since
 
 
-def _report_again(tx: Transaction, message: str) -> None:
-    """Make the findings of an undelivered message news again, for the next run's message."""
-    tx.connection.execute(sa.delete(told).where(told.c.message == message))
-
-
-def _due(tx: Transaction, channels: Collection[str], refused: Collection[str]) -> sa.Select[Any]:
-    due = sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
-    return (
-        sa.select(outbox)
-        .where(due, outbox.c.channel.in_(list(channels)), outbox.c.message.not_in(list(refused)))
-        .order_by(outbox.c.queued_at, outbox.c.message)
-        .limit(200)
-    )
-
-
-def _is_abandoned(tx: Transaction, row: sa.Row[Any]) -> bool:
+def _is_abandoned(tx: Transaction, row: Undelivered) -> bool:
     """Return True if its sender is dead, or is this process but could not record the result."""
     owner = Owner.from_json(row.owner)
     ours = owner.is_this_process() and (tx.store.id, row.message) not in _active
     return ours or is_dead(tx, owner, row.lease_until)
-
-
-def _take(tx: Transaction, row: sa.Row[Any]) -> Any:
-    values = {
-        "status": "sending",
-        "fence": outbox.c.fence + 1,
-        "attempts": outbox.c.attempts + 1,
-        "owner": Owner.this_process(CLAIM).to_json(),
-        "lease_until": tx.now + CLAIM,
-    }
-    return (
-        sa.update(outbox)
-        .where(outbox.c.message == row.message, outbox.c.fence == row.fence, outbox.c.status == row.status)
-        .values(values)
-        .returning(outbox.c.fence, outbox.c.attempts, outbox.c.notice, outbox.c.give_up_at, outbox.c.receipt)
-    )
-
-
-def _update(tx: Transaction, claim: _Claim, **values: Any) -> bool:
-    mine = sa.update(outbox).where(
-        outbox.c.message == claim.message, outbox.c.fence == claim.fence, outbox.c.status == "sending"
-    )
-    return tx.connection.execute(mine.values(values)).rowcount == 1

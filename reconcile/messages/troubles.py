@@ -6,35 +6,19 @@ channels that received the beginning also receive the end, even if the configura
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
-import sqlalchemy as sa
 
 from notifications.base import Notice, TroubleNotice
 from reconcile.audit import log
 from reconcile.config.settings import Project
 from reconcile.messages import outbox
 from reconcile.store import Transaction
-from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import troubles
+from reconcile.store import troubles as stored
+from reconcile.store.troubles import Trouble
 from rules.values import canonical_instant
 
 _ACTOR = "reconcile"
-
-
-@dataclass(frozen=True)
-class Trouble:
-    """A trouble that lasts. `channels` received its beginning."""
-
-    subject: str
-    job: str | None
-    sentence: str
-    since: dt.datetime
-    channels: tuple[str, ...]
 
 
 def begin(tx: Transaction, project: Project, subject: str, sentence: str, *, job: str | None = None) -> bool:
@@ -44,16 +28,13 @@ def begin(tx: Transaction, project: Project, subject: str, sentence: str, *, job
     message's headline, and the rest says what to do; it holds no secret and nothing from data. A changed sentence is
     stored but not reported again. `job` is the job in trouble, if there is one.
     """
-    existing = _get(tx, subject)
+    existing = stored.get(tx, subject)
     if existing is not None:
         if existing.sentence != sentence:
-            mine = sa.update(troubles).where(troubles.c.subject == subject)
-            tx.connection.execute(mine.values(sentence=sentence))
+            stored.reword(tx, subject, sentence)
         return False
     trouble = Trouble(subject, job, sentence, tx.now, _channels(project, job))
-    row = {"subject": subject, "job": job, "sentence": sentence, "since": tx.now, "channels": list(trouble.channels)}
-    inserted = insert_for(tx, troubles).on_conflict_do_nothing().returning(troubles.c.subject)
-    if tx.connection.execute(inserted, row).one_or_none() is None:
+    if not stored.insert(tx, trouble):
         return False  # another process reported it first
     _tell(tx, project, trouble, TroubleNotice(subject, sentence, tx.now))
     body = {"subject": subject, "job": job, "channels": list(trouble.channels)}
@@ -63,26 +44,13 @@ def begin(tx: Transaction, project: Project, subject: str, sentence: str, *, job
 
 def end(tx: Transaction, project: Project, subject: str, how: str | None = None) -> bool:
     """Report the end to those who received the beginning; False if nothing was wrong. `how` describes the end."""
-    deletion = sa.delete(troubles).where(troubles.c.subject == subject)
-    row = tx.connection.execute(deletion.returning(*_COLUMNS)).one_or_none()
-    if row is None:
+    trouble = stored.delete(tx, subject)
+    if trouble is None:
         return False
-    trouble = _trouble(row)
     _tell(tx, project, trouble, TroubleNotice(subject, trouble.sentence, trouble.since, ended=True, end=how))
     body = {"subject": subject, "job": trouble.job, "since": canonical_instant(trouble.since)}
     log.append(tx, _ACTOR, "trouble.ended", subject, body)
     return True
-
-
-def going_on(tx: Transaction) -> list[Trouble]:
-    """Return the troubles that last, oldest first."""
-    rows = tx.connection.execute(sa.select(*_COLUMNS).order_by(troubles.c.since, troubles.c.subject))
-    return [_trouble(row) for row in rows]
-
-
-def _get(tx: Transaction, subject: str) -> Trouble | None:
-    row = tx.connection.execute(sa.select(*_COLUMNS).where(troubles.c.subject == subject)).one_or_none()
-    return None if row is None else _trouble(row)
 
 
 def _channels(project: Project, job: str | None) -> tuple[str, ...]:
@@ -113,10 +81,3 @@ def _messages(trouble: Trouble, *, ended: bool) -> Iterator[tuple[str, str]]:
         what = "ended" if ended else "begun"
         text = f"reconcile/trouble/1|{trouble.subject}|{canonical_instant(trouble.since)}|{channel}|{what}"
         yield f"msg1_{hashlib.sha256(text.encode()).hexdigest()[:24]}", channel
-
-
-def _trouble(row: sa.Row[Any]) -> Trouble:
-    return Trouble(row.subject, row.job, row.sentence, row.since, tuple(row.channels))
-
-
-_COLUMNS = tuple(troubles.c[name] for name in Trouble.__dataclass_fields__)

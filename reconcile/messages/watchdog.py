@@ -24,6 +24,7 @@ from reconcile.journal import breaker
 from reconcile.messages import troubles
 from reconcile.store import Store, Transaction
 from reconcile.store import triggers as stored
+from reconcile.store import troubles as stored_troubles
 from reconcile.store.triggers import Expectation
 
 DEADLINE = 10.0
@@ -99,7 +100,7 @@ def late(tx: Transaction, project: Project) -> None:
     wanted = {job.name: job.success_within for job in project.jobs.values() if job.success_within is not None}
     expected = stored.expected(tx)
     stored.expect_no_more(tx, expected.keys() - wanted.keys())
-    reported = {trouble.subject for trouble in troubles.going_on(tx) if trouble.subject.startswith("late:")}
+    reported = {trouble.subject for trouble in stored_troubles.ongoing(tx) if trouble.subject.startswith("late:")}
     for subject in sorted(reported - {_subject(name) for name in wanted}):
         troubles.end(tx, project, subject, "It is no longer expected to succeed within a set time.")
     paused, held = pauses.active(tx), clocks.held(tx)
@@ -179,7 +180,7 @@ def _span(length: dt.timedelta) -> str:
 def anchors(store: Store, project: Project, failing: Mapping[str, str]) -> None:
     """Report anchors that have failed for long (by name, with the reason), and those that work again."""
     with store.read() as tx:
-        begun = _known(tx, _ANCHOR)
+        begun = _ongoing(tx, _ANCHOR)
     _tell(
         store, project, begun, {f"{_ANCHOR}{n}": f"The audit log is not anchored: {why}" for n, why in failing.items()}
     )
@@ -191,7 +192,7 @@ def targets(store: Store, project: Project) -> None:
     A source that is no longer configured is left out.
     """
     with store.read() as tx:
-        begun = _known(tx, _TARGET)
+        begun = _ongoing(tx, _TARGET)
         circuits = breaker.all_open(tx)
         waiting = {circuit.target: why for circuit in circuits if (why := breaker.lasting(circuit)) is not None}
         sources = breaker.sources(tx, circuits) if waiting else {}
@@ -203,8 +204,10 @@ def targets(store: Store, project: Project) -> None:
     _tell(store, project, begun, sentences)
 
 
-def _known(tx: Transaction, kind: str) -> dict[str, str]:
-    return {trouble.subject: trouble.sentence for trouble in troubles.going_on(tx) if trouble.subject.startswith(kind)}
+def _ongoing(tx: Transaction, kind: str) -> dict[str, str]:
+    return {
+        trouble.subject: trouble.sentence for trouble in stored_troubles.ongoing(tx) if trouble.subject.startswith(kind)
+    }
 
 
 def _tell(store: Store, project: Project, begun: Mapping[str, str], sentences: Mapping[str, str]) -> None:

@@ -7,9 +7,7 @@ ceiling that doubles. Here the "random" number is SHA-256 of (key, n): different
 from __future__ import annotations
 
 import datetime as dt
-import email.utils
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -95,26 +93,3 @@ def uniform(key: str, n: int) -> float:
     """A number in [0, 1) that depends only on the key and n."""
     digest = hashlib.sha256(f"reconcile/retry/1|{n}|{key}".encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48  # 48 bits fit a double exactly
-
-
-def parse_retry_after(header: str | None, now: dt.datetime) -> dt.timedelta | None:
-    """The delay of a `Retry-After` header: seconds (fractions allowed) or an HTTP date, between 0 and an hour.
-
-    None if it is not understood. `now` is aware; it is only used for dates.
-    """
-    text = (header or "").strip()
-    if re.fullmatch(r"\+?\d+(\.\d*)?", text, re.ASCII):
-        seconds = min(float(text), LONGEST_RETRY_AFTER.total_seconds())
-        return dt.timedelta(seconds=seconds)
-    if re.fullmatch(r"-\d+(\.\d*)?", text, re.ASCII):
-        return dt.timedelta(0)
-    when = _http_date(text)
-    return None if when is None else min(max(when - now, dt.timedelta(0)), LONGEST_RETRY_AFTER)
-
-
-def _http_date(text: str) -> dt.datetime | None:
-    try:
-        when = email.utils.parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return when if when.tzinfo else when.replace(tzinfo=dt.UTC)

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-import sqlalchemy as sa
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -29,13 +28,11 @@ from reconcile.journal import breaker, ownership
 from reconcile.messages import delivery, watchdog
 from reconcile.schedule.slots import run_id
 from reconcile.service.workers import CLAIM, OUTCOMES
-from reconcile.store import Store, StoreError, Transaction, triggers
+from reconcile.store import Store, StoreError, Transaction, findings, outbox, triggers, troubles
 from reconcile.store import bundles as stored_bundles
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
 from reconcile.store.slots import SlotRow
-from reconcile.store.tables import bundles, findings, outbox, run_rules, slots, troubles
-from rules.models import Severity
 
 FRESH = 5.0
 """Seconds for which values read from the store are reused."""
@@ -46,10 +43,6 @@ _SECONDS = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, float("
 _LAGS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, float("inf"))
 _JOB = "reconcile_job"
 _RETRIED = ("failed", "died")
-_OPEN = ("due", "running")
-_OVER = ("succeeded", "failed", "missed")
-_WAITING = ("queued", "sending")
-_GIVEN_UP = ("failed", "unknown")
 
 
 @dataclass(frozen=True)
@@ -109,7 +102,7 @@ class Metrics:
             for rule in job.rules:
                 self._records.labels(job.name, rule)
         for channel in project.channels:
-            for outcome in ("sent", *_GIVEN_UP):
+            for outcome in ("sent", *outbox.GIVEN_UP):
                 self._messages.labels(channel, outcome)
         for how in How:
             self._operations.labels(how.value)
@@ -127,10 +120,10 @@ class Metrics:
         with self._store().read() as tx:
             run = stored_runs.get(tx, run_id(row.job, row.slot))
             slot_row = stored_slots.get(tx, row.job, row.slot)
-            scanned = [] if run is None else list(_scanned(tx, run.id, _taken_at(row)))
+            scanned = {} if run is None else stored_runs.scanned_since(tx, run.id, _taken_at(row))
         if run is not None and run.attempt == 1 and row.attempts == 1:
             self._lag.observe(max(0.0, (run.started - row.start_at).total_seconds()))
-        for rule, records in scanned:
+        for rule, records in scanned.items():
             self._records.labels(row.job, rule).inc(records)
         if how in _RETRIED and slot_row is not None and slot_row.status == "due":
             self._retries.labels(f"run_{how}").inc()
@@ -162,12 +155,6 @@ class Metrics:
 def _taken_at(row: SlotRow) -> dt.datetime:
     """The time at which this process took the slot; an earlier owner counted what the run finished before."""
     return row.lease_until - CLAIM
-
-
-def _scanned(tx: Transaction, run: str, since: dt.datetime) -> Iterator[tuple[str, int]]:
-    finished_rules = (run_rules.c.run == run, run_rules.c.status == "done", run_rules.c.finished >= since)
-    for row in tx.connection.execute(sa.select(run_rules.c.rule, run_rules.c.outcome).where(*finished_rules)):
-        yield row.rule, row.outcome.get("scanned", 0)
 
 
 class _Process:
@@ -218,49 +205,34 @@ def _all_metrics(tx: Transaction, project: Project) -> Iterator[Metric]:
     yield from _outbox(tx)
     yield from _jobs(tx, project)
     yield from _cleanings(tx, project)
-    count = tx.connection.execute(sa.select(sa.func.count()).select_from(troubles)).scalar_one()
-    yield _gauge("troubles", "Ongoing troubles with Reconcile itself.", count)
+    yield _gauge("troubles", "Ongoing troubles with Reconcile itself.", len(troubles.ongoing(tx)))
     yield _gauge("clock_held", "1 while a clock jump waits for confirmation.", int(clock_is_held(tx) is not None))
 
 
 def _findings(tx: Transaction) -> Metric:
     metric = _labelled("findings", "Current findings.", "rule", "state", "severity")
-    columns = (findings.c.rule, findings.c.state, findings.c.severity)
-    for rule, state, severity, count in tx.connection.execute(sa.select(*columns, sa.func.count()).group_by(*columns)):
-        metric.add_metric([rule, state, Severity(severity).name], count)
+    for count in findings.counts(tx):
+        metric.add_metric([count.rule, count.state.value, count.severity.name], count.findings)
     return metric
 
 
 def _slots(tx: Transaction) -> Iterator[Metric]:
-    counts = dict.fromkeys((*_OPEN, *_OVER), 0)
-    counted = sa.or_(slots.c.status.in_(_OPEN), sa.and_(slots.c.status.in_(_OVER), slots.c.start_at >= tx.now - RECENT))
-    query = sa.select(slots.c.status, sa.func.count()).where(counted).group_by(slots.c.status)
-    for status, count in tx.connection.execute(query):
-        counts[status] = count
     metric = _labelled("slots", "Due times: all open ones, and those that ended within the last day.", "status")
-    for status, count in counts.items():
+    for status, count in stored_slots.counts(tx, tx.now - RECENT).items():
         metric.add_metric([status], count)
     yield metric
-    first = sa.func.min(slots.c.start_at, type_=slots.c.start_at.type)
-    oldest = tx.connection.execute(
-        sa.select(first).where(slots.c.status == "due", slots.c.start_at <= tx.now)
-    ).scalar_one()
-    yield _gauge("queue_age_seconds", "Age of the oldest slot that waits to start.", _age(tx, oldest))
+    yield _gauge(
+        "queue_age_seconds", "Age of the oldest slot that waits to start.", _age(tx, stored_slots.oldest_due(tx))
+    )
 
 
 def _outbox(tx: Transaction) -> Iterator[Metric]:
-    first = sa.func.min(outbox.c.queued_at, type_=outbox.c.queued_at.type)
-    query = (
-        sa.select(outbox.c.status, sa.func.count(), first)
-        .where(outbox.c.status.in_((*_WAITING, *_GIVEN_UP)))
-        .group_by(outbox.c.status)
-    )
-    by_status = {status: (count, oldest) for status, count, oldest in tx.connection.execute(query)}
+    counts = outbox.counts(tx)
     metric = _labelled("outbox", "Unsent messages.", "status")
-    for name in (*_WAITING, *_GIVEN_UP):
-        metric.add_metric([name], by_status[name][0] if name in by_status else 0)
+    for status in (*outbox.WAITING, *outbox.GIVEN_UP):
+        metric.add_metric([status], counts[status].count if status in counts else 0)
     yield metric
-    oldest = min((by_status[name][1] for name in _WAITING if name in by_status), default=None)
+    oldest = min((counts[status].oldest for status in outbox.WAITING if status in counts), default=None)
     yield _gauge("outbox_age_seconds", "Age of the oldest waiting message.", _age(tx, oldest))
 
 
@@ -271,10 +243,8 @@ def _cleanings(tx: Transaction, project: Project) -> Iterator[Metric]:
         if state not in OVER:
             plans.add_metric([state.value], counts.get(state, 0))
     yield plans
-    first = sa.func.min(bundles.c.created_at, type_=bundles.c.created_at.type)
-    oldest = tx.connection.execute(sa.select(first).where(bundles.c.state == BundleState.AWAITING.value)).scalar_one()
     text = "Age of the oldest plan that waits for an approval."
-    yield _gauge("approval_age_seconds", text, _age(tx, oldest))
+    yield _gauge("approval_age_seconds", text, _age(tx, stored_bundles.oldest_awaiting(tx)))
     broken = _labelled("breaker_open", "1 while nothing is sent to a source because it does not answer.", "source")
     stopped = breaker.all_open(tx)
     sources = breaker.sources(tx, stopped)

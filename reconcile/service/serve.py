@@ -20,7 +20,7 @@ from reconcile.app import Application
 from reconcile.config.settings import Project
 from reconcile.coordination import releases
 from reconcile.coordination.clock import held as clock_is_held
-from reconcile.messages import delivery, troubles, watchdog
+from reconcile.messages import troubles, watchdog
 from reconcile.schedule.slots import slot_text
 from reconcile.service import triggers
 from reconcile.service.alarm import Alarm
@@ -30,7 +30,7 @@ from reconcile.service.metrics import Metrics, ProcessState
 from reconcile.service.routes import health, metrics_page, readiness
 from reconcile.service.scheduler import Scheduler
 from reconcile.service.workers import Ended, Workers
-from reconcile.store import Store
+from reconcile.store import Store, outbox
 from reconcile.store.errors import StoreReplaced
 from reconcile.store.slots import SlotRow
 from reconcile.telemetry import traces
@@ -115,7 +115,7 @@ class Server:
     def deliver(self) -> None:
         """Deliver the messages that are due now."""
         with self.store.read() as tx:
-            if not delivery.anything_due(tx, self.project.channels):
+            if not outbox.anything_due(tx, self.project.channels):
                 return
         report = self.application.deliver()
         self.metrics.delivered(report)

@@ -30,6 +30,7 @@ from reconcile.schedule.slots import run_id, slot_text
 from reconcile.store import Transaction
 from reconcile.store import slots as stored_slots
 from reconcile.store import triggers as stored
+from reconcile.store import troubles as stored_troubles
 from reconcile.store.columns import json_text
 from reconcile.store.slots import NewSlot
 from reconcile.store.triggers import Watch, last_success
@@ -165,7 +166,7 @@ def _updated(snapshot: Snapshot | None, watch: Watch | None, fresh: Watch, clock
 
 def _report_unreadable(tx: Transaction, project: Project, snapshots: States) -> None:
     watched = _watched(project)
-    reported = {trouble.subject for trouble in troubles.going_on(tx) if trouble.subject.startswith("watch:")}
+    reported = {trouble.subject for trouble in stored_troubles.ongoing(tx) if trouble.subject.startswith("watch:")}
     for name in watched:
         snapshot = snapshots.get(name)
         if snapshot is not None and snapshot.problem is not None:

@@ -231,6 +231,24 @@ def counts(tx: Transaction, rule: str | None = None, run: str | None = None) -> 
     return {BundleState(state): number for state, number in tx.connection.execute(query)}
 
 
+def records_removed(tx: Transaction, rule: str) -> int:
+    """Return how many records the rule's successful plans may have removed from its dataset."""
+    of_rule = (bundles.c.rule == rule, bundles.c.state == BundleState.SUCCEEDED.value)
+    removing = (bundles.c.action != "set", bundles.c.undoes.is_(None))
+    return int(
+        tx.connection.execute(sa.select(sa.func.sum(bundles.c.records)).where(*of_rule, *removing)).scalar() or 0
+    )
+
+
+def oldest_awaiting(tx: Transaction) -> dt.datetime | None:
+    """Return when the oldest plan that waits for an approval was created."""
+    first = sa.func.min(bundles.c.created_at, type_=bundles.c.created_at.type)
+    at: dt.datetime | None = tx.connection.execute(
+        sa.select(first).where(bundles.c.state == BundleState.AWAITING.value)
+    ).scalar_one()
+    return at
+
+
 def in_state(tx: Transaction, ids: Collection[str], state: BundleState) -> set[str]:
     """Return the ids of these plans that are in this state."""
     query = sa.select(bundles.c.id).where(bundles.c.id.in_(list(ids)), bundles.c.state == state.value)

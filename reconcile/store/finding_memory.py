@@ -344,6 +344,11 @@ def judge_different(tx: Transaction, names: Iterable[str], *, by: str, note: str
     return judged
 
 
+def forget_judgements(tx: Transaction, finding: str) -> int:
+    """Delete the judgements made with this finding; return the number of pairs."""
+    return tx.connection.execute(sa.delete(not_same).where(not_same.c.finding == finding)).rowcount
+
+
 _ids: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 _names: sa.BindParameter[Any] = sa.bindparam("names", expanding=True)
 _RENAMED_FROM = sa.select(rule_state.c.renamed_from).where(rule_state.c.rule == sa.bindparam("name"))

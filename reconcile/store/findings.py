@@ -100,6 +100,23 @@ def count(tx: Transaction, criteria: Filter) -> int:
     return int(tx.connection.execute(sa.select(sa.func.count()).select_from(matching)).scalar_one())
 
 
+@dataclass(frozen=True)
+class Count:
+    """The number of findings of a rule with a state and a severity."""
+
+    rule: str
+    state: State
+    severity: Severity
+    findings: int
+
+
+def counts(tx: Transaction) -> list[Count]:
+    """Count all findings; combinations without any are missing."""
+    columns = (findings.c.rule, findings.c.state, findings.c.severity)
+    rows = tx.connection.execute(sa.select(*columns, sa.func.count()).group_by(*columns))
+    return [Count(rule, State(state), Severity(severity), number) for rule, state, severity, number in rows]
+
+
 def names(tx: Transaction, criteria: Filter | None = None) -> list[str]:
     """Return the ids of findings, in the order of `find`."""
     return list(tx.connection.execute(_filtered(sa.select(findings.c.id), criteria or Filter())).scalars())
@@ -236,6 +253,11 @@ def mark_told(tx: Transaction, channel: str, message: str, shown: Mapping[str, i
     common = {"channel": channel, "message": message, "at": tx.now}
     for chunk in chunks(shown):
         tx.connection.execute(statement, [{"finding": name, "version": shown[name]} | common for name in chunk])
+
+
+def forget_told(tx: Transaction, message: str) -> None:
+    """Make the findings of an undelivered message news again, for the next run's message."""
+    tx.connection.execute(sa.delete(told).where(told.c.message == message))
 
 
 # From rows to findings

@@ -121,6 +121,14 @@ def checkpoints(tx: Transaction, run: str) -> dict[str, dict[str, Any]]:
     return {row.rule: row.outcome for row in tx.connection.execute(query)}
 
 
+def scanned_since(tx: Transaction, run: str, since: dt.datetime) -> dict[str, int]:
+    """Return how many records each rule of the run scanned, for those that succeeded at this time or later."""
+    query = sa.select(run_rules.c.rule, run_rules.c.outcome).where(
+        run_rules.c.run == run, run_rules.c.status == "done", run_rules.c.finished >= since
+    )
+    return {row.rule: row.outcome.get("scanned", 0) for row in tx.connection.execute(query)}
+
+
 def checkpoint(tx: Transaction, run: str, rule: str, status: str, outcome: Mapping[str, Any]) -> None:
     insert = insert_for(tx, run_rules)
     newer = {name: insert.excluded[name] for name in ("status", "outcome", "finished")}

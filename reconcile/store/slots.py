@@ -13,6 +13,8 @@ from reconcile.store.database import Transaction
 from reconcile.store.finding_memory import insert_for
 from reconcile.store.tables import schedules, slots
 
+OPEN = ("due", "running")
+OVER = ("succeeded", "failed", "missed")
 _CLAIMS = 0x7265636F6E636C6D  # the advisory lock that serialises taking slots, so that shares are counted
 
 
@@ -161,6 +163,28 @@ def anything_to_do(tx: Transaction) -> bool:
     """Return True if a slot may start now, or one is running."""
     ready = sa.or_(sa.and_(slots.c.status == "due", slots.c.start_at <= tx.now), slots.c.status == "running")
     return bool(tx.connection.execute(sa.select(sa.exists().where(ready))).scalar())
+
+
+def oldest_due(tx: Transaction) -> dt.datetime | None:
+    """Return the start time of the slot that has waited longest; None if none waits."""
+    first = sa.func.min(slots.c.start_at, type_=slots.c.start_at.type)
+    oldest: dt.datetime | None = tx.connection.execute(
+        sa.select(first).where(slots.c.status == "due", slots.c.start_at <= tx.now)
+    ).scalar_one()
+    return oldest
+
+
+def counts(tx: Transaction, since: dt.datetime) -> dict[str, int]:
+    """Count open slots, and those of OVER that began at this time or later, by status."""
+    counted = sa.or_(slots.c.status.in_(OPEN), sa.and_(slots.c.status.in_(OVER), slots.c.start_at >= since))
+    query = sa.select(slots.c.status, sa.func.count().label("slots")).where(counted).group_by(slots.c.status)
+    return dict.fromkeys((*OPEN, *OVER), 0) | {row.status: row.slots for row in tx.connection.execute(query)}
+
+
+def tzdata_of_due(tx: Transaction) -> list[str]:
+    """Return the versions of the time zone data with which due times were computed."""
+    query = sa.select(slots.c.tzdata).where(slots.c.status == "due", slots.c.tzdata.is_not(None)).distinct()
+    return sorted(tx.connection.execute(query).scalars())
 
 
 def take_turns(tx: Transaction) -> None:

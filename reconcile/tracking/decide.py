@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import sqlalchemy as sa
-
 from reconcile import points
 from reconcile.audit import facts, log
 from reconcile.errors import Refused, Wrong
@@ -23,11 +21,10 @@ from reconcile.findings.identity import encode
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import TRANSITIONS, BundleState, Event, State, after
 from reconcile.journal import approvals, effects
-from reconcile.store import Store, Transaction, finding_memory
+from reconcile.store import Store, Transaction, finding_memory, finding_states
 from reconcile.store import bundles as stored_bundles
 from reconcile.store.bundles import Stored
 from reconcile.store.findings import lock, name_of
-from reconcile.store.tables import findings, not_same
 from reconcile.tracking import progress
 from reconcile.tracking.progress import Move
 
@@ -134,8 +131,8 @@ def dismiss(store: Store, finding_id: str, *, actor: str, note: str | None = Non
         log.touch(tx, facts.FINDING, finding_memory.judged_before(tx, [finding.id]))
         pairs = finding_memory.judge_different(tx, [finding.id], by=actor, note=note)
         finding_memory.settle(tx, finding.id, tx.now)
-        key = [[name, encode(value)] for name, value in finding.key.items()]
-        _move(tx, finding, Event.DISMISSED, actor, note, payload={"settled_key": key}, details={"pairs": pairs})
+        finding_states.settle_key(tx, finding.id, [[name, encode(value)] for name, value in finding.key.items()])
+        _move(tx, finding, Event.DISMISSED, actor, note, details={"pairs": pairs})
         return _done(tx, finding, f"{finding.id} is dismissed: its {finding.records} records are not the same.")
 
 
@@ -158,7 +155,7 @@ def snooze(
         _check(finding, Event.SNOOZED, "snoozed", seen)
         effects.void(tx, [finding.id], reason=f"snoozed by {actor}", by=actor)
         details = {"until": None if until is None else _time(until)}
-        _move(tx, finding, Event.SNOOZED, actor, note, columns={"snoozed_until": until}, details=details)
+        _move(tx, finding, Event.SNOOZED, actor, note, snoozed_until=until, details=details)
         when = f"until {_time(until)}, or until it grows" if until else "until it grows"
         return _done(tx, finding, f"{finding.id} is snoozed {when}.")
 
@@ -172,10 +169,9 @@ def reopen(store: Store, finding_id: str, *, actor: str, note: str | None = None
         _check(finding, Event.UNDONE, "reopened")
         details = {}
         if finding.state in (State.DISMISSED, State.UNDONE):
-            pairs = tx.connection.execute(sa.delete(not_same).where(not_same.c.finding == finding.id))
-            details["pairs"] = pairs.rowcount
+            details["pairs"] = finding_memory.forget_judgements(tx, finding.id)
             finding_memory.settle(tx, finding.id, None)
-        _move(tx, finding, Event.UNDONE, actor, note, columns={"snoozed_until": None}, details=details)
+        _move(tx, finding, Event.UNDONE, actor, note, details=details)
         return _done(tx, finding, f"{finding.id} is open again.")
 
 
@@ -188,22 +184,10 @@ def assign(store: Store, finding_id: str, *, actor: str, to: str | None, note: s
             raise WrongState(finding, whom)
         if finding.assigned_to == to:
             return Decision(finding, changed=False, sentence=f"{finding.id} is already {whom}; nothing was changed.")
-        _write(tx, finding, {"assigned_to": to} | ({"note": note} if note else {}))
+        log.touch(tx, facts.FINDING, [finding.id])
+        finding_states.assign(tx, finding.id, to, note=note)
         _tell(tx, finding, "finding.assigned", actor=actor, body={"whom": to, "note": note})
         return _done(tx, finding, f"{finding.id} is {whom}.")
-
-
-def annotate(store: Store, finding_id: str, *, actor: str, note: str) -> Decision:
-    """Add a note to the finding, in any state. The last note is shown; the audit log keeps all."""
-    with store.begin() as tx:
-        finding = lock(tx, name_of(tx, finding_id))
-        if finding.note == note:
-            return Decision(
-                finding, changed=False, sentence=f"{finding.id} already has that note; nothing was changed."
-            )
-        _write(tx, finding, {"note": note})
-        _tell(tx, finding, "finding.noted", actor=actor, body={"note": note})
-        return _done(tx, finding, f"{finding.id} has the note.")
 
 
 Void = Callable[[Bundle, str], str | None]
@@ -324,7 +308,8 @@ def _plan_state(bundle: Stored) -> str:
 
 
 def _decided(tx: Transaction, finding: Finding, actor: str, note: str | None) -> None:
-    _write(tx, finding, {"decided_by": actor} | ({"note": note} if note else {}))
+    log.touch(tx, facts.FINDING, [finding.id])
+    finding_states.name_decider(tx, finding.id, by=actor, note=note)
 
 
 def _check(finding: Finding, event: Event, wish: str, seen: int | None = None) -> None:
@@ -365,27 +350,15 @@ def _move(
     actor: str,
     note: str | None,
     *,
-    columns: Mapping[str, Any] | None = None,
-    payload: Mapping[str, Any] | None = None,
-    details: Mapping[str, Any] | None = None,
+    snoozed_until: dt.datetime | None = None,
+    details: Mapping[str, Any],
 ) -> None:
     """Make the transition from the table of states, and write its audit entry."""
     state = after(finding.state, event)
-    values: dict[str, Any] = {"state": state.value, "state_since": tx.now, "decided_by": actor, "snoozed_until": None}
-    values |= columns or {}
-    if note:
-        values["note"] = note
-    if payload:
-        stored = tx.connection.execute(sa.select(findings.c.payload).where(findings.c.id == finding.id)).scalar_one()
-        values["payload"] = stored | payload
-    _write(tx, finding, values)
-    body = {"from": finding.state.value, "to": state.value, "records": finding.records, "version": finding.version}
-    _tell(tx, finding, event.value, actor=actor, body=body | {"note": note or None} | dict(details or {}))
-
-
-def _write(tx: Transaction, finding: Finding, values: Mapping[str, Any]) -> None:
     log.touch(tx, facts.FINDING, [finding.id])
-    tx.connection.execute(sa.update(findings).where(findings.c.id == finding.id).values(dict(values)))
+    finding_states.decide(tx, finding.id, state, by=actor, snoozed_until=snoozed_until, note=note)
+    body = {"from": finding.state.value, "to": state.value, "records": finding.records, "version": finding.version}
+    _tell(tx, finding, event.value, actor=actor, body=body | {"note": note or None} | dict(details))
 
 
 def _tell(tx: Transaction, finding: Finding, event: str, *, actor: str, body: Mapping[str, Any]) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import sqlalchemy as sa
-
 from reconcile.audit import facts, log
 from reconcile.findings.states import TRANSITIONS, Event, State
-from reconcile.store import Transaction, bulk
-from reconcile.store.finding_memory import CHUNK, FORMER, judge_different, judged_before
-from reconcile.store.tables import finding_members, findings
+from reconcile.store import Transaction
+from reconcile.store import finding_states as stored
+from reconcile.store.finding_memory import CHUNK, judge_different, judged_before
 
 _NEWS = (Event.PROPOSED, Event.FAILED, Event.QUARANTINED, Event.NOT_UNDONE)
 """Events that people hear about, because they have to act."""
@@ -50,27 +48,27 @@ def _is_plain(move: Move) -> bool:
 
 
 def _move_state(tx: Transaction, moves: Sequence[Move], by: str, run: str | None) -> list[Move]:
-    rows = {row.id: row for row in tx.connection.execute(_LOCKED, {"ids": sorted({move.finding for move in moves})})}
+    rows = stored.lock(tx, (move.finding for move in moves))
     applied: dict[str, Move] = {}
     by_state: dict[State, list[str]] = {}
     for move in moves:
         row = rows.get(move.finding)
-        if row is None or move.finding in applied or (State(row.state), move.event) not in TRANSITIONS:
+        if row is None or move.finding in applied or (row.state, move.event) not in TRANSITIONS:
             continue
-        state = TRANSITIONS[State(row.state), move.event]
+        state = TRANSITIONS[row.state, move.event]
         by_state.setdefault(state, []).append(move.finding)
-        _log(tx, move, row, State(row.state), state, row.version, by, run)
+        _log(tx, move, row, row.state, state, row.version, by, run)
         applied[move.finding] = move
-        if State(row.state) is State.SNOOZED:
+        if row.state is State.SNOOZED:
             log.touch(tx, facts.FINDING, [move.finding])  # the end of a snooze is cleared with the state
     for state, names in by_state.items():
-        tx.connection.execute(_MOVE, {"ids": names, "new_state": state.value, "new_since": tx.now})
+        stored.move(tx, names, state)
     return list(applied.values())
 
 
 def _move_whole(tx: Transaction, moves: Sequence[Move], by: str, run: str | None) -> list[Move]:
-    rows = {row.id: row for row in tx.connection.execute(_LOCKED_WHOLE, {"ids": sorted({m.finding for m in moves})})}
-    states = {name: State(row.state) for name, row in rows.items()}
+    rows = stored.lock_whole(tx, (move.finding for move in moves))
+    states = {name: row.state for name, row in rows.items()}
     versions = {name: row.version for name, row in rows.items()}
     payloads = {name: dict(row.payload) for name, row in rows.items()}
     applied: list[Move] = []
@@ -85,41 +83,37 @@ def _move_whole(tx: Transaction, moves: Sequence[Move], by: str, run: str | None
         applied.append(move)
     changed = dict.fromkeys(move.finding for move in applied)
     log.touch(tx, facts.FINDING, changed)
-    if changed:
-        columns = [
-            {
-                "state": states[name].value,
-                "version": versions[name],
-                "payload": payloads[name],
-                "state_since": tx.now if states[name].value != rows[name].state else rows[name].state_since,
-                "snoozed_until": None if states[name].value != rows[name].state else rows[name].snoozed_until,
-            }
-            for name in changed
-        ]
-        bulk.update(tx, findings, [{"id": name} for name in changed], columns)
-    settle(tx, [move.finding for move in applied if move.event in _SETTLING])
+    stored.write(tx, [_moved(tx, rows[name], states[name], versions[name], payloads[name]) for name in changed])
+    stored.settle(tx, [move.finding for move in applied if move.event in _SETTLING])
     taken_back = [move.finding for move in applied if move.event is Event.TAKEN_BACK]
     log.touch(tx, facts.FINDING, judged_before(tx, taken_back))
     judge_different(tx, taken_back, by=by)
     return applied
 
 
+def _moved(tx: Transaction, row: stored.Whole, state: State, version: int, payload: Mapping[str, Any]) -> stored.Moved:
+    if state is row.state:
+        return stored.Moved(row.id, state, version, payload, row.state_since, row.snoozed_until)
+    return stored.Moved(row.id, state, version, payload, tx.now, None)
+
+
 def _log(
-    tx: Transaction, move: Move, row: sa.Row[Any], before: State, after: State, version: int, by: str, run: str | None
+    tx: Transaction,
+    move: Move,
+    row: stored.Standing,
+    before: State,
+    after: State,
+    version: int,
+    by: str,
+    run: str | None,
 ) -> None:
-    body = {"finding": move.finding, "rule": row.rule, "from": before.value, "to": after.value}
+    body: dict[str, Any] = {"finding": move.finding, "rule": row.rule, "from": before.value, "to": after.value}
     body |= {"records": row.records, "version": version}
     optional = {"run": run, "plan": move.bundle, "why": move.why}
     log.append(tx, by, move.event.value, move.finding, body | {k: v for k, v in optional.items() if v})
 
 
-def settle(tx: Transaction, names: Collection[str]) -> None:
-    """Mark the present records of these findings, and only those, as settled."""
-    if names:
-        tx.connection.execute(_SETTLE, {"ids": list(names), "now": tx.now})
-
-
-def _payload_changes(row: sa.Row[Any], move: Move, version: int) -> dict[str, Any]:
+def _payload_changes(row: stored.Whole, move: Move, version: int) -> dict[str, Any]:
     """Return the changes of the payload. `not_undone` is kept apart from the state's reason, with its news version."""
     if move.event is Event.NOT_UNDONE:
         return {"not_undone": [version, move.why]}
@@ -132,34 +126,3 @@ def _payload_changes(row: sa.Row[Any], move: Move, version: int) -> dict[str, An
 def _chunks(moves: Iterable[Move]) -> Iterator[Sequence[Move]]:
     all_moves = list(moves)
     return (all_moves[start : start + CHUNK] for start in range(0, len(all_moves), CHUNK))
-
-
-_NAMES = ("id", "rule", "state", "state_since", "version", "records")
-
-
-def _locked(*names: str) -> sa.Select[Any]:
-    query = sa.select(*(findings.c[name] for name in names)).where(bulk.one_of(findings.c.id, "ids"))
-    return query.order_by(findings.c.id).with_for_update()
-
-
-_LOCKED = _locked(*_NAMES)
-_LOCKED_WHOLE = _locked(*_NAMES, "snoozed_until", "payload", "key")
-_MOVE = (
-    sa.update(findings)
-    .where(bulk.one_of(findings.c.id, "ids"))
-    .values(
-        state=sa.bindparam("new_state"),
-        state_since=sa.bindparam("new_since", type_=findings.c.state_since.type),
-        snoozed_until=None,
-    )
-)
-_now: sa.BindParameter[Any] = sa.bindparam("now", type_=finding_members.c.settled_at.type)
-_SETTLE = (
-    sa.update(finding_members)
-    .where(bulk.one_of(finding_members.c.finding, "ids"))
-    .values(
-        settled_at=sa.case(
-            (finding_members.c.role == FORMER, None), else_=sa.func.coalesce(finding_members.c.settled_at, _now)
-        )
-    )
-)

@@ -16,12 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-import sqlalchemy as sa
-
-from reconcile.findings.states import BundleState
-from reconcile.store import Transaction
-from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import bundles, dataset_schemas
+from reconcile.store import Transaction, bundles, shapes
 from rules.engines.base import Detection, Member
 from rules.kinds.base import Fitted, Rule
 
@@ -103,7 +98,7 @@ def refuse(tx: Transaction, rule: Rule, fitted: Fitted, detection: Detection, ru
     `binding` is the rule's: shapes are compared only while it stays the same. A refused shape waits for `allow`. A
     resumed run is compared with the runs before it.
     """
-    now = of(rule, fitted, detection, run, binding, _cleaned(tx, rule.name))
+    now = of(rule, fitted, detection, run, binding, bundles.records_removed(tx, rule.name))
     memory = _read(tx, rule)
     reason = None if memory is None else compare(rule, memory.before(run), now)
     if memory is None or reason is None:
@@ -218,22 +213,13 @@ def _accepted(memory: _Memory | None, now: Shape) -> _Memory:
     return _Memory(now, [*groups, (now.run, now.groups)][-REMEMBERED:], memory.before(now.run).shape)
 
 
-def _cleaned(tx: Transaction, rule: str) -> int:
-    of_rule = (bundles.c.rule == rule, bundles.c.state == BundleState.SUCCEEDED.value)
-    taken_out = (bundles.c.action != "set", bundles.c.undoes.is_(None))
-    return int(
-        tx.connection.execute(sa.select(sa.func.sum(bundles.c.records)).where(*of_rule, *taken_out)).scalar() or 0
-    )
-
-
 def _read(tx: Transaction, rule: Rule) -> _Memory | None:
     memory = _row(tx, rule.dataset, rule.name)
     return memory if memory is not None or rule.was is None else _row(tx, rule.dataset, rule.was)
 
 
 def _row(tx: Transaction, dataset: str, rule: str) -> _Memory | None:
-    of_rule = (dataset_schemas.c.dataset == dataset, dataset_schemas.c.rule == rule)
-    facts = tx.connection.execute(sa.select(dataset_schemas.c.facts).where(*of_rule)).scalar()
+    facts = shapes.facts(tx, dataset, rule)
     if facts is None:
         return None
     groups = [(run, groups) for run, groups in facts["groups"]]
@@ -245,7 +231,4 @@ def _shape(facts: Mapping[str, Any] | None) -> Shape | None:
 
 
 def _write(tx: Transaction, dataset: str, rule: str, memory: _Memory) -> None:
-    insert = insert_for(tx, dataset_schemas)
-    newer = {name: insert.excluded[name] for name in ("digest", "facts", "at")}
-    row = {"dataset": dataset, "rule": rule, "digest": memory.shape.digest, "facts": asdict(memory), "at": tx.now}
-    tx.connection.execute(insert.on_conflict_do_update(index_elements=["dataset", "rule"], set_=newer), row)
+    shapes.keep(tx, dataset, rule, digest=memory.shape.digest, facts=asdict(memory))

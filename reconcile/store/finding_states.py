@@ -1,0 +1,153 @@
+"""Changes of findings by cleanings and by people: locked, read and written in bulk, or one at a time."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from reconcile.findings.states import State
+from reconcile.store import bulk
+from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import FORMER
+from reconcile.store.tables import finding_members, findings
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The state of a finding, and what its audit entries show."""
+
+    id: str
+    rule: str
+    state: State
+    version: int
+    records: int
+
+
+@dataclass(frozen=True)
+class Whole(Standing):
+    """The same with the columns that a move can change, and its stored key."""
+
+    state_since: dt.datetime
+    snoozed_until: dt.datetime | None
+    payload: Mapping[str, Any]
+    key: Any
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The new values of a finding that was moved."""
+
+    id: str
+    state: State
+    version: int
+    payload: Mapping[str, Any]
+    state_since: dt.datetime
+    snoozed_until: dt.datetime | None
+
+
+# In bulk
+
+
+def lock(tx: Transaction, names: Iterable[str]) -> dict[str, Standing]:
+    """Lock these findings, in the order of their ids, and return them by id."""
+    rows = tx.connection.execute(_LOCKED, {"ids": sorted(set(names))})
+    return {row.id: Standing(**_with_state(row)) for row in rows}
+
+
+def lock_whole(tx: Transaction, names: Iterable[str]) -> dict[str, Whole]:
+    """The same with their documents."""
+    rows = tx.connection.execute(_LOCKED_WHOLE, {"ids": sorted(set(names))})
+    return {row.id: Whole(**_with_state(row)) for row in rows}
+
+
+def _with_state(row: sa.Row[Any]) -> dict[str, Any]:
+    return row._asdict() | {"state": State(row.state)}
+
+
+def move(tx: Transaction, names: Sequence[str], state: State) -> None:
+    """Give these findings a new state; this ends a snooze."""
+    tx.connection.execute(_MOVE, {"ids": list(names), "new_state": state.value, "new_since": tx.now})
+
+
+def write(tx: Transaction, moved: Sequence[Moved]) -> None:
+    rows = [
+        {
+            "state": row.state.value,
+            "version": row.version,
+            "payload": row.payload,
+            "state_since": row.state_since,
+            "snoozed_until": row.snoozed_until,
+        }
+        for row in moved
+    ]
+    bulk.update(tx, findings, [{"id": row.id} for row in moved], rows)
+
+
+def settle(tx: Transaction, names: Collection[str]) -> None:
+    """Mark the present records of these findings, and only those, as settled."""
+    if names:
+        tx.connection.execute(_SETTLE, {"ids": list(names), "now": tx.now})
+
+
+# By a person; a note is only replaced by another one
+
+
+def decide(
+    tx: Transaction, finding: str, state: State, *, by: str, snoozed_until: dt.datetime | None, note: str | None
+) -> None:
+    """Give the finding the state that a person decided."""
+    values = {"state": state.value, "state_since": tx.now, "decided_by": by, "snoozed_until": snoozed_until}
+    _write(tx, finding, values, note)
+
+
+def settle_key(tx: Transaction, finding: str, key: Sequence[Any]) -> None:
+    """Record the encoded key that a decision settles."""
+    payload = tx.connection.execute(sa.select(findings.c.payload).where(findings.c.id == finding)).scalar_one()
+    _write(tx, finding, {"payload": payload | {"settled_key": key}})
+
+
+def name_decider(tx: Transaction, finding: str, *, by: str, note: str | None) -> None:
+    """Record who decided about the finding's plan."""
+    _write(tx, finding, {"decided_by": by}, note)
+
+
+def assign(tx: Transaction, finding: str, to: str | None, *, note: str | None) -> None:
+    _write(tx, finding, {"assigned_to": to}, note)
+
+
+def _write(tx: Transaction, finding: str, values: Mapping[str, Any], note: str | None = None) -> None:
+    values = {**values, "note": note} if note else dict(values)
+    tx.connection.execute(sa.update(findings).where(findings.c.id == finding).values(values))
+
+
+def _locked(row: type[Standing]) -> sa.Select[Any]:
+    columns = (findings.c[name] for name in row.__dataclass_fields__)
+    query = sa.select(*columns).where(bulk.one_of(findings.c.id, "ids"))
+    return query.order_by(findings.c.id).with_for_update()
+
+
+_LOCKED = _locked(Standing)
+_LOCKED_WHOLE = _locked(Whole)
+_MOVE = (
+    sa.update(findings)
+    .where(bulk.one_of(findings.c.id, "ids"))
+    .values(
+        state=sa.bindparam("new_state"),
+        state_since=sa.bindparam("new_since", type_=findings.c.state_since.type),
+        snoozed_until=None,
+    )
+)
+_now: sa.BindParameter[Any] = sa.bindparam("now", type_=finding_members.c.settled_at.type)
+_SETTLE = (
+    sa.update(finding_members)
+    .where(bulk.one_of(finding_members.c.finding, "ids"))
+    .values(
+        settled_at=sa.case(
+            (finding_members.c.role == FORMER, None), else_=sa.func.coalesce(finding_members.c.settled_at, _now)
+        )
+    )
+)

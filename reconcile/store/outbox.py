@@ -1,0 +1,340 @@
+"""Messages in the store: every change of state is a compare-and-set, so that only one of two processes makes it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from notifications.base import Receipt
+from reconcile.errors import Wrong
+from reconcile.store.database import Transaction
+from reconcile.store.tables import outbox
+
+WAITING = ("queued", "sending")
+GIVEN_UP = ("failed", "unknown")
+
+
+class MessageMissing(Wrong):
+    """A person named an unknown message; nothing was changed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"Message {message!r} not found; `reconcile messages` lists unsent messages")
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message and its state. `in_doubt`: it may have arrived. `problem` is why it is not sent yet.
+
+    `receipt` is that of the whole message once it is `sent`, before that of a first part that arrived. Without a run,
+    `run` is None and `job` may be empty.
+    """
+
+    message: str
+    channel: str
+    job: str
+    run: str | None
+    status: str
+    attempts: int
+    next_at: dt.datetime
+    in_doubt: bool
+    problem: str | None
+    receipt: Receipt | None
+
+
+@dataclass(frozen=True)
+class NewMessage:
+    """A message to queue; `notice` is its content as JSON."""
+
+    message: str
+    channel: str
+    job: str
+    run: str | None
+    notice: Any
+    give_up_at: dt.datetime
+
+
+@dataclass(frozen=True)
+class Content:
+    """The channel of a message, and its content as JSON."""
+
+    channel: str
+    notice: Any
+
+
+@dataclass(frozen=True)
+class Undelivered:
+    """A queued message, or one that a sender has claimed under `fence`."""
+
+    message: str
+    channel: str
+    run: str | None
+    status: str
+    in_doubt: bool
+    fence: int
+    owner: Any
+    lease_until: dt.datetime
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What the sender of a claimed message needs; it may write while `fence` is unchanged."""
+
+    fence: int
+    attempts: int
+    notice: Any
+    give_up_at: dt.datetime
+    receipt: Receipt | None
+
+
+@dataclass(frozen=True)
+class PastNotice:
+    """The content of an earlier message as JSON; `is_lost` if it was given up."""
+
+    notice: Any
+    is_lost: bool
+
+
+@dataclass(frozen=True)
+class StatusCount:
+    """The number of messages with a status, and when the oldest was queued."""
+
+    count: int
+    oldest: dt.datetime
+
+
+@dataclass(frozen=True)
+class ChannelCount:
+    """The number of messages of a channel, and one of their problems."""
+
+    channel: str
+    count: int
+    problem: str | None
+
+
+# Messages
+
+
+def content(tx: Transaction, message: str) -> Content | None:
+    row = tx.connection.execute(sa.select(*_CONTENT).where(outbox.c.message == message)).one_or_none()
+    return None if row is None else Content(*row)
+
+
+def insert(tx: Transaction, new: NewMessage) -> None:
+    """Queue a message that is due now."""
+    row = {
+        "message": new.message,
+        "channel": new.channel,
+        "job": new.job,
+        "run": new.run,
+        "notice": new.notice,
+        "version": 1,
+        "status": "queued",
+        "attempts": 0,
+        "queued_at": tx.now,
+        "next_at": tx.now,
+        "give_up_at": new.give_up_at,
+        "fence": 0,
+        "lease_until": tx.now,
+        "in_doubt": False,
+    }
+    tx.connection.execute(sa.insert(outbox).values(row))
+
+
+def get(tx: Transaction, message: str) -> Message:
+    """Return the message with this id; raises MessageMissing."""
+    row = tx.connection.execute(sa.select(*_MESSAGE).where(outbox.c.message == message)).one_or_none()
+    if row is None:
+        raise MessageMissing(message)
+    return _message(row)
+
+
+def listed(tx: Transaction, *statuses: str) -> Iterator[Message]:
+    """Yield the messages in these states (all by default), oldest first."""
+    query = sa.select(*_MESSAGE).order_by(outbox.c.queued_at, outbox.c.message)
+    if statuses:
+        query = query.where(outbox.c.status.in_(statuses))
+    for row in tx.connection.execute(query):
+        yield _message(row)
+
+
+def _message(row: sa.Row[Any]) -> Message:
+    return Message(**row._asdict() | {"receipt": _receipt(row.receipt)})
+
+
+def since_lost(tx: Transaction, channel: str, job: str, *, doubtful: bool) -> Iterator[PastNotice]:
+    """Yield the messages about the job's runs from the first one that the channel lost, oldest first.
+
+    A lost message was given up; with `doubtful` also if it may have arrived.
+    """
+    of_job = (outbox.c.channel == channel, outbox.c.job == job, outbox.c.run.is_not(None))
+    lost = sa.and_(
+        *of_job, outbox.c.status == "failed", sa.or_(sa.literal(doubtful), outbox.c.in_doubt.is_(sa.false()))
+    )
+    first = tx.connection.execute(sa.select(_FIRST_QUEUED).where(lost)).scalar()
+    if first is not None:
+        query = sa.select(outbox.c.notice, lost).where(*of_job, outbox.c.queued_at >= first)
+        for notice, is_lost in tx.connection.execute(query.order_by(outbox.c.queued_at, outbox.c.message)):
+            yield PastNotice(notice, is_lost)
+
+
+def counts(tx: Transaction) -> dict[str, StatusCount]:
+    """Count the unsent messages by status; a status without any is missing."""
+    query = sa.select(outbox.c.status, sa.func.count(), _FIRST_QUEUED).group_by(outbox.c.status)
+    rows = tx.connection.execute(query.where(outbox.c.status.in_((*WAITING, *GIVEN_UP))))
+    return {status: StatusCount(count, oldest) for status, count, oldest in rows}
+
+
+def by_channel(
+    tx: Transaction, *statuses: str, has_problem: bool | None = None, queued_before: dt.datetime | None = None
+) -> list[ChannelCount]:
+    """Count the messages in these states by channel, optionally only some of them."""
+    query = sa.select(outbox.c.channel, sa.func.count(), sa.func.max(outbox.c.problem)).group_by(outbox.c.channel)
+    query = query.where(outbox.c.status.in_(statuses)).order_by(outbox.c.channel)
+    if has_problem is not None:
+        query = query.where(outbox.c.problem.is_not(None) if has_problem else outbox.c.problem.is_(None))
+    if queued_before is not None:
+        query = query.where(outbox.c.queued_at < queued_before)
+    return [ChannelCount(*row) for row in tx.connection.execute(query)]
+
+
+# Decisions of people
+
+
+def requeue(tx: Transaction, message: str, give_up_at: dt.datetime) -> bool:
+    """Queue a message with an unknown outcome as if it were new; return False if it has another state."""
+    fresh = {"status": "queued", "attempts": 0, "next_at": tx.now, "give_up_at": give_up_at}
+    return _decided(tx, message, ("unknown",), fresh | {"in_doubt": False, "problem": None})
+
+
+def drop(tx: Transaction, message: str, problem: str) -> bool:
+    """Drop a message that was given up or has an unknown outcome; return False if it has another state."""
+    return _decided(tx, message, GIVEN_UP, {"status": "dropped", "next_at": tx.now, "problem": problem})
+
+
+def _decided(tx: Transaction, message: str, states: tuple[str, ...], values: Mapping[str, Any]) -> bool:
+    update = sa.update(outbox).where(outbox.c.message == message, outbox.c.status.in_(states))
+    return tx.connection.execute(update.values(**values)).rowcount == 1
+
+
+# Delivery
+
+
+def anything_due(tx: Transaction, channels: Collection[str]) -> bool:
+    """Return True if a delivery would have a message to send, to check or to give up."""
+    ours = outbox.c.channel.in_(list(channels))
+    orphaned = sa.and_(outbox.c.status.in_(WAITING), sa.not_(ours))
+    query = sa.select(sa.exists().where(sa.or_(sa.and_(_is_due(tx), ours), orphaned)))
+    return bool(tx.connection.execute(query).scalar())
+
+
+def due(tx: Transaction, channels: Collection[str], without: Collection[str]) -> list[Undelivered]:
+    """Return messages of these channels that are due or that a sender has claimed, at most 200, oldest first."""
+    query = (
+        sa.select(*_UNDELIVERED)
+        .where(_is_due(tx), outbox.c.channel.in_(list(channels)), outbox.c.message.not_in(list(without)))
+        .order_by(outbox.c.queued_at, outbox.c.message)
+        .limit(200)
+    )
+    return [Undelivered(*row) for row in tx.connection.execute(query)]
+
+
+def _is_due(tx: Transaction) -> sa.ColumnElement[bool]:
+    return sa.or_(sa.and_(outbox.c.status == "queued", outbox.c.next_at <= tx.now), outbox.c.status == "sending")
+
+
+def next_at(tx: Transaction, channels: Collection[str], without: Collection[str]) -> dt.datetime | None:
+    """Return when the next queued message of these channels is due."""
+    soonest = sa.select(sa.func.min(outbox.c.next_at, type_=outbox.c.next_at.type)).where(
+        outbox.c.status == "queued", outbox.c.channel.in_(list(channels)), outbox.c.message.not_in(list(without))
+    )
+    at: dt.datetime | None = tx.connection.execute(soonest).scalar()
+    return at
+
+
+def overdue_elsewhere(tx: Transaction, channels: Collection[str]) -> list[Undelivered]:
+    """Return undelivered messages of all other channels whose budget has ended."""
+    query = sa.select(*_UNDELIVERED).where(
+        outbox.c.status.in_(WAITING), outbox.c.channel.not_in(list(channels)), outbox.c.give_up_at < tx.now
+    )
+    return [Undelivered(*row) for row in tx.connection.execute(query)]
+
+
+def claim(tx: Transaction, row: Undelivered, owner: Mapping[str, Any], until: dt.datetime) -> Claimed | None:
+    """Claim a message for a sender; return None if it changed meanwhile."""
+    values = {
+        "status": "sending",
+        "fence": outbox.c.fence + 1,
+        "attempts": outbox.c.attempts + 1,
+        "owner": dict(owner),
+        "lease_until": until,
+    }
+    update = sa.update(outbox).where(
+        outbox.c.message == row.message, outbox.c.fence == row.fence, outbox.c.status == row.status
+    )
+    claimed = tx.connection.execute(update.values(values).returning(*_CLAIMED)).one_or_none()
+    return None if claimed is None else Claimed(**claimed._asdict() | {"receipt": _receipt(claimed.receipt)})
+
+
+def renew(tx: Transaction, message: str, fence: int, owner: Mapping[str, Any], until: dt.datetime) -> bool:
+    """Renew the claim; this and the next two return False if the message is no longer claimed under this fence."""
+    return _changed(tx, message, fence, owner=dict(owner), lease_until=until)
+
+
+def mark_sent(tx: Transaction, message: str, fence: int, receipt: Receipt) -> bool:
+    """Record that the claimed message was sent."""
+    facts = receipt_to_json(receipt)
+    done = {"status": "sent", "receipt": facts, "sent_at": tx.now, "in_doubt": False, "problem": None}
+    return _changed(tx, message, fence, owner=None, **done)
+
+
+def mark_unsent(
+    tx: Transaction,
+    message: str,
+    fence: int,
+    *,
+    status: str,
+    next_at: dt.datetime,
+    in_doubt: bool,
+    receipt: Receipt | None,
+    problem: str,
+) -> bool:
+    """Record a failed attempt to send the claimed message; `receipt` is that of a first part that arrived."""
+    values = {"status": status, "next_at": next_at, "in_doubt": in_doubt, "problem": problem}
+    facts = None if receipt is None else receipt_to_json(receipt)
+    return _changed(tx, message, fence, owner=None, receipt=facts, **values)
+
+
+def _changed(tx: Transaction, message: str, fence: int, **values: Any) -> bool:
+    claimed = sa.update(outbox).where(
+        outbox.c.message == message, outbox.c.fence == fence, outbox.c.status == "sending"
+    )
+    return tx.connection.execute(claimed.values(values)).rowcount == 1
+
+
+def give_up(tx: Transaction, row: Undelivered, problem: str, *, in_doubt: bool) -> bool:
+    """Give up a message that nobody can send; return False if it changed meanwhile."""
+    over = {"status": "failed", "problem": problem, "owner": None, "fence": row.fence + 1, "in_doubt": in_doubt}
+    update = sa.update(outbox).where(outbox.c.message == row.message, outbox.c.fence == row.fence)
+    return tx.connection.execute(update.values(over)).rowcount == 1
+
+
+# Receipts
+
+
+def receipt_to_json(receipt: Receipt) -> dict[str, Any]:
+    return {"where": receipt.where, "details": dict(receipt.details)}
+
+
+def _receipt(stored: Any) -> Receipt | None:
+    return None if stored is None else Receipt(stored["where"], stored["details"])
+
+
+_MESSAGE = tuple(outbox.c[name] for name in Message.__dataclass_fields__)
+_CONTENT = tuple(outbox.c[name] for name in Content.__dataclass_fields__)
+_UNDELIVERED = tuple(outbox.c[name] for name in Undelivered.__dataclass_fields__)
+_CLAIMED = tuple(outbox.c[name] for name in Claimed.__dataclass_fields__)
+_FIRST_QUEUED = sa.func.min(outbox.c.queued_at, type_=outbox.c.queued_at.type)
