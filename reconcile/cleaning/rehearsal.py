@@ -5,16 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from connectors.errors import ConnectorError
 from connectors.target import Target
 from reconcile.cleaning.chunks import in_chunks
-from reconcile.cleaning.cleaning import Lives
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.next_run import NextRun
-from reconcile.cleaning.planning.plan import NothingToDo, Stale, Tools, make_many
+from reconcile.cleaning.planning.plan import NothingToDo, Stale
+from reconcile.cleaning.planning.planner import Planner
 from reconcile.config.settings import Project
 from reconcile.detection.detect import Subjects
 from reconcile.findings.bundle import Bundle
@@ -50,18 +49,16 @@ def would(
     terms, counts, reasons = Terms(project), Counter[str](), Counter[str]()
     dataset = project.datasets[rule.dataset]
     try:
-        binding = terms.binding(rule.name) or ""
-        tools = Tools.of(target(dataset.source), subjects, rule, slot, binding=binding)
+        planner = Planner(project, subjects.__getitem__, target, store).of(rule, slot)
         is_first = True
         if store is not None:
-            tools = replace(tools, generations=Lives(store, tools.identity, tools.catalogue.table))
             with store.read() as tx:
-                is_first = finding_memory.told_binding(tx, rule.name, rule.was) != tools.bound
+                is_first = finding_memory.told_binding(tx, rule.name, rule.was) != planner.bound
         awaiting: set[str] = set()
         next_run = NextRun()
-        for name, planned in make_many(_findings(rule, verdicts, store, slot, awaiting), tools):
+        for finding, planned in planner.plans(_findings(rule, verdicts, store, slot, awaiting)):
             if isinstance(planned, Bundle):
-                asks = name in awaiting or terms.asks(planned) != "none"
+                asks = finding.id in awaiting or terms.asks(planned) != "none"
                 if is_first and not asks:
                     next_run.add(planned)
                 else:

@@ -147,7 +147,7 @@ _CODES = {
         "reconcile.app:NothingRemembered",
         "reconcile.upkeep.backup:BackupExists",
         "reconcile.upkeep.backup:BackupUnusable",
-        "reconcile.cli.planning:NothingToPlan",
+        "reconcile.views.plans:NothingToPlan",
         "reconcile.cli.targets:NothingCleaned",
         "reconcile.config:ConfigProblems",
         "reconcile.config.scaffold:ProjectNotWritten",
