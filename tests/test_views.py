@@ -32,11 +32,9 @@ jobs: {nightly: {rules: [twins]}}
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Project:
-    sqlite(
-        tmp_path / "shop.db",
-        "create table people (nick text primary key, mail text, city text)",
-        "insert into people values ('Zq', 'ann@x.com', 'Bonn'), ('Zx', 'bob@x.com', 'Bonn')",
-    )
+    with sqlite(tmp_path / "shop.db") as database:
+        database.execute("create table people (nick text primary key, mail text, city text)")
+        database.execute("insert into people values ('Zq', 'ann@x.com', 'Bonn'), ('Zx', 'bob@x.com', 'Bonn')")
     shop = Project(tmp_path).write(CONFIG)
     assert shop("run").code == 0
     return shop
