@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # a run loads these while a slow source has begun its work
     from reconcile.audit import anchoring
     from reconcile.cleaning.decisions import Desk
     from reconcile.cleaning.execution.carried import Tally
+    from reconcile.cleaning.planning.planner import Planner
     from reconcile.coordination.fallback import Fallback
     from reconcile.detection.detect import Budget, Subject
     from reconcile.messages import delivery
@@ -332,7 +333,14 @@ class Application:
         from reconcile.cleaning.decisions import Desk  # noqa: PLC0415 - see above
         from reconcile.cleaning.execution.terms import Terms  # noqa: PLC0415 - see above
 
-        return Desk(self.memory, Terms(self.project), self.target, self.subject, actor, self._sleep, system=system)
+        return Desk(self.memory, Terms(self.project), self.target, self.planner, actor, self._sleep, system=system)
+
+    @property
+    def planner(self) -> Planner:
+        """The planner of cleanings. Raises NothingRemembered, StoreError."""
+        from reconcile.cleaning.planning.planner import Planner  # noqa: PLC0415 - see above
+
+        return Planner(self.project, self.subject, self.target, self.memory)
 
     def clean_due(self, alive: Callable[[], None] = lambda: None) -> Tally | None:
         """Execute the plans, of any source, that are approved or due for a retry; None if there are none."""

@@ -16,6 +16,7 @@ from plan_support import Shop, rule_of
 
 from reconcile.cleaning import shown
 from reconcile.findings.bundle import Bundle
+from reconcile.messages.personal import Hidden
 from rules.cleaning import Caps
 
 TABLES = """
@@ -43,7 +44,7 @@ rules:
 jobs: {nightly: {rules: [twins, quiet]}}
 """
 MERGE = "merge, surplus: delete, references: repoint, fields: {name: longest, phone: longest, tags: union}"
-PII = ("email", "name", "phone")
+PII = Hidden(frozenset({"email", "name", "phone"}), ("id",))
 
 
 @pytest.fixture
@@ -81,11 +82,11 @@ def test_every_row_and_field_is_shown_before_and_after_the_record_that_stays_fir
         ("update", "reference", "clubs", "customer = 2, club = chess"),
         ("update", "reference", "orders", "id = 10"),
     ]
-    second = '[["n","2"]]'
+    second = [2]
     assert told[0].fields == (
         ("name", "Ann", "Ann B.", (second,)),
         ("phone", None, "0221/4", (second,)),
-        ("tags", "vip", "vip, new", ('[["n","1"]]', second)),
+        ("tags", "vip", "vip, new", ([1], second)),
     )
     assert told[1].fields[:2] == (("id", "2", None, ()), ("email", "ann@x.com", None, ()))
     assert told[5].fields == (("customer", "2", "1", ()),)
@@ -113,7 +114,7 @@ def test_an_id_that_is_personal_data_is_hidden_as_well(shop: Shop) -> None:
     shop.table, shop.id = "people", ("email",)
     bundle = shop.plan(rule_of({"action": "delete"}, key=["name"]))
 
-    told = shown.to_json(bundle, ("email",))
+    told = shown.to_json(bundle, Hidden(frozenset({"email"}), ("email",)))
 
     assert told["keeper"] == ["•••"]
     assert "@x" not in json.dumps(told)

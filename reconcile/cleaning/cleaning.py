@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, field
 
 from connectors.errors import ConnectorError
 from connectors.target import Target, TargetRefused
@@ -20,16 +19,16 @@ from reconcile.cleaning.chunks import in_chunks
 from reconcile.cleaning.execution import carrier
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.next_run import NextRun
-from reconcile.cleaning.planning.plan import NothingToDo, Stale, Tools, make_many
+from reconcile.cleaning.planning.plan import NothingToDo, Stale
+from reconcile.cleaning.planning.planner import Planner, RulePlanner
 from reconcile.config.settings import DatasetConfig
 from reconcile.coordination import clock
-from reconcile.detection.detect import Subject, subjects_of
+from reconcile.detection.detect import Subject
 from reconcile.findings.bundle import Bundle
-from reconcile.findings.identity import record_of
 from reconcile.findings.results import CleaningResult, RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import BundleState, Event, State
-from reconcile.journal import approvals, effects, holds, limits
+from reconcile.journal import approvals, effects, limits
 from reconcile.store import Store, Transaction, finding_memory
 from reconcile.store import bundles as stored
 from reconcile.store import findings as stored_findings
@@ -149,57 +148,6 @@ def _counts(tx: Transaction, run: str | None, rule: str) -> Counter[str]:
     return counts
 
 
-def planning(tools: PlanningTools, rule: Rule, slot: dt.datetime) -> Tools:
-    """Return the planning tools of a rule, including the journal's generations of records."""
-    dataset = tools.terms.project.datasets[rule.dataset]
-    subjects = subjects_of(rule, tools.subject)
-    binding = tools.terms.binding(rule.name) or ""
-    planner = Tools.of(tools.target(dataset.source), subjects, rule, slot, binding=binding)
-    return replace(planner, generations=Lives(tools.store, planner.identity, planner.catalogue.table))
-
-
-@dataclass
-class Lives:
-    """Generations of effects by record, as the journal knows them. Call `look` first for many records."""
-
-    store: Store
-    target: str
-    table: str
-    _looked: frozenset[str] = frozenset()
-    _known: frozenset[str] = frozenset()
-
-    def look(self, findings: Iterable[Finding]) -> None:
-        """Look up all records of these findings at once: most are unknown to the journal."""
-        names = [holds.name_of(self.table, record_of(member.id)) for finding in findings for member in finding.members]
-        with self.store.read() as tx:
-            self._known = frozenset(effects.known(tx, self.target, names))
-        self._looked = frozenset(names)
-
-    def __contains__(self, name: str) -> bool:
-        """Return True if the journal knows this record, or if it was not looked up."""
-        return name in self._known or name not in self._looked
-
-    def __call__(self, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
-        names = {name for _, name in pairs}
-        if names <= self._looked and names.isdisjoint(self._known):
-            return dict.fromkeys(pairs, 1)
-        with self.store.read() as tx:
-            return effects.generations(tx, self.target, pairs)
-
-
-class PlanningTools(Protocol):
-    """The tools a caller of `planning` provides."""
-
-    @property
-    def store(self) -> Store: ...
-    @property
-    def terms(self) -> Terms: ...
-    @property
-    def target(self) -> Callable[[str], Target]: ...
-    @property
-    def subject(self) -> Callable[[str], Subject]: ...
-
-
 class _Proposer:
     """Makes the plans of one rule in one run from the target's current rows, and proposes them."""
 
@@ -220,13 +168,14 @@ class _Proposer:
         self.target_caps = tools.terms.project.caps_of(dataset.source)
         self.over_limit: str | None = None
         self.automatic: list[str] = []
-        self.lives: Lives | None = None
+        self.knows: Callable[[Bundle], bool] = lambda _: True
         self.next_run = NextRun()
 
     def run(self) -> None:
         tools = self.tools
         self._expire()
-        planner = planning(tools, self.rule, tools.slot)
+        planner = Planner(tools.terms.project, tools.subject, tools.target, tools.store).of(self.rule, tools.slot)
+        self.knows = planner.knows
         self.proposals.binding = planner.bound
         with tools.store.read() as tx:
             self.only_reports = finding_memory.told_binding(tx, self.rule.name) != planner.bound
@@ -247,7 +196,7 @@ class _Proposer:
                 moves = [Move(plan.finding, Event.VOIDED, plan.id, plan.reason) for plan in expired if not plan.undoes]
                 progress.move(tx, moves, by=ACTOR, run=self.tools.run)
 
-    def _findings(self, planner: Tools) -> Iterator[tuple[Finding, Bundle]]:
+    def _findings(self, planner: RulePlanner) -> Iterator[tuple[Finding, Bundle]]:
         """Yield the findings of this run that can be planned, with their plans, in chunks."""
         with self.tools.store.read() as tx:
             names = stored_findings.names(
@@ -255,13 +204,10 @@ class _Proposer:
             )
         for chunk in in_chunks(names, CHUNK):
             with self.tools.store.read() as tx:
-                findings = {finding.id: finding for finding in stored_findings.some(tx, chunk)}
-            if isinstance(planner.generations, Lives):
-                self.lives = planner.generations
-                self.lives.look(findings.values())
-            for name, planned in make_many(findings.values(), planner):
+                findings = stored_findings.some(tx, chunk)
+            for finding, planned in planner.plans(findings):
                 if isinstance(planned, Bundle):
-                    yield findings[name], planned
+                    yield finding, planned
                 elif not isinstance(planned, (Stale, NothingToDo)):
                     self.proposals.not_planned[str(planned)] += 1
 
@@ -331,18 +277,13 @@ class _Proposer:
             bool(finding.settled_pairs),
             finding.state is State.AWAITING,
             effects.restored(tx, bundle),
-            self._knows(bundle) and effects.stays_marked(tx, bundle),
+            self.knows(bundle) and effects.stays_marked(tx, bundle),
         )
         return "required" if any(reasons) else "none"
 
     def _is_held_back(self, finding: Finding, bundle: Bundle) -> bool:
         """Return True if the rule needs no approval for this plan, and people are asked now for the first time."""
         return finding.state is not State.AWAITING and self.tools.terms.asks(bundle) == "none"
-
-    def _knows(self, bundle: Bundle) -> bool:
-        """Return True if the journal knows the keeper; most are unknown to it."""
-        lives = self.lives
-        return lives is None or holds.name_of(bundle.table, bundle.keeper) in lives
 
     def _unrejected(self, tx: Transaction, planned: Sequence[tuple[Finding, Bundle]]) -> list[tuple[Finding, Bundle]]:
         """Drop plans that a person rejected; columns that may drift don't count as a difference."""

@@ -17,9 +17,8 @@ from reconcile.cleaning.execution import carrier
 from reconcile.cleaning.execution.carried import Tally
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.planning import shape
-from reconcile.cleaning.planning.plan import make
+from reconcile.cleaning.planning.planner import Planner
 from reconcile.coordination import releases
-from reconcile.detection.detect import Subject
 from reconcile.errors import Refused, Wrong
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.shown import Finding
@@ -59,9 +58,8 @@ class BeyondLimits(Refused):
     """The plan exceeds limits; a person can approve it anyway."""
 
     def __init__(self, finding: str, error: limits.OverLimit) -> None:
-        message = str(error).removesuffix(" People decide about all of them.").rstrip(".")
-        if not isinstance(error, limits.CleaningStopped):  # its own message says what to do
-            message += f". `reconcile approve {finding} --over-limit` approves it anyway"
+        next_step = f"{error.reason}. `reconcile approve {finding} --over-limit` approves it anyway"
+        message = str(error).removesuffix(".") if isinstance(error, limits.CleaningStopped) else next_step
         super().__init__(f"{finding} was not cleaned: {message}")
 
 
@@ -125,7 +123,7 @@ class Desk:
     store: Store
     terms: Terms
     target: Callable[[str], Target]
-    subject: Callable[[str], Subject]
+    planner: Planner
     actor: str
     sleep: Callable[[float], None] = lambda _: None
     patience: dt.timedelta = dt.timedelta(seconds=5)
@@ -285,9 +283,7 @@ class Desk:
 
     def _plan(self, finding: Finding, rule: Rule, *, overrule: bool) -> None:
         """Make and propose a plan for a finding that has none. Raises PlanRejected, an OwnershipRefused."""
-        with self.store.read() as tx:
-            now = tx.now
-        bundle = make(finding, cleaning.planning(self, rule, now))
+        bundle = self.planner.of(rule).plan(finding)
         self._must_be_ours(bundle.source, bundle.table)
         policy = self.terms.asks(bundle)
         with self.store.begin() as tx:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from connectors.errors import ConnectorError
 from connectors.target import Target
 from reconcile.cleaning.chunks import in_chunks
-from reconcile.cleaning.cleaning import Lives
 from reconcile.cleaning.execution.terms import Terms
 from reconcile.cleaning.next_run import NextRun
-from reconcile.cleaning.planning.plan import NothingToDo, Stale, Tools, make_many
+from reconcile.cleaning.planning.plan import NothingToDo, Stale
+from reconcile.cleaning.planning.planner import Planner
 from reconcile.config.settings import Project
 from reconcile.detection.detect import Subjects
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import fingerprint, short_id
 from reconcile.findings.judgement import Change, Verdict
+from reconcile.findings.results import CleaningResult
 from reconcile.findings.shown import Finding, FindingMember
 from reconcile.findings.states import State
 from reconcile.store import Store, finding_memory
@@ -41,8 +41,8 @@ def would(
     store: Store | None,
     slot: dt.datetime,
     scanned: int,
-) -> dict[str, Any]:
-    """Return plain JSON: how many findings would be cleaned and proposed, and why others would not be planned.
+) -> CleaningResult:
+    """Return how many findings would be cleaned and proposed, and why others would not be planned.
 
     A first run cleans nothing by itself. `store` is None if there is no state yet; `scanned` is the number of records
     that limits given as a share refer to.
@@ -50,18 +50,16 @@ def would(
     terms, counts, reasons = Terms(project), Counter[str](), Counter[str]()
     dataset = project.datasets[rule.dataset]
     try:
-        binding = terms.binding(rule.name) or ""
-        tools = Tools.of(target(dataset.source), subjects, rule, slot, binding=binding)
+        planner = Planner(project, subjects.__getitem__, target, store).of(rule, slot)
         is_first = True
         if store is not None:
-            tools = replace(tools, generations=Lives(store, tools.identity, tools.catalogue.table))
             with store.read() as tx:
-                is_first = finding_memory.told_binding(tx, rule.name, rule.was) != tools.bound
+                is_first = finding_memory.told_binding(tx, rule.name, rule.was) != planner.bound
         awaiting: set[str] = set()
         next_run = NextRun()
-        for name, planned in make_many(_findings(rule, verdicts, store, slot, awaiting), tools):
+        for finding, planned in planner.plans(_findings(rule, verdicts, store, slot, awaiting)):
             if isinstance(planned, Bundle):
-                asks = name in awaiting or terms.asks(planned) != "none"
+                asks = finding.id in awaiting or terms.asks(planned) != "none"
                 if is_first and not asks:
                     next_run.add(planned)
                 else:
@@ -69,11 +67,13 @@ def would(
             elif not isinstance(planned, (Stale, NothingToDo)):
                 reasons[str(planned)] += 1
     except ConnectorError as error:
-        return {"stopped": str(error)}
-    report: dict[str, Any] = {name: counts[name] for name in ("would_clean", "would_propose")}
-    if next_run_sentence := next_run.sentence((rule.limits.caps(scanned), project.caps_of(dataset.source))):
-        report["next_run"] = next_run_sentence
-    return report | ({"not_planned": dict(reasons.most_common(_MOST_REASONS))} if reasons else {})
+        return CleaningResult(stopped=str(error))
+    return CleaningResult(
+        would_clean=counts["would_clean"],
+        would_propose=counts["would_propose"],
+        not_planned=dict(reasons.most_common(_MOST_REASONS)),
+        next_run=next_run.sentence((rule.limits.caps(scanned), project.caps_of(dataset.source))),
+    )
 
 
 def _findings(

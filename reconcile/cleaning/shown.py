@@ -1,10 +1,14 @@
-"""A plan for people and programs: every row, each field before and after, and the limits of its undo. Pure."""
+"""A plan for people and programs: every row, each field before and after, and the limits of its undo. Pure.
+
+Personal values of the dataset are masked wherever they appear. Values of other tables are masked too, except keys and
+references: nothing declares which of them are personal.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -12,56 +16,25 @@ from connectors.target import Cell, Change
 from notifications.base import MASK
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.identity import id_of, public
+from reconcile.messages.personal import Hidden
 from rules.cleaning import Caps
 
-_IDENTIFYING = 3
-"""A shorter text identifies nobody and would match everywhere."""
-
-
-@dataclass(frozen=True)
-class Veil:
-    """Hides the values of the dataset's `pii` columns wherever they appear in the plan.
-
-    Values of other tables are hidden too, except keys and references: nothing declares which of them are personal.
-    """
-
-    columns: frozenset[str]
-    texts: frozenset[str]
-
-    @classmethod
-    def over(cls, bundle: Bundle, pii: Sequence[str]) -> Veil:
-        """Return the veil for a plan; without `pii` columns it hides nothing."""
-        images = [change.before for change in bundle.changes if change.before and change.row.table == bundle.table]
-        cells = [image.get(name) for image in images for name in pii]
-        texts = frozenset(cell[1] for cell in cells if cell is not None and len(cell[1]) >= _IDENTIFYING)
-        return cls(frozenset(pii), texts)
-
-    def show(self, table: str, of: Bundle, column: str, cell: Cell, plain: frozenset[str] = frozenset()) -> str | None:
-        """Return a cell's text as shown; None for null."""
-        if cell is None:
-            return None
-        if not self.columns:
-            return cell[1]
-        hidden = column in self.columns if table == of.table else column not in plain
-        return MASK if hidden else self.masked(cell[1])
-
-    def masked(self, text: str) -> str:
-        """Return the text, masked if it contains a hidden value."""
-        return MASK if any(hidden_text in text for hidden_text in self.texts) else text
+_NOTHING = Hidden()
+Field = tuple[str, str | None, str | None, tuple[list[Any], ...]]
 
 
 @dataclass(frozen=True)
 class Line:
     """One row of a plan as shown; `does` is insert, delete, update or stay.
 
-    `fields` are (column, before, after, the records that the value comes from).
+    `fields` are (column, before, after, the ids of the records that the value comes from).
     """
 
     table: str
     key: tuple[tuple[str, str | None], ...]
     does: str
     role: str
-    fields: tuple[tuple[str, str | None, str | None, tuple[str, ...]], ...] = field(default=())
+    fields: tuple[Field, ...] = ()
 
     @property
     def row(self) -> str:
@@ -88,33 +61,42 @@ def counts(bundle: Bundle) -> dict[str, int]:
 _FIRST = ("keeper", "surplus")
 
 
-def for_people(bundle: Bundle, pii: Sequence[str] = ()) -> list[Line]:
+def for_people(bundle: Bundle, hidden: Hidden = _NOTHING) -> list[Line]:
     """Return every row of the plan: the keeper, the surplus, then all other rows."""
-    plan_lines = list(lines(bundle, pii))
+    plan_lines = list(lines(bundle, hidden))
     return sorted(plan_lines, key=lambda line: _FIRST.index(line.role) if line.role in _FIRST else len(_FIRST))
 
 
-def lines(bundle: Bundle, pii: Sequence[str] = ()) -> Iterator[Line]:
-    """Yield every row of the plan in the order of execution; values of `pii` columns are hidden."""
-    veil = Veil.over(bundle, pii)
+def lines(bundle: Bundle, hidden: Hidden = _NOTHING) -> Iterator[Line]:
+    """Yield every row of the plan in the order of execution."""
+    hidden = _in(bundle, hidden)
     linked = _linked(bundle)
     for change in bundle.changes:
         table = bundle.table if change.role == "moved" else change.row.table
         readable = frozenset(name for name, _ in change.row.key) | linked.get(table, frozenset())
 
         def show(column: str, cell: Cell, table: str = table, readable: frozenset[str] = readable) -> str | None:
-            return veil.show(table, bundle, column, cell, readable)
+            if cell is None:
+                return None
+            is_own = table == bundle.table
+            is_masked = hidden.hides(column) if is_own else column not in readable and hidden.hides(None)
+            return MASK if is_masked else hidden.text(cell[1])
 
-        fields = tuple(_fields(change, bundle, show))
+        fields = tuple(_fields(change, bundle, show, hidden))
         key = tuple((column, show(column, cell)) for column, cell in change.row.key)
         yield Line(change.row.table, key, _does(change), change.role, fields)
 
 
-def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
+def _in(bundle: Bundle, hidden: Hidden) -> Hidden:
+    """Return the masking that also knows the personal values of the plan's own rows."""
+    images = [change.before for change in bundle.changes if change.before and change.row.table == bundle.table]
+    return hidden.with_values_of({name: cell[1] for name, cell in row.items() if cell is not None} for row in images)
+
+
+def to_json(bundle: Bundle, hidden: Hidden = _NOTHING) -> dict[str, Any]:
     """Return a plan as public JSON: ids are lists, cells are the database's texts. New versions only add names."""
-    uncounted = [
-        {"record": _record(name, bundle, pii), "lacks": missing} for name, missing in sorted(bundle.uncounted.items())
-    ]
+    masking = _in(bundle, hidden)
+    uncounted = [{"record": _record(name, masking), "lacks": lacks} for name, lacks in sorted(bundle.uncounted.items())]
     return ({"uncounted": uncounted} if uncounted else {}) | {
         "finding": bundle.finding,
         "plan": bundle.plan_hash,
@@ -124,8 +106,8 @@ def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
         "table": bundle.table,
         "action": bundle.action,
         "undoes": bundle.undoes,
-        "keeper": _record(bundle.keeper, bundle, pii),
-        "surplus": [_record(record, bundle, pii) for record in bundle.surplus],
+        "keeper": _record(bundle.keeper, masking),
+        "surplus": [_record(record, masking) for record in bundle.surplus],
         "counts": counts(bundle),
         "money": dict(sorted(bundle.money.items())),
         "reversible": bundle.reversible,
@@ -149,12 +131,11 @@ def to_json(bundle: Bundle, pii: Sequence[str] = ()) -> dict[str, Any]:
                 "does": line.does,
                 "role": line.role,
                 "fields": {
-                    column: {"before": before, "after": after}
-                    | ({"from": [_record(record, bundle, pii) for record in origins]} if origins else {})
+                    column: {"before": before, "after": after} | ({"from": list(origins)} if origins else {})
                     for column, before, after, origins in line.fields
                 },
             }
-            for line in lines(bundle, pii)
+            for line in lines(bundle, hidden)
         ],
     }
 
@@ -182,29 +163,30 @@ def _does(change: Change) -> str:
     return "update" if change.after else "stay"
 
 
-def _fields(
-    change: Change, bundle: Bundle, show: Callable[[str, Cell], str | None]
-) -> Iterator[tuple[str, str | None, str | None, tuple[str, ...]]]:
+def _fields(change: Change, bundle: Bundle, show: Callable[[str, Cell], str | None], hidden: Hidden) -> Iterator[Field]:
     """Yield the changed fields; all fields if the row is inserted or deleted."""
     before, after = change.before or {}, change.after
     if change.is_guard:
         return
     for column in before if after is None else after:
-        origins = bundle.origins.get(column, "") if change.role == "keeper" else ""
+        origins = bundle.origins.get(column, "").splitlines() if change.role == "keeper" else ()
         new_value = None if after is None else show(column, after[column])
-        yield column, show(column, before.get(column)), new_value, tuple(origins.splitlines())
+        yield column, show(column, before.get(column)), new_value, tuple(_record(name, hidden) for name in origins)
 
 
-def record_name(record: str, bundle: Bundle, pii: Sequence[str] = ()) -> str:
-    """Return a record's name for people."""
-    return " / ".join(map(str, _record(record, bundle, pii)))
+def uncounted(bundle: Bundle, hidden: Hidden = _NOTHING) -> list[tuple[str, str]]:
+    """Return the names of records whose amount limits cannot count, each with the reason."""
+    masking = _in(bundle, hidden)
+    return [(named(_record(record, masking)), reason) for record, reason in sorted(bundle.uncounted.items())]
 
 
-def _record(name: str, bundle: Bundle, pii: Sequence[str]) -> list[Any]:
-    """Return a record's id; personal data in it is hidden."""
-    parts = [public(part) for part in id_of(name)]
-    veil = Veil.over(bundle, pii)
-    return [part if veil.masked(str(part)) == str(part) else MASK for part in parts]
+def named(record: Sequence[Any]) -> str:
+    """Return a record's id for people."""
+    return " / ".join(map(str, record))
+
+
+def _record(name: str, hidden: Hidden) -> list[Any]:
+    return hidden.record([public(part) for part in id_of(name)])
 
 
 def _linked(bundle: Bundle) -> Mapping[str, frozenset[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -117,6 +117,7 @@ def undo(
     no_color: NoColor = False,
 ) -> None:
     from reconcile.cli.opening import load_for_state
+    from reconcile.views.decisions import undone_to_json
 
     if sum(selector is not None for selector in (finding, run, bundle)) != 1:
         raise typer.BadParameter("give exactly one of ID, --run RUN and --bundle BUNDLE", param_hint="ID")
@@ -127,40 +128,18 @@ def undo(
         )
         application.anchor()
     if json:
-        out.emit(_undone(undone))
+        out.emit(undone_to_json(undone))
     else:
         tell(out, undone)
     raise typer.Exit(exits.REFUSED if undone.failed else exits.DONE)
 
 
-def _undone(undone: Undone) -> dict[str, Any]:
-    return {
-        "taken_back": list(undone.taken_back),
-        "failed": [{"finding": finding, "why": why} for finding, why in undone.failed],
-        "conflicts": [
-            {"finding": finding, "table": conflict.row.table, "columns": list(conflict.columns), "why": conflict.why}
-            for finding, conflict in undone.conflicts
-        ],
-    }
-
-
 def tell(out: Output, undone: Undone) -> None:
     """Print the undone cleanings, and those that could not be undone."""
-    from notifications.wording.words import plural
+    from reconcile.views.decisions import undone_in_words
 
-    if undone.taken_back:
-        out.say(f"Undone: {plural(len(undone.taken_back), 'cleaning', 'cleanings')} ({_some(undone.taken_back)}).")
-    if undone.unchanged:
-        out.say(f"{plural(undone.unchanged, 'cleaning was', 'cleanings were')} already undone.")
-    for finding, conflict in undone.conflicts:
-        out.say(f"unchanged: {finding}: {conflict}")
-    for finding, why in undone.failed:
-        out.say(f"not undone: {finding}: {why}")
-
-
-def _some(names: tuple[str, ...]) -> str:
-    shown = ", ".join(names[:5])
-    return f"{shown} and {len(names) - 5:,} more" if len(names) > 5 else shown
+    for sentence in undone_in_words(undone):
+        out.say(sentence)
 
 
 def quarantine(
@@ -192,10 +171,11 @@ def quarantine(
 
 
 def _list(out: Output, desk: Desk) -> None:
+    from reconcile.views.decisions import quarantined_to_json
+
     plans = desk.quarantined()
     if out.json:
-        names = ("finding", "rule", "source", "action", "reason")
-        out.emit([{"bundle": plan.id} | {name: getattr(plan, name) for name in names} for plan in plans])
+        out.emit(list(map(quarantined_to_json, plans)))
     elif not plans:
         out.note("Nothing is in quarantine.")
     else:

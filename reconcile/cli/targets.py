@@ -28,39 +28,19 @@ def register(app: typer.Typer) -> None:
 
 
 def listed(config: Config = FILE, json: AsJson = False, quiet: Quiet = False, no_color: NoColor = False) -> None:
-    from connectors.errors import ConnectorError
     from reconcile.cli.opening import load_for_state
-    from reconcile.journal import ownership
+    from reconcile.views import targets
 
     out = Output(json, quiet, no_color)
-    listing: list[dict[str, str | None]] = []
     with load_for_state(config) as application:
-        for name, datasets in ownership.cleaned(application.project).items():
-            try:
-                target = application.target(name)
-                claims = ownership.look_at(target, datasets)
-            except ConnectorError as error:
-                listing.append({"source": name, "target": None, "owner": None, "problem": str(error)})
-                continue
-            for claim in claims:
-                entry = {
-                    "source": name,
-                    "target": claim.place,
-                    "owner": claim.owner and claim.owner[0],
-                    "problem": None,
-                }
-                listing.append(entry)
-                try:
-                    ownership.must_be_ours(application.memory, target, claim.table)
-                except (ConnectorError, ownership.OwnershipRefused) as error:
-                    entry["problem"] = str(error)
+        views = list(targets.listed(application))
     if json:
-        out.emit(listing)
+        out.emit(list(map(targets.to_json, views)))
         return
-    if not listing:
+    if not views:
         out.note("No rule has `clean:`, so nothing is cleaned.")
         return
-    rows = [(claim["source"] or "", claim["owner"] or "nobody yet", claim["problem"] or "ok") for claim in listing]
+    rows = [(view.source, view.owner or "nobody yet", view.problem or "ok") for view in views]
     out.table(("source", "cleaned by", "state"), rows)
 
 

@@ -37,8 +37,10 @@ Money = Mapping[str, Decimal]
 class OverLimit(Refused):
     """The plans exceed a limit of the rule or the target; nothing was counted, and people decide about all."""
 
-    def __init__(self, sentence: str, cap: str) -> None:
-        super().__init__(sentence)
+    def __init__(self, reason: str, cap: str, consequence: str = "People decide about all of them.") -> None:
+        super().__init__(f"{reason}. {consequence}")
+        self.reason = reason
+        """The limit and what exceeds it, without a full stop."""
         self.cap = cap
         """The limit: `records`, a currency, or `money` that cannot be counted."""
 
@@ -51,7 +53,7 @@ class CleaningStopped(OverLimit):
         of_rule = kind == "rule"
         subject = f"rule `{name}`" if of_rule else "this target"
         next_step = f"then run `reconcile allow {name}`" if of_rule else "then allow it again"
-        super().__init__(f"Cleaning of {subject} is stopped: {reason}. Find out why, {next_step}.", "stopped")
+        super().__init__(f"Cleaning of {subject} is stopped: {reason}", "stopped", f"Find out why, {next_step}.")
         self.scope = scope
 
 
@@ -240,7 +242,7 @@ class _Counter:
         if uncounted:
             more = f" and {len(uncounted) - _NAMED} more plans" if len(uncounted) > _NAMED else ""
             sentence = f"Money cannot be counted in {'; '.join(uncounted[:_NAMED])}{more}, but {self.what} limits it"
-            raise OverLimit(f"{sentence}. People decide about all of them.", UNCOUNTED)
+            raise OverLimit(sentence, UNCOUNTED)
 
     def refuse(self, total: tuple[int, Money], caps: Caps) -> None:
         subject = self.what
@@ -249,14 +251,14 @@ class _Counter:
             if caps.most is not None and records > caps.most:
                 setting = "`records`" if caps.most == caps.records else "`share`"
                 sentence = f"{records} rows of {subject} would be changed {span}; its limit is {caps.most} ({setting})"
-                raise OverLimit(f"{sentence}. People decide about all of them.", "records")
+                raise OverLimit(sentence, "records")
             for unit, amount in sorted(total[1].items()) if caps.money else ():
                 if amount and (unit not in caps.money or money[unit] > caps.money[unit]):
                     limit = (
                         f"its limit is {caps.money[unit]} {unit}" if unit in caps.money else f"it has none in {unit}"
                     )
                     sentence = f"{money[unit]} {unit} of {subject} would be changed {span}; {limit}"
-                    raise OverLimit(f"{sentence}. People decide about all of them.", unit)
+                    raise OverLimit(sentence, unit)
 
     def add(self, tx: Transaction, total: tuple[int, Money]) -> None:
         self.day = _more(self.day, total)

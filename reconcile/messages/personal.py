@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,18 +16,23 @@ from reconcile.findings.shown import Finding, Foreseen, Named
 from rules.engines.base import Nearby
 from rules.values import PLACE, Value
 
+_IDENTIFYING = 3
+"""A shorter text identifies nobody and would match everywhere."""
+
 
 @dataclass(frozen=True)
 class Hidden:
     """The columns whose values are masked; None: all of them. `id` are the columns that identify records.
 
-    `span` is the column of a rule's window, `amount` the column of the money at risk.
+    `span` is the column of a rule's window, `amount` the column of the money at risk. `texts` are masked values: a
+    text or a record's name that contains one is masked too.
     """
 
     columns: frozenset[str] | None = frozenset()
     id: tuple[str, ...] = ()
     span: str | None = None
     amount: str | None = None
+    texts: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, project: Project, dataset: str, rule: str, show: Collection[str] = ()) -> Hidden:
@@ -55,12 +60,22 @@ class Hidden:
         """Return the value as it is shown; null is never personal."""
         return MASK if value is not None and self.hides(column) else value
 
+    def with_values_of(self, rows: Iterable[Mapping[str, str]]) -> Hidden:
+        """Mask the personal values of these rows wherever they appear in a text or a record's name."""
+        values = (text for row in rows for column, text in row.items() if self.hides(column))
+        return replace(self, texts=frozenset(text for text in values if len(text) >= _IDENTIFYING))
+
+    def text(self, text: str) -> str:
+        """Return the text, masked if it contains a masked value."""
+        return MASK if any(hidden in text for hidden in self.texts) else text
+
     def record(self, name: Sequence[Value]) -> list[Any]:
         """Return a record's id as public JSON. The dataset may have another `id` since."""
         if self.tells_content(name):
             return list(map(public, name))
         columns = self.id if len(self.id) == len(name) else (None,) * len(name)
-        return [self.value(column, public(part)) for column, part in zip(columns, name, strict=True)]
+        shown = (self.value(column, public(part)) for column, part in zip(columns, name, strict=True))
+        return [MASK if self.text(str(part)) == MASK else part for part in shown]
 
     def tells_content(self, name: Sequence[Any]) -> bool:
         """Return True if the name is our own, of a record without an id, and so never personal."""

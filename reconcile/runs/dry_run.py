@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from reconcile.detection.detect import Detected
 from reconcile.findings.identity import RuleIdentity
 from reconcile.findings.judgement import Verdict
-from reconcile.findings.results import CleaningResult, Outcome, RuleFailure, RuleResult
+from reconcile.findings.results import Outcome, RuleFailure, RuleResult
 from reconcile.findings.shown import Foreseen
 from reconcile.runs import plausible
 from reconcile.runs.check import Order, Readers, check, result_of
@@ -74,7 +74,7 @@ class _DryRun:
 
         project, slot = self.tools.project, self.order.slot
         would = rehearsal.would(project, rule, verdicts, answer.subjects, target, self.store, slot, scanned)
-        return replace(result, cleaning=CleaningResult(**would))
+        return replace(result, cleaning=would)
 
 
 def _foreseen(rule: Rule, verdicts: Iterable[Verdict]) -> Iterator[Foreseen]:

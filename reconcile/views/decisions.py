@@ -1,0 +1,59 @@
+"""People's decisions as every door shows them: the result of one, what was undone, and what is in quarantine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from notifications.wording.words import plural
+from reconcile.store.bundles import Stored
+from reconcile.views import findings
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+    from reconcile.cleaning.undo import Undone
+    from reconcile.tracking.decide import Decision
+
+_NAMED = 5
+"""The most findings named in a sentence."""
+
+
+def decision_to_json(application: Application, decision: Decision) -> dict[str, Any]:
+    """Return a decision about a finding as public JSON, with the finding as it is now."""
+    finding = findings.to_json(findings.of(application, decision.finding))
+    return {"changed": decision.changed, "sentence": decision.sentence, "finding": finding}
+
+
+def undone_to_json(undone: Undone) -> dict[str, Any]:
+    """Return an undo as public JSON."""
+    return {
+        "taken_back": list(undone.taken_back),
+        "failed": [{"finding": finding, "why": why} for finding, why in undone.failed],
+        "conflicts": [
+            {"finding": finding, "table": conflict.row.table, "columns": list(conflict.columns), "why": conflict.why}
+            for finding, conflict in undone.conflicts
+        ],
+    }
+
+
+def undone_in_words(undone: Undone) -> Iterator[str]:
+    """Yield a sentence about the undone cleanings, and one for each that could not be undone."""
+    if undone.taken_back:
+        yield f"Undone: {plural(len(undone.taken_back), 'cleaning', 'cleanings')} ({_some(undone.taken_back)})."
+    if undone.unchanged:
+        yield f"{plural(undone.unchanged, 'cleaning was', 'cleanings were')} already undone."
+    for finding, conflict in undone.conflicts:
+        yield f"unchanged: {finding}: {conflict}"
+    for finding, why in undone.failed:
+        yield f"not undone: {finding}: {why}"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
+
+
+def quarantined_to_json(plan: Stored) -> dict[str, Any]:
+    """Return a plan with an unknown outcome as public JSON."""
+    names = ("finding", "rule", "source", "action", "reason")
+    return {"bundle": plan.id} | {name: getattr(plan, name) for name in names}

@@ -1,0 +1,95 @@
+"""The audit events of a finding, in words for people."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reconcile.store.audit_log import LogEntry
+
+
+@dataclass(frozen=True)
+class EventView:
+    """An event of a finding. `note` is a person's, unless it was erased; `system` is their user there."""
+
+    seq: int
+    at: dt.datetime
+    actor: str
+    event: str
+    note: str | None
+    system: str | None
+
+    @classmethod
+    def of(cls, entry: LogEntry) -> EventView:
+        body = entry.body or {}
+        return cls(entry.seq, entry.at, entry.actor, entry.event, body.get("note"), body.get("system"))
+
+    @property
+    def words(self) -> str:
+        return in_words(self.event)
+
+
+def to_json(view: EventView) -> dict[str, Any]:
+    """Return the event as public JSON."""
+    optional = {"note": view.note, "system": view.system}
+    required = {"seq": view.seq, "at": view.at.isoformat(), "actor": view.actor, "event": view.event}
+    return required | {name: text for name, text in optional.items() if text}
+
+
+IN_WORDS: Mapping[str, str] = {
+    "finding.opened": "found",
+    "finding.grown": "grew",
+    "finding.shrunk": "shrank",
+    "finding.reopened": "reopened",
+    "finding.woken": "snooze ended",
+    "finding.resolved": "resolved",
+    "finding.merged": "became part of another finding",
+    "finding.dismissed": "dismissed",
+    "finding.snoozed": "snoozed",
+    "finding.decision_undone": "decision undone",
+    "finding.assigned": "assigned",
+    "finding.noted": "note",
+    "finding.proposed": "awaiting approval",
+    "finding.approved": "approved for cleaning",
+    "finding.rejected": "plan rejected",
+    "finding.plan_void": "plan no longer valid",
+    "finding.cleaning": "cleaning started",
+    "finding.cleaned": "cleaned",
+    "finding.partly_cleaned": "partly cleaned",
+    "finding.stale": "records changed",
+    "finding.failed": "cleaning failed",
+    "finding.quarantined": "quarantined",
+    "finding.not_done": "not done, will be retried",
+    "finding.undone": "undone",
+    "finding.not_undone": "undo failed",
+    "approval.approved": "approved",
+    "approval.rejected": "rejected",
+    "rejection.overruled": "approved despite a rejection",
+    "limits.exceeded": "approved beyond a limit",
+    "bundle.proposed": "proposed",
+    "bundle.approved": "plan approved",
+    "bundle.skipped": "plan dropped",
+    "bundle.to_people": "left to a person",
+    "operation.claimed": "taken by a worker",
+    "operation.sent": "sent",
+    "operation.retry_wait": "waiting to retry",
+    "operation.ambiguous": "outcome unknown",
+    "operation.quarantined": "put in quarantine",
+    "operation.succeeded": "executed",
+    "operation.failed": "failed",
+    "operation.skipped": "skipped",
+    "operation.compensating": "undo started",
+    "operation.compensated": "undo finished",
+    "operation.judged": "decided by a person",
+    "operation.due_now": "retried at once",
+    "operation.id_reused": "id reused by another record",
+    "operation.released": "released by its worker",
+    "operation.taken_over": "taken over from a dead worker",
+}
+
+
+def in_words(event: str) -> str:
+    """Return the event in words; an event of a later version by its name."""
+    return IN_WORDS.get(event) or event.rpartition(".")[2].replace("_", " ")

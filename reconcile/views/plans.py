@@ -1,0 +1,283 @@
+"""Plans of findings as every door shows them, before their approval. Nothing is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from notifications.wording.words import plural
+from reconcile.cleaning import shown
+from reconcile.cleaning.chunks import in_chunks
+from reconcile.cleaning.execution.terms import Terms
+from reconcile.cleaning.shown import Line
+from reconcile.errors import Wrong
+from reconcile.findings.bundle import Bundle
+from reconcile.findings.shown import Finding
+from reconcile.findings.states import State
+from reconcile.journal import limits
+from reconcile.messages.personal import Hidden
+from reconcile.store import bundles
+from reconcile.store import findings as stored_findings
+from rules import values
+from rules.kinds.base import Rule
+
+if TYPE_CHECKING:
+    from reconcile.app import Application
+
+_CHUNK = 500
+_BEGINNING = 12
+"""The characters of a plan's hash that identify it."""
+_PLANNED = (State.OPEN, State.STALE, State.AWAITING, State.APPROVED)
+
+
+class NothingToPlan(Wrong):
+    """A named rule or finding is without cleaning."""
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """A plan as it may be shown. `asks` is the approval policy.
+
+    `stands` is the state of the finding's stored plan; `another` if that is a different plan; None without one.
+    """
+
+    _plan: Bundle
+    _finding: Finding
+    _hidden: Hidden
+    asks: str
+    stands: str | None
+
+    @property
+    def finding(self) -> str:
+        return self._plan.finding
+
+    @property
+    def rule(self) -> str:
+        return self._plan.rule
+
+    @property
+    def title(self) -> str:
+        """The plan in a few words."""
+        return shown.title(self._plan)
+
+    @property
+    def at_risk(self) -> str | None:
+        """The money at risk in words; None without any."""
+        return self._hidden.at_risk(_money(self._plan)) if self._plan.money else None
+
+    @property
+    def lines(self) -> list[Line]:
+        """Every row of the plan: the keeper, the surplus, then all other rows."""
+        return shown.for_people(self._plan, self._hidden)
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """What a person should know before the approval, one sentence each."""
+        for record, reason in shown.uncounted(self._plan, self._hidden):
+            yield f"Limits cannot count the amount of record {record}: it has {reason}."
+        yield {"no": "undo: none", "yes": "undo: yes"}.get(
+            self._plan.reversible, "undo: possible unless these rows change"
+        )
+        yield from (f"  {sentence}" for sentence in self._plan.why)
+        if self._plan.triggers:
+            yield f"triggers that fire: {', '.join(self._plan.triggers)}"
+        yield f"plan: {self._plan.plan_hash}"
+
+    @property
+    def next_step(self) -> str:
+        """What happens to the plan next, with the command that decides it."""
+        approve = f"reconcile approve {self.finding} --plan {self._plan.plan_hash[:_BEGINNING]}"
+        match self.stands:
+            case "awaiting_approval":
+                return f"waits for approval{' by two people' if self.asks == 'two_person' else ''}: {approve}"
+            case None if self._finding.state is State.FAILED:
+                return f"its cleaning failed, and no run retries it: reconcile retry {self.finding}"
+            case None | "another":
+                waits = "an earlier plan waits and is replaced; " if self.stands else ""
+                asks = {"none": "cleans it without approval", "two_person": "asks two people for approval"}.get(
+                    self.asks, "asks for approval"
+                )
+                command = "" if self.asks == "none" else f": {approve}"
+                return f"{waits}the next run {asks}{command}"
+            case state:
+                return f"state: {state.replace('_', ' ')}"
+
+
+@dataclass(frozen=True)
+class NotPlanned:
+    """A finding without a plan, and the reason."""
+
+    finding: str
+    rule: str
+    reason: str
+
+
+def to_json(view: PlanView | NotPlanned) -> dict[str, Any]:
+    """Return a plan, or the reason why there is none, as public JSON."""
+    if isinstance(view, NotPlanned):
+        return {"finding": view.finding, "rule": view.rule, "plan": None, "reason": view.reason}
+    plan, hidden = view._plan, view._hidden  # noqa: SLF001 - the view's own JSON
+    money = {currency: hidden.value(hidden.amount, amount) for currency, amount in sorted(plan.money.items())}
+    return shown.to_json(plan, hidden) | {"money": money, "approval": view.asks, "stands": view.stands}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The sums of a rule's plans. `not_planned` counts findings by the reason why they have no plan."""
+
+    title: str
+    remarks: tuple[str, ...]
+    plans: int
+    not_planned: Counter[str]
+    is_masked: bool
+
+
+def chosen(
+    application: Application, rules: Sequence[str], findings: Sequence[str], *, show: bool, limit: int | None
+) -> list[RulePlans]:
+    """Return the plans of these rules, in the order of the configuration; of all findings unless some are named.
+
+    Without rules, of all that clean. Raises NothingToPlan, NameUnknown, a FindingError.
+    """
+    for name in rules:
+        if application.rule(name).clean is None:
+            raise NothingToPlan(f"Rule `{name}` only reports: it has no `clean:`, so there is no plan.")
+    terms = Terms(application.project)
+    named = _named(application, terms, findings)
+    return [
+        RulePlans(application, rule, named.get(name), show, limit, terms)
+        for name, rule in application.project.rules.items()
+        if rule.clean is not None and (not rules or name in rules) and (not findings or name in named)
+    ]
+
+
+def _named(application: Application, terms: Terms, findings: Sequence[str]) -> Mapping[str, list[str]]:
+    """Return these findings by their rule."""
+    by_rule: dict[str, list[str]] = {}
+    if not findings:
+        return by_rule
+    with application.memory.read() as tx:
+        for finding_id in findings:
+            finding = stored_findings.get(tx, finding_id)
+            if terms.rule(finding.rule) is None:
+                sentence = f"{finding.id} is of rule `{finding.rule}`, which does not clean, so there is no plan."
+                raise NothingToPlan(sentence)
+            by_rule.setdefault(finding.rule, []).append(finding.id)
+    return by_rule
+
+
+@dataclass
+class _Sums:
+    """Sums of plans. `counted` and `limited` are the rows and the money as limits count them: without keepers' rows."""
+
+    plans: int = 0
+    counted: int = 0
+    keepers: int = 0
+    largest: int = 0
+    surplus: int = 0
+    money: dict[str, Decimal] = field(default_factory=dict)
+    limited: dict[str, Decimal] = field(default_factory=dict)
+    is_uncounted: bool = False
+    not_planned: Counter[str] = field(default_factory=Counter)
+
+    def add(self, plan: Bundle, finding: Finding, *, is_uncounted: bool) -> None:
+        use = limits.Use.of("", plan)
+        self.plans += 1
+        self.counted += use.records
+        self.keepers += plan.rows - use.records
+        self.largest = max(self.largest, finding.records)
+        self.surplus += len(plan.surplus)
+        values.add(self.money, _money(plan))
+        values.add(self.limited, use.money)
+        self.is_uncounted = self.is_uncounted or is_uncounted
+
+
+@dataclass
+class RulePlans:
+    """The plans of one rule for its current configuration and rows, and their sums. `names`: only these findings."""
+
+    application: Application
+    rule: Rule
+    names: list[str] | None
+    show: bool
+    limit: int | None
+    terms: Terms
+    sums: _Sums = field(default_factory=_Sums)
+    told: tuple[str, ...] = ()
+
+    @property
+    def hidden(self) -> Hidden:
+        return Hidden() if self.show else Hidden.of(self.application.project, self.rule.dataset, self.rule.name)
+
+    def __iter__(self) -> Iterator[PlanView | NotPlanned]:
+        """Plan the findings and add to the sums. Raises TargetRefused, ConnectorError, StoreError."""
+        names = self._names() if self.names is None else self.names
+        if not names:
+            return
+        application, hidden = self.application, self.hidden
+        planner = application.planner.of(self.rule)
+        self.told = planner.tools.catalogue.told
+        for chunk in in_chunks(names, _CHUNK):
+            with application.memory.read() as tx:
+                findings = stored_findings.some(tx, chunk)
+            plans = list(planner.plans(findings))
+            stored = self._stored([plan for _, plan in plans if isinstance(plan, Bundle)])
+            for finding, made in plans:
+                if isinstance(made, Bundle):
+                    plan, state = stored.get(finding.id, (made, None))
+                    self.sums.add(plan, finding, is_uncounted=self.terms.cannot_count(plan))
+                    yield PlanView(plan, finding, hidden, self.terms.asks(made), state)
+                else:
+                    self.sums.not_planned[str(made)] += 1
+                    yield NotPlanned(finding.id, self.rule.name, str(made))
+
+    def _names(self) -> list[str]:
+        with self.application.memory.read() as tx:
+            criteria = stored_findings.Filter(rules=(self.rule.name,), states=_PLANNED, limit=self.limit)
+            return stored_findings.names(tx, criteria)
+
+    def _stored(self, plans: Sequence[Bundle]) -> Mapping[str, tuple[Bundle, str]]:
+        """Return, by finding, the stored plan and its state; it may differ only in columns that may drift. If another
+        plan is stored, return the new plan and `another`."""
+        with self.application.memory.read() as tx:
+            pairs = [(new, bundles.standing(tx, new.finding)) for new in plans]
+        by_finding = {}
+        for new, stored in pairs:
+            if stored is not None:
+                plan = new if stored.plan_hash == new.plan_hash or not stored.is_for(new) else stored.bundle
+                state = stored.state.value if plan.plan_hash == stored.plan_hash else "another"
+                by_finding[new.finding] = (plan, state)
+        return by_finding
+
+    def summary(self) -> Summary:
+        """Return the sums of all plans so far."""
+        sums, hidden = self.sums, self.hidden
+        at_risk = f", {hidden.at_risk(sums.money, sums.plans)} at risk" if sums.money else ""
+        rows = plural(sums.counted, "row changes", "rows change")
+        if sums.keepers:
+            rows += f", and {plural(sums.keepers, 'keeper takes', 'keepers take')} in values"
+        plans = plural(sums.plans, "plan", "plans")
+        title = f"{self.rule.name}: {plans}, {sums.surplus:,} surplus, {rows}{at_risk}"
+        remarks = (*self._limits(), *self.told) if sums.plans else ()
+        return Summary(title, remarks, sums.plans, sums.not_planned, hidden.hides(None))
+
+    def _limits(self) -> Iterator[str]:
+        sums = self.sums
+        with self.application.memory.read() as tx:
+            caps = self.terms.caps(tx, self.rule.name)
+        _, over = shown.limits_said(caps, rows=sums.counted, group=sums.largest, money=sums.limited)
+        amounts = self.hidden.risk(sums.limited, sums.plans)
+        sentence, _ = shown.limits_said(caps, rows=sums.counted, group=sums.largest, money=amounts)
+        remark = " (the keeper's own row is not counted)" if sums.keepers else ""
+        yield f"limits{remark}: {sentence}"
+        if over:
+            yield f"over the limit in {over}: every plan needs approval, and beyond the limit also --over-limit."
+        if sums.is_uncounted:
+            yield "Money is limited, but some amounts cannot be counted: approving such a plan needs --over-limit."
+
+
+def _money(plan: Bundle) -> dict[str, Decimal]:
+    return {currency: Decimal(amount) for currency, amount in plan.money.items()}
