@@ -108,6 +108,7 @@ def test_a_job_that_never_succeeded_alerts_while_another_succeeds(watched: Watch
     assert watched.firing() == {"ReconcileJobNeverSucceeded": {"nightly"}}
 
 
+@pytest.mark.slow
 def test_a_job_that_is_later_than_its_success_within_alerts_while_another_is_in_time(tmp_path: Path) -> None:
     jobs = {name: job | {"success_within": "2h"} for name, job in JOBS.items()}
     with shop(tmp_path, jobs) as watched:

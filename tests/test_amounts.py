@@ -67,6 +67,7 @@ def test_findings_list_the_largest_amount_first_without_its_sign(bank: Project) 
     assert "-" not in "".join(line.split()[-3] for line in bank("findings").out.splitlines()[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", ["told", "team"])
 def test_a_message_ranks_the_largest_amounts_first_and_sums_their_sizes(bank: Project, channel: str) -> None:
     bank("run", "--quiet")

@@ -248,6 +248,7 @@ PROGRAMS = {
 """Settings of a repository that name a program, or have one run."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["{folder}/remote.git", "file://{folder}/remote.git", "ssh://127.0.0.1:9/r", "ext"])
 def test_no_program_that_the_settings_of_the_repository_or_of_its_user_name_is_run(
     scheme: str, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
@@ -337,6 +338,7 @@ def test_slack_pages_are_read_to_the_oldest(slack: SlackServer, store: Store) ->
     assert list(anchor.read(store.id)) == wrote
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left", "code", "said"),
     [

@@ -137,6 +137,7 @@ GOLDEN = (
 )
 
 
+@pytest.mark.slow
 def test_eight_processes_append_at_once_and_the_chain_has_neither_gap_nor_fork(
     url: str, store: Store, tmp_path: Path
 ) -> None:
@@ -157,6 +158,7 @@ def test_eight_processes_append_at_once_and_the_chain_has_neither_gap_nor_fork(
     assert all(actors[n] == actors[n + 1] for n in range(0, 320, 2)), "a transaction's entries stand together"
 
 
+@pytest.mark.slow
 def test_a_writer_killed_at_any_moment_leaves_a_chain_that_verifies_with_all_it_was_told_is_kept(
     url: str, store: Store, tmp_path: Path
 ) -> None:

@@ -100,6 +100,7 @@ def tamper(folder: Path, statement: str, *bound: object) -> int:
         return state.execute(statement, bound).rowcount
 
 
+@pytest.mark.slow
 def test_the_state_that_nobody_touched_is_what_the_log_says(folder: Path) -> None:
     with Store.open(f"sqlite:///{FILE}", folder) as store:
         found = proof.prove(store, {})

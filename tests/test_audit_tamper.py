@@ -29,6 +29,8 @@ from reconcile.audit.verifier import EVERY, Mark, commitment, genesis, next_head
 from reconcile.store import Store, tables
 from reconcile.store.columns import json_text
 
+pytestmark = pytest.mark.slow
+
 LENGTH = 10_000
 EACH = 500
 """Entries between two heads in the anchor."""

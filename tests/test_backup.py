@@ -72,6 +72,7 @@ def noted(url: str, root: Path) -> list[str]:
 # Making one
 
 
+@pytest.mark.slow
 def test_a_backup_holds_every_row_as_it_is_stored(store: Store, url: str, tmp_path: Path, file: Path) -> None:
     made = backup.make(store, file)
 
@@ -174,6 +175,7 @@ def test_a_backup_in_a_storm_of_writers_is_of_one_moment_and_stops_none(
     assert log.verify(store).entries > made[2].entries
 
 
+@pytest.mark.slow
 def test_a_backup_that_is_killed_leaves_no_file_of_that_name(url: str, tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop", url)
     filled.build(url, shop.folder)
@@ -441,6 +443,7 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("damage", "said"), UNUSABLE.values(), ids=UNUSABLE)
 def test_what_is_no_whole_backup_is_refused_in_one_sentence(
     damage: Callable[[Path], object], said: str, tmp_path: Path, file: Path
@@ -646,6 +649,7 @@ def test_the_commands_say_what_they_did_and_what_they_refuse(tmp_path: Path) -> 
     assert len(shop.findings()) == 1
 
 
+@pytest.mark.slow
 def test_a_restore_says_in_words_what_is_gone(tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.run("--slot", START)
@@ -662,6 +666,7 @@ def test_a_restore_says_in_words_what_is_gone(tmp_path: Path) -> None:
     assert "_" not in gone, "no name of a table"
 
 
+@pytest.mark.slow
 def test_a_restore_needs_no_state_to_be_there(tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop").add(*twice(1, "A-1"))
     shop.run("--slot", START)

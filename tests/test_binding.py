@@ -178,6 +178,7 @@ def test_an_edit_of_a_harmless_setting_holds_nothing_back(name: str, shop: Shop)
     assert shop.run() == 1
 
 
+@pytest.mark.slow
 def test_the_first_run_in_another_database_only_tells_even_of_findings_that_were_known(shop: Shop) -> None:
     """As after a trial in staging: the groups are known already, and production was never notified."""
     shop.add(number=0)
@@ -191,6 +192,7 @@ def test_the_first_run_in_another_database_only_tells_even_of_findings_that_were
     assert shop.run() == 1
 
 
+@pytest.mark.slow
 def test_a_rule_that_stopped_cleaning_and_begins_again_only_tells_at_first(shop: Shop) -> None:
     assert shop.run() == 0
     clean = shop.said["rules"]["twins"].pop("clean")

@@ -187,6 +187,7 @@ def test_a_command_that_needs_only_the_state_works_from_the_kept_release(shop: S
     assert "canary-51c3" not in answer.said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", BREAKS)
 @pytest.mark.parametrize("command", NEEDS_THE_FILE)
 def test_a_command_that_needs_the_file_is_refused_with_its_mistakes(shop: Shop, command: str, broken: str) -> None:

@@ -169,6 +169,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 @example([("reserve", 0, 3, 0), ("reserve", 1, 6, 0), ("wait", 0, 0, 24), ("reserve", 0, 2, 0)])

@@ -125,6 +125,7 @@ def test_doctor_tells_what_of_cleaning_waits_for_a_person(shop: Project) -> None
     assert "cleaning" not in told
 
 
+@pytest.mark.slow
 def test_a_rule_that_stopped_cleaning_is_told_once_with_what_to_do(shop: Project) -> None:
     told = "channels: {team: {type: file, path: told.txt}}\njobs: {nightly: {rules: all, notify: team}}\n"
     shop.write(CONFIG.replace("{CLEAN}", "{action: set, values: {phone: twin}}") + told)

@@ -77,6 +77,7 @@ def test_only_what_reads_every_value_is_proposed(tmp_path, values, declared, set
     assert proposed(checked(tmp_path, "id;v", [f"{n};{value}" for n, value in enumerate(values)], said)) == settings
 
 
+@pytest.mark.slow
 def test_what_the_values_do_not_tell_is_asked(tmp_path):
     [line] = checked(tmp_path, "id;v", ["1;1,234", "2;5,678"], ", columns: {v: decimal}")
 

@@ -95,6 +95,7 @@ def test_the_key_pair_is_the_stores_and_stays_so(tmp_path: Path) -> None:
 GOLDEN = ("0d5889bb3a49fca19910812995e48219ebe0b2e456c248c2e96dcfc2f10cc781", "df97c7e14b6e70f6ca81236be3ae7b34")
 
 
+@pytest.mark.slow
 def test_racing_writers_sign_every_hundredth_entry_once(url: str, store: Store, tmp_path: Path) -> None:
     code = """
     with Store.open(url, root, patience=dt.timedelta(seconds=60)) as store:

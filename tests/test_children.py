@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from serve_support import request, until
 
 from reconcile import config
@@ -34,6 +35,7 @@ def _child(folder: Path) -> Child:
     return Child(config.load(folder / "reconcile.yaml", {}), row, str)
 
 
+@pytest.mark.slow
 def test_a_child_that_ended_says_so_as_often_as_it_is_asked(tmp_path: Path) -> None:
     """The state may not answer when its end is to be put down, and then it is asked again."""
     child = _child(tmp_path)

@@ -79,6 +79,7 @@ def _report(server: Server, tally: Tally) -> None:
             file.write(json.dumps(line) + "\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", get_args(Server))
 def test_a_seed_means_the_same_case_always_and_many_seeds_mean_every_feature(server: Server) -> None:
     cases = [random_case(server, seed) for seed in range(300)]

@@ -499,6 +499,7 @@ class Counted:
         return found
 
 
+@pytest.mark.slow
 def test_many_findings_are_planned_with_few_questions_a_few_at_a_time_and_in_their_order(shop: Shop) -> None:
     shop.run(CUSTOMERS, ORDERS.format(""))
     with shop.engine.begin() as connection:

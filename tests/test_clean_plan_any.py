@@ -272,6 +272,7 @@ edits = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(contents(), rules, rules, st.lists(st.none() | edits, max_size=5), st.randoms(use_true_random=False))
 def test_whatever_plans_of_two_rules_and_edits_of_others_meet_somebody_survives_and_nothing_dangles(

@@ -211,6 +211,7 @@ def test_findings_without_a_plan_are_told_with_the_reason(shop: Shop) -> None:
     assert printed["reason"].startswith("3 rows of `clubs` and `orders`")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

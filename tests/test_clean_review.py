@@ -107,6 +107,7 @@ def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(
 # A table that is gone, a target that cannot be asked
 
 
+@pytest.mark.slow
 def test_a_table_that_became_a_view_keeps_no_other_plan_of_its_source_waiting(tmp_path: Path) -> None:
     datasets = {name: {"source": "shop", "table": name, "id": "id"} for name in ("customers", "leads")}
     world = World.at(
@@ -274,6 +275,7 @@ def test_what_was_in_hand_in_a_backup_is_in_nobodys_after_it_is_restored(
 # Edits of the configuration
 
 
+@pytest.mark.slow
 def test_a_limit_for_groups_that_was_lowered_holds_for_what_was_let_go_before(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, (4, "a@x", "Anne"), twins=ALONE)
     world.run()

@@ -44,6 +44,7 @@ def erase_one(store: Store) -> None:
     erasure.erase(store, erasure.of_record(store, dataset, record, ["email"]))
 
 
+@pytest.mark.slow
 def test_a_finding_with_an_erased_record_is_left_alone_and_keeps_no_other_from_being_planned(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=ALONE)
     world.run()
@@ -88,6 +89,7 @@ def test_a_finding_from_before_the_id_was_another_one_is_stale(ids: list[str] | 
         desk.approve(world.only())
 
 
+@pytest.mark.slow
 def test_a_value_is_erased_from_plans_though_their_rule_never_looks_at_its_column(tmp_path: Path) -> None:
     """The rule compares e-mails; the rows that it deleted had names."""
     world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
@@ -115,6 +117,7 @@ LINES = "CREATE TABLE lines (id INTEGER PRIMARY KEY, of INTEGER REFERENCES order
 SOMEBODY = "INSERT INTO customers VALUES (2, 'zoe@x', 'Zoe')"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("references", "links"), [("repoint", ""), ("capture", " ON DELETE CASCADE"), ("capture", " ON DELETE SET NULL")]
 )
@@ -193,6 +196,7 @@ def test_who_comes_to_refer_while_an_undo_waits_stops_it(tmp_path: Path) -> None
     assert world.findings() == {world.only(): "cleaned"}
 
 
+@pytest.mark.slow
 def test_what_is_to_be_taken_back_is_not_forgotten_because_another_plan_is_turned_down(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins={"clean": {"action": "set", "values": {"name": "twin"}}})
     world.run()
@@ -213,6 +217,7 @@ def test_what_is_to_be_taken_back_is_not_forgotten_because_another_plan_is_turne
     assert world.rows() == [*TWO, (9, "a@x", "Anne")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a", "c", "f", "g"])
 def test_undos_that_had_to_wait_are_carried_out_in_the_order_they_were_planned_in(name: str, tmp_path: Path) -> None:
     """The second one begins with what the first one leaves; the other way round it would be stale, and forgotten."""
@@ -256,6 +261,7 @@ def in_doubt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would say that it has no receipt, and what was done elsewhere would count as not done."""
     world = in_doubt(tmp_path / "w", monkeypatch)
@@ -274,6 +280,7 @@ def test_no_other_database_is_asked_whether_it_was_done(tmp_path: Path, monkeypa
     assert (world.findings(), world.intact()) == ({world.only(): "cleaned"}, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["run", "serve"])
 def test_a_person_is_asked_about_what_is_in_doubt_in_a_source_that_was_renamed(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -313,6 +320,7 @@ def test_nothing_is_said_to_be_taken_back_because_another_database_never_lost_it
 # Limits after a day
 
 
+@pytest.mark.slow
 def test_a_plan_that_waited_for_more_than_a_day_is_counted_once_in_its_run(tmp_path: Path) -> None:
     rows = [(n, f"{n // 2}@x", "Anna") for n in range(2, 14)]
     rule = DELETE | {"limits": {"records": 6, "share": "100%", "group": 5}, "approval_expires": "30d"}
@@ -613,6 +621,7 @@ def test_a_time_that_a_record_has_already_is_not_set_again(
 # Somebody is left
 
 
+@pytest.mark.slow
 def test_nothing_goes_by_itself_in_favour_of_a_record_that_another_rule_set_aside(tmp_path: Path) -> None:
     """One rule marked the first of two, in favour of the second; the other one would delete that second one."""
     last = MARK | {"keep": [{"last": "id"}], "where": "name <> 'twin'"}

@@ -223,6 +223,7 @@ def test_an_approval_holds_for_the_plan_that_was_shown_and_no_other(asking: Worl
     assert asking.approve(asking.only(), plan=plan.plan_hash[:12]).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit",
     [
@@ -291,6 +292,7 @@ def test_two_persons_are_two_persons(tmp_path: Path) -> None:
     assert (second.state, world.ids()) == (BundleState.SUCCEEDED, [1, 3])
 
 
+@pytest.mark.slow
 def test_a_record_that_changed_between_the_message_and_the_click_is_left_alone_and_planned_anew(asking: World) -> None:
     asking.do("UPDATE customers SET name = 'Anne' WHERE id = 2")
 
@@ -303,6 +305,7 @@ def test_a_record_that_changed_between_the_message_and_the_click_is_left_alone_a
     assert asking.approve(asking.only()).ok
 
 
+@pytest.mark.slow
 def test_a_rejected_plan_comes_back_only_when_it_is_another_one(asking: World) -> None:
     with asking.desk() as desk:
         desk.reject(asking.only(), note="that is my mother")
@@ -507,6 +510,7 @@ def test_what_failed_is_tried_again_by_its_template_and_then_given_up_and_told(
     assert world.ids() == [1, 3]
 
 
+@pytest.mark.slow
 def test_a_constraint_is_planned_anew_once_and_then_a_person_is_asked(
     alone: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -554,6 +558,7 @@ def test_what_only_a_person_can_mend_pauses_the_target_and_costs_no_attempt(
     assert alone.messages().count("Resolved: Cleaning in source 'shop' is stopped for now") == 1
 
 
+@pytest.mark.slow
 def test_a_database_that_stays_away_is_told_once_when_only_a_plan_in_doubt_waits_for_it(
     alone: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,6 +138,7 @@ BY_ITSELF = """
     limits: {records: 1000, share: 100%, group: 100}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", list(CHANGES))
 def test_mass_match_after_a_schema_change(shop: Shop, change: str) -> None:
     """A rule that cleans by itself did so, and would clean a new pair: after the change nothing at all is done."""
@@ -185,6 +186,7 @@ def test_five_times_the_usual_groups_stop_cleaning(shop: Shop) -> None:
     assert "it has 76 groups instead of the usual 15" in str(shop.run())
 
 
+@pytest.mark.slow
 def test_what_the_rule_itself_took_out_is_no_reason_to_stop(shop: Shop) -> None:
     """Most of the records were twins, and were deleted: the dataset did not shrink, it was cleaned."""
     deletes = "clean: {action: delete}"

@@ -269,6 +269,7 @@ def test_rows_hidden_by_row_level_security_are_not_lost(
 # 3. SQLite: REPLACE clauses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "column", ["code TEXT UNIQUE ON CONFLICT REPLACE", "code TEXT COLLATE NOCASE UNIQUE ON CONFLICT REPLACE"]
 )
@@ -349,6 +350,7 @@ SPELLINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(name, marks=[] if name == "sqlite" else pytest.mark.server) for name in SPELLINGS],
@@ -408,6 +410,7 @@ LINKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name.startswith("sqlite") else pytest.mark.server) for name in LINKS]
 )
@@ -826,6 +829,7 @@ def test_a_table_that_a_user_of_mariadb_may_not_see_loses_nothing(mariadb: Datab
         assert mariadb.tables() == before
 
 
+@pytest.mark.slow
 def test_a_declared_link_in_a_column_without_a_type_is_followed(sqlite: Database) -> None:
     sqlite.run("""
         CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT);

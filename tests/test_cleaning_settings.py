@@ -118,6 +118,7 @@ def test_the_first_run_only_tells_even_where_nobody_has_to_be_asked_and_the_next
     assert (shop.left, shop.states) == ([1, 2, 10], ["cleaned"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", ["keep: [{last: name}]", "where: id > 0"])
 def test_after_an_edit_of_what_it_keeps_or_matches_it_only_tells_once_more(more: str, shop: Shop) -> None:
     shop.say().known().say(more=more).add(*pair(10))
@@ -145,6 +146,7 @@ def test_an_edit_of_limits_and_of_words_is_none_of_what_it_does(shop: Shop) -> N
     assert shop.left == [1, 2, 10]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
@@ -164,6 +166,7 @@ def test_over_a_limit_all_of_it_waits_and_the_code_is_4(limits: str, told: str, 
     assert told in answer.said
 
 
+@pytest.mark.slow
 def test_a_group_that_is_too_large_waits_and_the_others_go_on(shop: Shop) -> None:
     shop.say(limits="group: 2").known().add(*pair(10, "a@x"), *pair(20, "b@x"), (22, "b@x"))
 
@@ -209,6 +212,7 @@ def test_two_people_approve_where_two_have_to(shop: Shop) -> None:
     assert shop.left == [1, 2, 10]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stop", "start"),
     [
@@ -245,6 +249,7 @@ def test_maintenance_holds_cleaning_up_and_what_was_approved_is_done_after_it(sh
     assert shop.left == [1, 2, 10]
 
 
+@pytest.mark.slow
 def test_rows_that_refer_to_the_surplus_keep_it_unless_they_may_move(shop: Shop) -> None:
     shop.say().known().add(*pair(10))
     shop.do("insert into orders values (1, 11);")
@@ -259,6 +264,7 @@ def test_rows_that_refer_to_the_surplus_keep_it_unless_they_may_move(shop: Shop)
     assert shop.left == [1, 2, 10]
 
 
+@pytest.mark.slow
 def test_triggers_ask_unless_they_are_known(shop: Shop) -> None:
     shop.do("create trigger t after delete on customers begin update orders set customer = 1 where customer = -1; end;")
     shop.say().known().add(*pair(10))
@@ -273,6 +279,7 @@ def test_triggers_ask_unless_they_are_known(shop: Shop) -> None:
     assert 21 not in shop.left
 
 
+@pytest.mark.slow
 def test_a_configuration_that_was_edited_since_the_last_run_can_be_decided_with(shop: Shop) -> None:
     shop.say().add(*pair(10))
     shop.run()
@@ -369,6 +376,7 @@ def test_money_that_cannot_be_counted_waits_for_nobody_where_only_rows_are_limit
     assert shop.states == ["cleaned"]
 
 
+@pytest.mark.slow
 def test_money_that_cannot_be_counted_is_told_once_and_not_where_people_are_asked_anyway(shop: Shop) -> None:
     shop.say(limits="money: {EUR: 500}").known()
     shop.do("insert into customers values (10, 'a@x', 'x', 5, 'EUR'), (11, 'a@x', 'x', null, 'EUR')")

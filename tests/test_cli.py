@@ -36,6 +36,7 @@ def shell(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
 # The whole, once, as a process of its own
 
 
+@pytest.mark.slow
 def test_the_project_that_init_writes_runs_and_is_never_overwritten(tmp_path: Path) -> None:
     done = shell(tmp_path, "$R init demo && cd demo && $R check && $R run && $R findings && $R audit verify")
     again = shell(tmp_path, "$R init demo")
@@ -48,6 +49,7 @@ def test_the_project_that_init_writes_runs_and_is_never_overwritten(tmp_path: Pa
     assert "already exists, so nothing was written" in again.stderr
 
 
+@pytest.mark.slow
 def test_nothing_is_said_when_the_reader_leaves_and_the_exit_code_stays(shop: Project) -> None:
     (shop.folder / "orders.csv").write_text(
         "id,order_id,amount,paid_at\n" + "".join(f"P-{n},A-{n // 2},1.00,2026-03-01T10:00:00Z\n" for n in range(2_000))
@@ -98,6 +100,7 @@ def test_help_and_version_load_nothing_heavy(word: str, tmp_path: Path) -> None:
     assert _imports(tmp_path, word).isdisjoint(HEAVY)
 
 
+@pytest.mark.slow
 def test_a_run_loads_neither_migrations_nor_pandas_nor_channels_it_does_not_use(shop: Project) -> None:
     shop.write(FILES)
     assert shop("run").code == 0
@@ -166,6 +169,7 @@ def test_a_run_tells_a_line_a_rule_and_what_to_do_next(shop: Project) -> None:
     assert done.err == "checking twice\nNext: reconcile findings, reconcile show ID, reconcile dismiss ID\n"
 
 
+@pytest.mark.slow
 def test_quiet_leaves_the_result_and_json_leaves_one_document(shop: Project) -> None:
     quiet, document = shop("run", "--quiet"), shop("run", "--json")
 
@@ -178,6 +182,7 @@ def test_quiet_leaves_the_result_and_json_leaves_one_document(shop: Project) -> 
     assert run["findings"][0]["surplus"] == [["P-2"]]
 
 
+@pytest.mark.slow
 def test_several_jobs_are_a_list_in_json(shop: Project) -> None:
     shop.write(CHANNEL.replace("jobs: {", "jobs: {weekly: {rules: [twice]}, "))
 
@@ -215,6 +220,7 @@ def test_names_that_are_unknown_are_told_with_the_nearest(shop: Project) -> None
     in_words(shop("run", "-c", "other.yaml"), 2, "other.yaml:1:1: file not found", lines=1)
 
 
+@pytest.mark.slow
 def test_runs_are_listed_the_latest_first(shop: Project) -> None:
     assert "There is no state database at " in shop("runs").err
     for hour in (1, 2, 3):
@@ -236,6 +242,7 @@ def test_the_exit_code_is_the_first_that_applies() -> None:
         assert exits.first_that_applies(*reversed(order[place:])) == code
 
 
+@pytest.mark.slow
 def test_findings_are_1_only_where_asked_and_only_as_severe_as_asked(shop: Project) -> None:
     codes = {severity: shop("run", "--fail-on", severity).code for severity in ("info", "high", "critical")}
 
@@ -353,6 +360,7 @@ def test_check_tells_each_trouble_with_its_code(shop: Project) -> None:
     assert (mistake.out, "`nonsense` is not known here" in mistake.err) == ("", True)
 
 
+@pytest.mark.slow
 def test_what_is_never_used_is_a_note_and_no_error(shop: Project) -> None:
     shop.write(CHANNEL.replace("datasets: {", "datasets: {spare: {source: shop, path: orders.csv}, "))
 
@@ -478,6 +486,7 @@ def test_colours_are_for_terminals_that_want_them(how: dict[str, str], shop: Pro
     assert not re.search(rb"\x1b\[[0-9;]*3[0-9]m", said), "no colour"
 
 
+@pytest.mark.slow
 def test_json_of_every_reading_command_is_one_document(shop: Project) -> None:
     shop("run")
     for words in (["check"], ["runs"], ["findings"], ["audit"], ["audit", "verify"], ["schema"], ["explain", "twice"]):

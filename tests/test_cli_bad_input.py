@@ -24,6 +24,8 @@ from cli_support import FILES, ORDERS, Answer, Project, in_words, sqlite
 
 from connectors.workbook import isolated
 
+pytestmark = pytest.mark.slow
+
 TYPED = ", columns: {amount: decimal, paid_at: instant}"
 SECRET_CELL = "Zaphod-Beeblebrox"
 NOBODY = 65534

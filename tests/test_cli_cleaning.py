@@ -37,6 +37,7 @@ def _say(*arguments: str) -> tuple[int, Result]:
     return code, ended
 
 
+@pytest.mark.slow
 def test_approve_says_what_was_done_and_undo_takes_it_back(world: World) -> None:
     world.run()
     finding = world.only()
@@ -52,6 +53,7 @@ def test_approve_says_what_was_done_and_undo_takes_it_back(world: World) -> None
     assert world.rows() == list(TWO)
 
 
+@pytest.mark.slow
 def test_why_it_was_approved_and_taken_back_is_in_the_log_and_shown(world: World) -> None:
     world.run()
     finding = world.only()
@@ -69,6 +71,7 @@ def test_why_it_was_approved_and_taken_back_is_in_the_log_and_shown(world: World
     assert written == [("approval.approved", "one person"), ("bundle.proposed", "two people after all")]
 
 
+@pytest.mark.slow
 def test_why_an_undo_was_withdrawn_is_in_the_log(world: World) -> None:
     world.run()
     finding = world.only()
@@ -101,6 +104,7 @@ def test_a_dry_run_says_what_would_be_cleaned(world: World) -> None:
     assert world.rows() == list(TWO)
 
 
+@pytest.mark.slow
 def test_a_run_says_what_it_carried_out_of_the_plans_of_earlier_ones(world: World) -> None:
     world.run()
     _say("approve", world.only(), "--later")
@@ -139,6 +143,7 @@ def test_a_finding_that_waits_for_a_person_says_how_to_answer(world: World) -> N
     assert rejected.stderr == ""
 
 
+@pytest.mark.slow
 def test_show_says_of_an_undo_that_it_waits_and_why_it_was_not_done_in_the_end(world: World) -> None:
     world.run()
     finding = world.only()
@@ -164,6 +169,7 @@ def test_show_says_of_an_undo_that_it_waits_and_why_it_was_not_done_in_the_end(w
     assert "to be inserted already exists" in json.loads(failed_json.stdout)["not_undone"]
 
 
+@pytest.mark.slow
 def test_a_run_that_could_not_do_an_undo_that_waited_ends_with_4(world: World) -> None:
     world.run()
     _say("approve", world.only())
@@ -185,6 +191,7 @@ def test_reject_leaves_everything_as_it_is(world: World) -> None:
     assert world.rows() == list(TWO)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"),
     [
@@ -216,6 +223,7 @@ def test_a_plan_that_is_not_the_one_that_was_seen_is_refused(world: World) -> No
     assert world.rows() == list(TWO)
 
 
+@pytest.mark.slow
 def test_a_command_that_a_refusal_names_can_be_typed_as_it_stands(world: World) -> None:
     world.run()
     finding = world.only()
@@ -268,6 +276,7 @@ def test_an_empty_quarantine_is_an_empty_list(world: World) -> None:
     assert (code, json.loads(said.stdout)) == (0, [])
 
 
+@pytest.mark.slow
 def test_what_was_done_at_once_has_one_name_everywhere(world: World) -> None:
     world.run()
     finding = world.only()
@@ -287,6 +296,7 @@ def test_what_was_done_at_once_has_one_name_everywhere(world: World) -> None:
     assert world.rows() == list(TWO)
 
 
+@pytest.mark.slow
 def test_whoever_decides_about_the_plan_of_a_rule_that_only_reports_hears_what_can_be_decided(world: World) -> None:
     world.rules["twins"] = {}
     world.write()

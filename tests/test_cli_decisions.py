@@ -58,6 +58,7 @@ def states(shop: Project) -> dict[str, str]:
     return {one["id"]: one["status"] for one in shop("findings", "--state", "all", "--json").json}
 
 
+@pytest.mark.slow
 def test_findings_come_worst_first_and_filters_narrow_them(shop: Project) -> None:
     every = shop("findings", "--json").json
 
@@ -252,6 +253,7 @@ def test_reopening_takes_back_a_dismissal_and_a_snooze(shop: Project) -> None:
         assert states(shop)[name] == "open"
 
 
+@pytest.mark.slow
 def test_a_dismissed_finding_stays_dismissed_over_runs_and_is_no_longer_counted(shop: Project) -> None:
     for name in ids(shop("findings", "--severity", "high", "--json")):
         shop("dismiss", name)

@@ -124,6 +124,7 @@ def test_a_dropped_message_is_never_sent_and_what_it_told_is_not_told_again(desk
     assert desk("audit", "verify").code == 0
 
 
+@pytest.mark.slow
 def test_a_message_that_was_sent_cannot_be_dropped_and_an_unknown_name_is_told_with_those_there_are(desk: Desk) -> None:
     desk.over_a_webhook().finds()
     desk.slack.fail(WEBHOOK, lost_answer())
@@ -157,6 +158,7 @@ def test_two_people_who_requeue_at_once_send_one_message(desk: Desk) -> None:
     assert len(desk.events("requeued")) == 1
 
 
+@pytest.mark.slow
 def test_of_two_people_who_requeue_and_drop_at_once_one_decides_and_the_other_hears_of_it(desk: Desk) -> None:
     desk.over_a_webhook().finds()
     desk.slack.fail(WEBHOOK, lost_answer())
@@ -194,6 +196,7 @@ def test_a_message_whose_thread_failed_is_never_posted_twice(desk: Desk, fault: 
     assert desk("messages", "--json").json == []
 
 
+@pytest.mark.slow
 def test_the_thread_of_a_message_is_posted_when_a_person_requeues_it(desk: Desk) -> None:
     desk.over_a_bot().finds(8)
     desk.slack.fail(POST, slow(0), Fault("drop"))

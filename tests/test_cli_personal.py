@@ -67,6 +67,7 @@ def test_no_command_prints_personal_data_unless_asked(shop: Project) -> None:
     assert sum("use --show to see it" in answer.err for answer in told) == 3
 
 
+@pytest.mark.slow
 def test_what_is_hidden_in_json_keeps_its_shape(shop: Project) -> None:
     shop("run", "-q")
 
@@ -81,6 +82,7 @@ def test_what_is_hidden_in_json_keeps_its_shape(shop: Project) -> None:
     }
 
 
+@pytest.mark.slow
 def test_every_command_that_hides_shows_it_when_asked(shop: Project) -> None:
     told = [shop("run", "--dry-run", "--json", "--show"), shop("run", "--json", "--show")]
     name = one(shop)["id"]
@@ -92,12 +94,14 @@ def test_every_command_that_hides_shows_it_when_asked(shop: Project) -> None:
         assert "--show" not in answer.err
 
 
+@pytest.mark.slow
 def test_a_listing_without_personal_data_says_nothing_of_it(shop: Project) -> None:
     shop.write(PROJECT.replace("key: [again]", "key: [city]"))("run", "-q")
 
     assert "hidden" not in shop("findings", "--rule", "twice").err
 
 
+@pytest.mark.slow
 def test_findings_of_a_dataset_that_is_gone_are_hidden_whole(shop: Project) -> None:
     """Nothing says any more which of its columns are personal."""
     shop("run", "-q")
@@ -131,6 +135,7 @@ def everything_said(shop: Project) -> list[Any]:
     return told
 
 
+@pytest.mark.slow
 def test_a_column_that_is_in_the_key_twice_is_hidden_twice(shop: Project) -> None:
     """The second time it is called by what was made of it: `mail (casefold)`."""
     shop.write(PROJECT.replace("key: [again]", "key: [mail, {mail: [casefold]}]").replace(", show: [mail]", ""))
@@ -143,6 +148,7 @@ def test_a_column_that_is_in_the_key_twice_is_hidden_twice(shop: Project) -> Non
     assert not [one for one in ("anary", "ada") if one in sent or any(one in answer.said for answer in told)]
 
 
+@pytest.mark.slow
 def test_what_a_finding_holds_of_a_former_configuration_is_hidden_where_it_may_be_personal(shop: Project) -> None:
     """It ended before the dataset got another id and the rule lost its window, so it keeps its old names and times."""
     shop("run", "-q")
@@ -157,6 +163,7 @@ def test_what_a_finding_holds_of_a_former_configuration_is_hidden_where_it_may_b
         assert not personal(answer.said), answer.said
 
 
+@pytest.mark.slow
 def test_a_record_without_an_id_is_still_called_by_our_own_name_of_it(shop: Project) -> None:
     shop.write(PROJECT.replace("id: [mail, number]", "id: []"))
     shop("run", "-q")
@@ -184,6 +191,7 @@ jobs: {nightly: {rules: all, notify: [team], existing: report}}
 ONE = "id,person,amount\n1,a,4321.50\n2,a,4321.50\n"
 
 
+@pytest.mark.slow
 def test_a_personal_amount_is_hidden_for_one_finding_and_shown_as_a_sum_over_several(tmp_path: Path) -> None:
     shop = Project(tmp_path).write(PAYROLL).write(ONE, "pay.csv")
     told = [shop("run", "--dry-run"), shop("run", "--json"), shop("findings"), shop("findings", "--json")]

@@ -96,6 +96,7 @@ def test_a_file_in_another_encoding_is_told_in_a_sentence(shop: Project) -> None
     assert f"twice: {said}" in remarks
 
 
+@pytest.mark.slow
 def test_a_name_that_stands_twice_in_a_header_is_told_by_check_and_by_the_runs_of_rules_that_name_it(
     shop: Project,
 ) -> None:
@@ -143,6 +144,7 @@ rules: {twice: {kind: duplicates, dataset: bills, key: [Lieferant, Betrag]}}
 """
 
 
+@pytest.mark.slow
 def test_a_heading_below_a_title_is_asked_for_and_what_there_is_instead_stands_once(tmp_path: Path) -> None:
     with xlsxwriter.Workbook(tmp_path / "books.xlsx") as book:
         sheet = book.add_worksheet("A")
@@ -202,6 +204,7 @@ def test_records_of_a_table_without_an_id_are_shown_by_their_values(tmp_path: Pa
     assert "A · a · •••" in shown.out
 
 
+@pytest.mark.slow
 def test_a_record_just_outside_the_window_is_told_and_shown(tmp_path: Path) -> None:
     (tmp_path / "may.csv").write_text(
         "no,iban,at\n" + "".join(f"P-{m},DE1,2026-05-01T10:{m}:00Z\n" for m in (10, 24, 26))

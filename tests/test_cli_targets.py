@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+import pytest
 from cli_support import Project, in_words
 
 CONFIGURATION = """\
@@ -45,6 +46,7 @@ def active(database: Path) -> int:
         return int(open_.execute("select count(*) from customers where status = 'active'").fetchone()[0])
 
 
+@pytest.mark.slow
 def test_a_second_state_cleans_nothing_until_it_adopts_the_database(tmp_path: Path) -> None:
     database = shop(tmp_path)
     ours, theirs = project(tmp_path / "ours", database), project(tmp_path / "theirs", database)
@@ -74,6 +76,7 @@ def test_a_second_state_cleans_nothing_until_it_adopts_the_database(tmp_path: Pa
     assert "target.adopted" in theirs("audit").out
 
 
+@pytest.mark.slow
 def test_a_state_from_a_backup_is_noticed_and_repeats_nothing_once_it_goes_on(tmp_path: Path) -> None:
     database = shop(tmp_path)
     ours = project(tmp_path / "ours", database)

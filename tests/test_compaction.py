@@ -84,6 +84,7 @@ def names(rows: list[filled.Row], column: str) -> list[Any]:
     return sorted(row[column] for row in rows)
 
 
+@pytest.mark.slow
 def test_nothing_happens_while_nothing_is_old(store: Store, url: str, tmp_path: Path, clock: FixedClock) -> None:
     clock.now = ENDED + dt.timedelta(days=89)
     before = filled.stored(url, tmp_path)

@@ -130,6 +130,7 @@ INVALID = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", VALID)
 def test_a_valid_configuration_fits_the_schema(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_plugin(tmp_path, monkeypatch)
@@ -137,6 +138,7 @@ def test_a_valid_configuration_fits_the_schema(title: str, tmp_path: Path, monke
     assert list(wrong(yaml.safe_load(VALID[title]), json_schema())) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", INVALID)
 def test_a_wrong_configuration_does_not_fit(title: str) -> None:
     assert list(wrong(yaml.safe_load(INVALID[title]), json_schema()))

@@ -29,6 +29,7 @@ def read(word, values, arrow=None, **notation):
         coercion.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -64,6 +65,7 @@ def test_a_decimal_comma_lets_the_dot_group_in_threes_only():
     assert problems[0].records == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["integer", "decimal", "decimal(10,2)", "float"])
 def test_one_group_behind_a_mark_is_a_thousand_only_where_the_dataset_says_its_decimal_mark(word):
     assert read(word, ["1,234", "-1,234"])[0] == [None, None]
@@ -72,6 +74,7 @@ def test_one_group_behind_a_mark_is_a_thousand_only_where_the_dataset_says_its_d
     assert read(word, ["1,234,567", "1 234", "1'234"])[0] == [1234567, 1234, 1234]
 
 
+@pytest.mark.slow
 @given(st.decimals(min_value=-(10**25), max_value=10**25, places=12))
 def test_every_decimal_comes_back_as_written(number):
     assert read("decimal", [format(number, "f")])[0] == [number]
@@ -105,6 +108,7 @@ def test_a_date_has_its_format_and_two_digit_years_are_not_years():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formats", ["%d.%m.%Y | %d.%m.%y", "%d.%m.%y | %d.%m.%Y"])
 def test_each_of_several_formats_can_match(formats):
     day = dt.date(2026, 9, 26)

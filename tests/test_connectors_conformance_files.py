@@ -92,6 +92,7 @@ class WorkbookKit:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_files_conform(check, suffix, tmp_path):
@@ -104,6 +105,7 @@ def test_files_in_another_encoding_conform(check, tmp_path):
     check(FilesKit(tmp_path, "csv", "utf-16"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", source.CHECKS, ids=lambda check: check.__name__)
 def test_workbooks_conform(check, tmp_path):
     check(WorkbookKit(tmp_path))

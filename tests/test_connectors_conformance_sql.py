@@ -154,6 +154,7 @@ class Talkative(SqlSource):
         return f"SqlSource({self._url.render_as_string(hide_password=False)})"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("careless", "check"),
     [

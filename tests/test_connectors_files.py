@@ -113,6 +113,7 @@ def test_a_column_that_is_not_there_names_the_nearest(put):
         records(root, "a.csv", columns={"amout": "decimal"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "rows"),
     [
@@ -159,6 +160,7 @@ def test_encodings_are_decided_by_mark_then_by_configuration(put, content, encod
     assert problems == ()
 
 
+@pytest.mark.slow
 def test_bytes_that_are_not_utf_8_are_windows_1252_with_a_warning(put):
     root = put("a.csv", b"a,b\n" + b"x,1\n" * 400_000 + b"Jos\xe9,\x80\n")
 
@@ -293,6 +295,7 @@ def test_a_bad_json_line_is_named(put, line):
         records(root, "a.jsonl")
 
 
+@pytest.mark.slow
 def test_parquet_types_are_kept_and_naive_times_are_placed(put, tmp_path):
     naive = dt.datetime(2026, 10, 25, 2, 30)  # noqa: DTZ001 - what a file holds
     table = pa.table(
@@ -332,6 +335,7 @@ def test_a_parquet_file_that_is_none_is_refused(put):
 CELL = st.text(alphabet=st.sampled_from("ab1,;\"\n\r\t 'é€.-\\"), max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(CELL, CELL, CELL), max_size=8),
@@ -402,6 +406,7 @@ def test_a_changed_file_is_looked_at_again(put):
     opened.close()
 
 
+@pytest.mark.slow
 def test_an_error_while_streaming_is_a_sentence(put):
     root = put("a.csv", "a,b\n" + "1,2\n" * 300_000 + "1\n")
     scan = source(root).scan(FilesDataset(path="a.csv"), ["a"])

@@ -56,6 +56,7 @@ def write(root: Path, name: str, content: str | bytes) -> Path:
 FIELD = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters='"'), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(FIELD, min_size=1, max_size=30),

@@ -558,6 +558,7 @@ def found(answer: Answer) -> dict[str, dict[str, Any]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["table: charges", 'query: "select * from charges where amount > 1"'])
 def test_a_whole_run_finds_what_the_databases_own_reader_finds(url: str, tmp_path: Path, what: str) -> None:
     execute(url, *CHARGES)

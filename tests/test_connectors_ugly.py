@@ -68,6 +68,7 @@ def naughty():
     return json.loads((UGLY / "naughty-strings.json").read_text())
 
 
+@pytest.mark.slow
 @there
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "parquet"])
 def test_naughty_strings_come_back_byte_for_byte(tmp_path, naughty, suffix):
@@ -137,12 +138,14 @@ def test_a_file_cut_inside_a_quote_is_never_read(tmp_path):
     quickly(lambda: records(tmp_path, "a.csv"), FileUnreadable, r"a\.csv:20001: a quote opened on this line")
 
 
+@pytest.mark.slow
 def test_a_quote_that_is_never_closed_in_a_large_file_is_told_at_its_line(tmp_path):
     (tmp_path / "a.csv").write_text('id,note\n1,"x\n' + "2,abcdefghij\n" * 2_000_000)
 
     quickly(lambda: records(tmp_path, "a.csv"), FileUnreadable, r"a\.csv:2: a quote opened on this line")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_a_line_of_two_gigabytes_is_refused_in_little_memory(tmp_path, name):
     with (tmp_path / name).open("wb") as file:

@@ -141,6 +141,7 @@ def test_ids_that_excel_has_rounded_are_told(book):
     assert (problems[0].records, problems[0].first, problems[0].skipped) == (1, "crm.xlsx, row 2", False)
 
 
+@pytest.mark.slow
 def test_the_header_is_the_first_filled_row_or_the_one_named(book):
     root = book(
         [None], ["Contacts of 2026"], [None, "id", "name", None, "name"], [None, 1, "x", "y", "z"], [], [None, 2]
@@ -176,6 +177,7 @@ def test_an_empty_sheet_has_no_header(book):
         read(book())
 
 
+@pytest.mark.slow
 def test_hidden_sheets_are_read_only_by_name(book):
     def hidden(workbook):
         page = workbook.add_worksheet("Old")
@@ -308,6 +310,7 @@ def test_a_part_whose_content_is_damaged_is_refused(book):
     refused(root, "crm.xlsx", FileUnreadable, "cut or damaged")
 
 
+@pytest.mark.slow
 def test_a_zip_bomb_is_refused_before_it_unpacks(book):
     root = book(["id"], [1])
     bomb = io.BytesIO()
@@ -349,6 +352,7 @@ def test_a_workbook_that_needs_too_much_memory_ends_only_its_reader(tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
 
 
+@pytest.mark.slow
 def test_the_sheet_is_read_once_until_the_file_changes(book):
     root = book(["id"], [1])
     opened = source(root)
@@ -369,6 +373,7 @@ def children():
     return {one for task in Path("/proc/self/task").iterdir() for one in (task / "children").read_text().split()}
 
 
+@pytest.mark.slow
 def test_a_sheet_that_was_begun_is_read_once_and_gives_the_same_answer(book):
     root = book(["id", "name"], [1, "Ada"])
     plain, _ = read(root)

@@ -90,6 +90,7 @@ def is_pure(path: Path) -> bool:
     return True
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(sheets())
 @example(([["", "x"], [ERROR, None]], {}))
@@ -136,6 +137,7 @@ def test_a_header_whose_names_could_be_another_is_read_cell_by_cell(tmp_path: Pa
     assert not is_pure(tmp_path / "odd.xlsx")
 
 
+@pytest.mark.slow
 def test_times_of_day_and_durations_are_read_cell_by_cell(tmp_path: Path) -> None:
     for form, value in (("hh:mm", 0.5), ("[h]:mm", 1.5)):
         with xlsxwriter.Workbook(tmp_path / "times.xlsx") as book:

@@ -98,6 +98,7 @@ def test_a_decision_is_possible_exactly_where_the_table_of_states_says(world: Wo
         assert (world.get(name), _log(world, name)) == (before, log)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wish", EVERY)
 def test_deciding_the_same_twice_says_so_and_changes_nothing(world: World, wish: str) -> None:
     name = _in_state(world, State.DISMISSED if wish == "reopen" else State.OPEN)

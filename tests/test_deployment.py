@@ -287,6 +287,7 @@ def cron_job(shop: Path, name: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_cron_job_runs_the_slot_it_was_due_at_once_and_one_made_by_hand_runs_now(shop: Path) -> None:
     due = dt.datetime(2026, 11, 21, 5, 15, tzinfo=dt.UTC)
     name = f"reconcile-nightly-{int(due.timestamp()) // 60}"
@@ -334,6 +335,7 @@ def ended(scheduler: str, folder: Path, slot: str = "2026-11-21T05:15:00+00:00")
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheduler", PYTHON_SCHEDULERS)
 def test_the_command_of_a_scheduler_runs_a_slot_once_and_ends_with_the_codes_it_acts_on(
     scheduler: str, shop: Path

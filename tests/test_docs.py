@@ -176,6 +176,7 @@ def test_every_exit_code_is_documented() -> None:
     assert {int(row[0]) for row in table} == codes | stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", CONSOLES, ids=named)
 def test_consoles_show_what_a_new_user_sees(page: Path, tmp_path: Path) -> None:
     """As printed, from a new folder; `examples` is there, as in a checkout."""
@@ -238,6 +239,7 @@ def _fresh(place: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_message_in_the_readme_is_what_the_demo_says(tmp_path: Path) -> None:
     [excerpt] = [b.body for b in blocks(ROOT / "README.md", "text") if "double-charge · critical" in b.body]
     terminal = Terminal(tmp_path)
@@ -257,6 +259,7 @@ def _without_ids(line: str) -> str:
 # Pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", all_blocks("python"), ids=named)
 def test_every_python_block_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -55,6 +55,7 @@ def test_every_sentence_of_the_troubleshooting_table_is_one_the_program_says(row
     assert [part for part in said.split("…") if part.strip() and part.strip() not in source] == []
 
 
+@pytest.mark.slow
 def test_the_json_of_a_run_has_the_documented_shape(tmp_path: Path) -> None:
     run, finding, *_ = (json.loads(block.body) for block in blocks(DOCS / "cli.md", "json"))
     terminal = Terminal(tmp_path)
@@ -71,6 +72,7 @@ def test_the_json_of_a_run_has_the_documented_shape(tmp_path: Path) -> None:
     assert {name: told[name] for name in stable} == {name: finding[name] for name in stable}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "row"),
     [

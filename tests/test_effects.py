@@ -442,6 +442,7 @@ def test_a_plan_that_a_worker_elsewhere_took_while_the_clock_was_ahead_is_taken_
     journal.store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("send", [False, True])
 def test_the_plans_of_a_dead_worker_are_free_before_they_were_sent_and_in_doubt_after(
     send: bool, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -236,6 +236,7 @@ class Work(RuleBasedStateMachine):
         assert not over & {row["bundle"] for row in self.journal.rows(tables.holds)}
 
 
+@pytest.mark.slow
 def test_whatever_happens_to_workers_and_replies_no_key_is_done_twice_or_lost() -> None:
     run_state_machine_as_test(
         Work,
@@ -257,6 +258,7 @@ class DoubtIsNotDone(Work):
             effects.retry(tx, [one], retry.QUICK, kind="08006", reason="The connection broke in COMMIT.")
 
 
+@pytest.mark.slow
 def test_a_failed_commit_means_not_done() -> None:
     """The model sees it when a lost reply is taken for a no."""
     with pytest.raises(AssertionError):

@@ -189,6 +189,7 @@ HOMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["amount + 2.5 >= 20", "amount * 1000 >= 20"])
 @pytest.mark.parametrize("kind", HOMES)
 def test_a_result_of_more_than_38_digits_ends_the_rule_with_a_sentence(tmp_path: Path, where: str, kind: str) -> None:

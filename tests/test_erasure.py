@@ -104,6 +104,7 @@ def test_nothing_of_a_record_is_left(world: World, url: str, tmp_path: Path) -> 
     assert done.reached["records"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [by_record, by_value])
 def test_nothing_is_left_of_a_record_that_was_only_near_a_group(
     by: Any, world: World, url: str, tmp_path: Path
@@ -378,6 +379,7 @@ def test_nothing_is_erased_while_a_cleaning_needs_it(state: str, world: World, u
 # Restores
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_restored_backup_loses_again_what_was_erased_since(world: World, url: str, tmp_path: Path) -> None:
     file = tmp_path / "backup.db"

@@ -85,6 +85,7 @@ def bytes_of(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(folder.glob("reconcile.db*"))).lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [("--id", "1"), ("--column", "email", "--value", MAIL)], ids=["id", "value"])
 def test_nothing_of_a_person_is_left_anywhere(how: tuple[str, ...], tmp_path: Path) -> None:
     world, annas, bobs = filled(tmp_path / "w")

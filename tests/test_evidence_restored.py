@@ -67,6 +67,7 @@ def test_a_restored_state_says_of_a_cleaning_what_became_of_it(name: str, tmp_pa
         assert proof.prove(application.store, {}).problem is None
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_undone_is_compensated_and_nothing_is_left_to_undo(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *ROWS, twins={"clean": {"action": "delete"}})
     for step in (run, saved, approve, undo, restored, approve):

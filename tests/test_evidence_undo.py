@@ -80,6 +80,7 @@ def test_without_receipts_the_audit_log_betrays_it(tmp_path: Path) -> None:
     assert world.ids() == [1]
 
 
+@pytest.mark.slow
 def test_what_nothing_commits_to_is_not_written(tmp_path: Path) -> None:
     world, finding = cleaned(tmp_path)
     world.do("DELETE FROM reconcile_receipts")
@@ -91,6 +92,7 @@ def test_what_nothing_commits_to_is_not_written(tmp_path: Path) -> None:
     assert world.ids() == [1]
 
 
+@pytest.mark.slow
 def test_what_nobody_forged_is_taken_back_with_and_without_receipts(tmp_path: Path) -> None:
     for name in ("with", "without"):
         world, finding = cleaned(tmp_path / name)
@@ -102,6 +104,7 @@ def test_what_nobody_forged_is_taken_back_with_and_without_receipts(tmp_path: Pa
         assert world.ids() == [1, 2]
 
 
+@pytest.mark.slow
 def test_once_a_key_is_configured_only_what_was_sealed_is_opened(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

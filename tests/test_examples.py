@@ -19,6 +19,8 @@ from docs_support import ROOT
 
 from reconcile.config import load
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / "examples"
 PROJECTS = sorted(file.parent.name for file in EXAMPLES.glob("*/reconcile.yaml"))
 NIGHTLY = "\ntimezone: Europe/Berlin\njobs:\n  nightly: {rules: all}\n"

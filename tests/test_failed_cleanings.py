@@ -63,6 +63,7 @@ def test_an_approval_from_a_message_is_refused_once_the_rule_does_something_else
     assert world.rows() == list(TWO)
 
 
+@pytest.mark.slow
 def test_a_plan_of_a_finding_whose_cleaning_failed_names_the_command_that_tries_it_again(
     failed: tuple[World, Project],
 ) -> None:
@@ -74,6 +75,7 @@ def test_a_plan_of_a_finding_whose_cleaning_failed_names_the_command_that_tries_
     assert f"its cleaning failed, and no run retries it: reconcile retry {world.only()}" in shown
 
 
+@pytest.mark.slow
 def test_the_message_of_a_failure_carries_its_reason_and_the_command(failed: tuple[World, Project]) -> None:
     world, reconcile = failed
     reconcile("run", "-q")

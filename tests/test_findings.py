@@ -880,6 +880,7 @@ def _shuffled(rule: RuleIdentity, seed: int, tmp_path: Path) -> list[dict[str, o
     return shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [RULE, SPAN], ids=["key", "span"])
 def test_findings_do_not_depend_on_the_order_of_groups(rule: RuleIdentity, tmp_path: Path) -> None:
     first = _shuffled(rule, 0, tmp_path)
@@ -927,6 +928,7 @@ def test_two_runs_of_one_rule_at_once_make_one_finding(postgres_url: str, tmp_pa
     world.store.close()
 
 
+@pytest.mark.slow
 def test_ten_thousand_new_findings_are_recorded_in_three_seconds(world: World) -> None:
     groups = [group(f"order-{number}", 2 * number, 2 * number + 1, money="9.90") for number in range(10_000)]
 

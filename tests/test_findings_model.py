@@ -31,6 +31,8 @@ from reconcile.store import Store
 from reconcile.tracking import decide
 from rules.engines.base import Group
 
+pytestmark = pytest.mark.slow
+
 RECORDS = st.integers(1, 8)
 KEYS = st.sampled_from("AB")
 TIMES = st.integers(0, 30)

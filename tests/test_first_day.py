@@ -142,6 +142,7 @@ def test_a_dry_run_names_no_command_for_findings_it_did_not_remember(tmp_path: P
     assert "Next:" not in answer.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ["A-17", "P-1", "order", "1" * 12])
 def test_an_id_that_is_near_none_gets_no_suggestion(tmp_path: Path, asked: str) -> None:
     reconcile = shop(tmp_path, twins=40)

@@ -63,6 +63,7 @@ def test_several_columns_make_a_key() -> None:
 TIMES = ["2026-03-01T10:00:00", "2026-03-01T10:10:00", "2026-03-01T11:00:00"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
 def test_a_window_keeps_apart_what_is_far_apart_in_naive_and_aware_times(zone: str | None) -> None:
     frame = pd.DataFrame({"order": ["A", "A", "A"], "at": pd.to_datetime(TIMES).tz_localize(zone)})
@@ -140,6 +141,7 @@ def test_a_column_of_the_frame_named_group_or_role_is_told(tmp_path: Path) -> No
         reconcile.find_duplicates(frame, "group")
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.one_of(st.none(), st.text("abc", min_size=1, max_size=2)), st.integers(0, 3)), max_size=30)

@@ -52,6 +52,7 @@ def _pages() -> list[Path]:
     return [*_python(*PACKAGES, "tests", "bench", "examples"), *written, ROOT / "Makefile"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", TRANSLATED)
 def test_no_sentence_reads_as_if_translated(pattern: str) -> None:
     places = [
@@ -64,6 +65,7 @@ def test_no_sentence_reads_as_if_translated(pattern: str) -> None:
     assert not places, "\n".join(places)
 
 
+@pytest.mark.slow
 def test_a_name_says_what_it_holds() -> None:
     bound = Counter(
         name

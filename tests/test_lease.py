@@ -105,6 +105,7 @@ def test_leases_of_different_names_do_not_meet(store: Store) -> None:
     assert taken(store, "a").fence == taken(store, "b").fence == 1
 
 
+@pytest.mark.slow
 def test_eight_processes_that_want_a_free_lease_give_it_to_one(url: str, store: Store, tmp_path: Path) -> None:
     code = """
     with Store.open(url, root, patience=dt.timedelta(seconds=30)) as store:
@@ -417,6 +418,7 @@ def test_a_started_heartbeat_ticks_by_itself_and_ends_when_stopped(store: Store)
     heartbeat.stop()
 
 
+@pytest.mark.slow
 def test_processes_under_one_lease_never_write_at_once(url: str, store: Store, tmp_path: Path) -> None:
     """Each adds one to a number it read before: without the lease and its check, additions would be lost."""
     code = """

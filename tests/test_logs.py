@@ -220,6 +220,7 @@ threads = [threading.Thread(target=say) for _ in range(3)]
     assert len(lines) == 3 * 3 * 150
 
 
+@pytest.mark.slow
 def test_only_serve_pays_for_it() -> None:
     code = """
 import sys, reconcile.cli.commands, reconcile.app

@@ -53,6 +53,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_a_long_name_in_a_configuration_is_told(project: Project, name: str) -> None:
     text, code, sentence = CONFIGURATIONS[name]
@@ -65,6 +66,7 @@ def test_a_long_name_in_a_configuration_is_told(project: Project, name: str) -> 
     assert sentence in " ".join(shown.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("backup", LONG), ("restore", LONG, "--yes"), ("audit", "export", LONG)])
 def test_a_long_name_given_to_a_command_is_told(project: Project, command: tuple[str, ...]) -> None:
     project.write(FILES)

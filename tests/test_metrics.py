@@ -197,6 +197,7 @@ def test_a_message_that_may_have_arrived_is_unknown_and_not_failed(server: Serve
     assert (server.value("outbox", status="failed"), server.value("outbox", status="unknown")) == (2, 1)
 
 
+@pytest.mark.slow
 def test_findings_stand_by_rule_state_and_severity(server: Server) -> None:
     server.application.carry_out("nightly", server.clock.now, "request")
 
@@ -227,6 +228,7 @@ def test_an_empty_queue_has_no_age(server: Server) -> None:
     assert server.value("outbox_age_seconds") == 0
 
 
+@pytest.mark.slow
 def test_every_job_shows_its_last_success_and_whether_it_is_paused(server: Server) -> None:
     server.application.carry_out("nightly", server.clock.now, "request")
     with server.store.begin() as tx:
@@ -349,6 +351,7 @@ def names(server: Server) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_table_of_metrics_is_complete_with_kinds_and_labels(server: Server) -> None:
     server.application.carry_out("nightly", server.clock.now, "request")
     table = {row[0].strip("`"): row[1:] for row in rows(ROOT / "docs" / "operations.md", "## Metrics")}

@@ -24,6 +24,8 @@ from reconcile.store import tables
 from reconcile.testing.fork import Warm
 from reconcile.testing.points import Fault
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parent
 
 NAIVE: Mapping[str, tuple[str, ...]] = {

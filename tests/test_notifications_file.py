@@ -43,6 +43,7 @@ def test_a_repeated_send_writes_nothing_twice(tmp_path: Path, form: str) -> None
     assert (tmp_path / "told.log").read_bytes() == once
 
 
+@pytest.mark.slow
 def test_a_message_cut_at_any_byte_is_completed_by_sending_again(tmp_path: Path, form: str) -> None:
     first = len(whole(tmp_path, form, ONE))
     full = whole(tmp_path, form, TWO)
@@ -80,6 +81,7 @@ def test_another_message_cut_off_does_not_swallow_the_next(tmp_path: Path, form:
         assert [json.loads(line)["id"] for line in lines[1:]] == ["two", "one"]
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_one_message_after_the_next_try(tmp_path: Path) -> None:
     script = (
         "import sys; sys.path[:0] = [sys.argv[2]]\n"
@@ -101,6 +103,7 @@ def test_a_killed_writer_leaves_one_message_after_the_next_try(tmp_path: Path) -
     assert text.count("── notice two ──") == text.count("── end of two ──") == 1
 
 
+@pytest.mark.slow
 def test_two_processes_that_send_the_same_notice_write_it_once(tmp_path: Path) -> None:
     script = (
         "import sys; sys.path[:0] = [sys.argv[2]]\n"
@@ -147,6 +150,7 @@ def test_a_dash_is_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[st
         channel.find(ONE)
 
 
+@pytest.mark.slow
 def test_a_file_keeps_every_promise_of_a_channel(tmp_path: Path, form: str) -> None:
     said = {"type": "file", "path": "told.log", "format": form}
 

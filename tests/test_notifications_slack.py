@@ -201,6 +201,7 @@ def test_a_thread_that_was_cut_off_is_completed_once_by_looking(slack: SlackServ
     assert len(slack.replies(slack.parents()[0]["ts"])) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["conversations.list", "conversations.history", "conversations.replies", POST])
 @pytest.mark.parametrize("fault", [ratelimited(4), server_error(), reset()])
 def test_who_could_not_look_never_says_that_nothing_was_sent(slack: SlackServer, method: str, fault: Any) -> None:
@@ -273,6 +274,7 @@ def test_a_missing_scope_is_named(slack: SlackServer) -> None:
         bot(slack).find(night(double_charges(1)))
 
 
+@pytest.mark.slow
 def test_a_notice_is_found_among_many_messages_by_its_whole_id(slack: SlackServer) -> None:
     channel = bot(slack)
     wanted = channel.send(night(double_charges(1), name="wanted"))
@@ -445,6 +447,7 @@ NOTICES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(NOTICES, st.dictionaries(WORDS, st.sampled_from(["S0614TZR7", "!here"]), max_size=2))
 def test_whatever_is_in_a_notice_its_message_is_valid(notice: Notice, mentions: dict[str, str]) -> None:

@@ -123,6 +123,7 @@ def test_a_hostile_template_ends_in_time_and_within_its_memory(tmp_path: Path, n
     assert time.monotonic() - began < 90
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -139,6 +139,7 @@ def test_a_date_outside_the_calendar_of_an_ods_is_text(tmp_path: Path) -> None:
     assert cells(tmp_path, "a.ods", "d") == [("1899-12-29",), ("-0044-03-15",), ("12026-01-01",)]
 
 
+@pytest.mark.slow
 def test_a_text_like_an_error_is_unreadable_where_a_number_is_declared_and_empty_by_null_values(tmp_path: Path) -> None:
     with xlsxwriter.Workbook(tmp_path / "a.xlsx") as new:
         sheet = new.add_worksheet("S")
@@ -195,6 +196,7 @@ def test_macro_sheets_and_binary_workbooks_are_called_what_they_are(tmp_path: Pa
 # Much in little
 
 
+@pytest.mark.slow
 def test_an_ods_of_a_kilobyte_is_refused_before_it_is_large(tmp_path: Path) -> None:
     number = '<table:table-cell office:value-type="float" office:value="1" table:number-columns-repeated="16384"/>'
     row = f"<table:table-row>{number}</table:table-row>"
@@ -228,6 +230,7 @@ def test_a_wide_parquet_file_arrives_in_batches_of_bounded_size(tmp_path: Path) 
 # Parquet
 
 
+@pytest.mark.slow
 def test_instants_of_nanoseconds_are_instants_and_their_nanoseconds_are_cut(tmp_path: Path) -> None:
     moments = [1_700_000_000_999_999_999, -1, None]
     columns = {"placed": pa.array(moments, pa.timestamp("ns", "UTC")), "naive": pa.array(moments, pa.timestamp("ns"))}
@@ -243,6 +246,7 @@ def test_instants_of_nanoseconds_are_instants_and_their_nanoseconds_are_cut(tmp_
     assert schema.types == [pa.timestamp("us", "UTC")] * 2
 
 
+@pytest.mark.slow
 def test_columns_that_differ_only_in_case_are_told_apart_and_told(tmp_path: Path) -> None:
     pq.write_table(pa.table({"Id": [1], "ID": [2], "id": [3], "ID_1": [4]}), tmp_path / "a.parquet")
     (tmp_path / "a.csv").write_text("Id,ID,id,ID_1\n1,2,3,4\n")
@@ -294,6 +298,7 @@ def test_an_encrypted_parquet_file_is_called_so(tmp_path: Path, plain_footer: bo
         records(tmp_path, "a.parquet")
 
 
+@pytest.mark.slow
 def test_a_parquet_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     wrong = pa.array([b"ok", b"\xff\xfe"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"id": [1, 2], "note": wrong}), tmp_path / "text.parquet")
@@ -383,6 +388,7 @@ def test_folders_are_columns_only_where_the_dataset_says_so(tmp_path: Path, form
     assert by_duckdb(tmp_path, f"**/f.{form}", ["year"], partitions=True) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
 def test_folders_that_differ_or_are_named_like_a_column_are_refused(tmp_path: Path, form: str) -> None:
     put(tmp_path, "a/year=2025")

@@ -34,6 +34,7 @@ def warnings(folder, path, **settings):
         opened.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
 @pytest.mark.parametrize("path", ["a.csv*", "*"])
 def test_a_header_cell_with_another_line_end_loses_no_record(tmp_path, name, path):

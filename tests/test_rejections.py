@@ -93,6 +93,7 @@ def test_of_an_approval_and_a_rejection_at_the_same_moment_one_holds(state: dict
     assert heard["no", "yes"], "no round was rejected: the moments do not meet"
 
 
+@pytest.mark.slow
 def test_a_rejected_plan_is_approved_only_by_whoever_knows_that_it_was_rejected(
     state: dict[str, str], tmp_path: Path
 ) -> None:

@@ -214,6 +214,7 @@ def test_promoting_while_nothing_is_held_leaves_the_next_start_free(office: Offi
     assert office.adopt() == second
 
 
+@pytest.mark.slow
 def test_a_job_that_only_the_held_release_has_runs_and_one_of_the_file_alone_does_not(office: Office) -> None:
     held = office.hold()
     office.write(key="town", job="weekly")
@@ -470,6 +471,7 @@ def test_a_person_holds_promotes_and_lets_go_at_the_command_line(shop: Shop) -> 
     assert off == {"release": run, "held": False, "changed": True, "before": run, "kept": True}
 
 
+@pytest.mark.slow
 def test_a_quiet_run_of_a_held_release_says_in_its_json_which_one(shop: Shop) -> None:
     held = shop.cli("hold", "--json").json["release"]
     edited(shop, severity="low")
@@ -503,6 +505,7 @@ def test_releases_are_shown_and_compared(shop: Shop) -> None:
     assert (same.out, same.err) == ("", "No differences.\n")
 
 
+@pytest.mark.slow
 def test_a_shown_release_can_be_put_back(shop: Shop) -> None:
     first = shop.run("nightly").json["release"]
     edited(shop, severity="low")
@@ -533,6 +536,7 @@ def test_what_cannot_be_done_is_said(words: list[str], code: int, says: str, sho
     assert says in ended.err
 
 
+@pytest.mark.slow
 def test_a_held_release_that_cannot_run_here_ends_with_4_and_says_what_to_do(shop: Shop) -> None:
     shop.config["channels"]["hook"] = {"type": "webhook", "url": f"https://hooks.example.com/{CANARY}"}
     shop.write()

@@ -167,6 +167,7 @@ class Life:
         return kept | {"log": sorted(log), "told": self.told}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_records", [False, True], ids=["by key", "by records"])
 @settings(max_examples=25, deadline=None)
 @given(drawn=steps)

@@ -57,6 +57,7 @@ def tamper(world: World, finding: str, old: str, new: str) -> None:
 # Plans that were never sent, and that a person says were not done
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_never_sent_and_was_judged_not_done_is_carried_out_and_holds_up_nothing(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
     world.run()
@@ -311,6 +312,7 @@ def test_what_was_being_sent_to_a_channel_that_is_gone_is_given_up_and_said(offi
 # A database that is away
 
 
+@pytest.mark.slow
 def test_a_database_that_cannot_even_be_reached_is_tried_ever_less_often_and_people_hear_of_it(tmp_path: Path) -> None:
     world = World.at(tmp_path / "w", *TWO, twins=DELETE)
     world.clock = NOON
@@ -352,6 +354,7 @@ def test_what_is_said_in_another_encoding_is_refused_in_a_sentence(
 # Anchors
 
 
+@pytest.mark.slow
 def test_a_channel_too_busy_to_be_read_to_its_anchor_is_no_tampering(tmp_path: Path) -> None:
     """Ten thousand messages later the head is there still, and cannot be reached."""
     with SlackServer() as slack, Store.open("sqlite:///reconcile.db", tmp_path) as store:

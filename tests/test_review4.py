@@ -60,6 +60,7 @@ def tell_others(world: World) -> str:
 # Messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ids", "rule"), [(["id", "email"], DELETE), ([], {})])
 def test_a_finding_from_before_the_id_was_another_one_is_told(ids: list[str], rule: Any, tmp_path: Path) -> None:
     world = in_quarantine(tmp_path / "w")
@@ -72,6 +73,7 @@ def test_a_finding_from_before_the_id_was_another_one_is_told(ids: list[str], ru
     assert "a@x" in told
 
 
+@pytest.mark.slow
 def test_a_finding_from_before_its_rule_looked_elsewhere_is_told_without_what_was_personal_there(
     tmp_path: Path,
 ) -> None:
@@ -97,6 +99,7 @@ def test_a_rule_that_is_gone_since_the_last_run_keeps_no_message_from_being_show
     assert (shown.code, "twins" in shown.out) == (0, True), shown.said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ids", [(1, 1, 2), (None, None)])
 def test_records_of_one_group_that_share_their_id_are_found_and_told_and_never_cleaned(
     ids: tuple[int | None, ...], tmp_path: Path
@@ -216,6 +219,7 @@ def test_a_run_that_is_taken_up_again_with_another_configuration_cleans_nothing_
     assert (world.cleaning(told), world.ids()) == ({}, [1, 2, 3])
 
 
+@pytest.mark.slow
 def test_what_a_run_cleaned_that_was_killed_before_it_told_is_told_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,6 +290,7 @@ class Away:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lasts", [True, False])
 def test_a_message_about_trouble_is_not_given_up_while_that_lasts(lasts: bool, tmp_path: Path) -> None:
     world, channel, clock = World.at(tmp_path / "w", twins={}), Away(), FixedClock()

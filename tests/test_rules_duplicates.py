@@ -255,6 +255,7 @@ def _out_of_memory() -> Any:
     raise duckdb.OutOfMemoryException("made up")
 
 
+@pytest.mark.slow
 def test_a_large_dataset_is_grouped_in_little_memory(tmp_path: Path) -> None:
     """Three million long keys, 60 bytes each, within 200 MB."""
     path = tmp_path / "many.parquet"

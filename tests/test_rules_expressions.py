@@ -174,6 +174,7 @@ def test_hostile_expressions_are_refused_before_they_exhaust_anything(text: str)
         parse(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     "text",
@@ -267,6 +268,7 @@ def _as(kind: Type, answer: Any) -> Value:
     return found
 
 
+@pytest.mark.slow
 def test_sql_says_the_same_for_every_record_where_it_claims_so(run: Run) -> None:
     @settings(max_examples=40)
     @given(st.lists(RECORDS, min_size=1, max_size=40))
@@ -331,6 +333,7 @@ CONDITIONS = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_sql_of_any_condition_says_the_same_where_it_claims_so(run: Run) -> None:
     @settings(max_examples=60)
     @given(st.lists(CONDITIONS, min_size=1, max_size=12), st.lists(RECORDS, min_size=1, max_size=12))

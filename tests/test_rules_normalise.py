@@ -81,6 +81,7 @@ def _utc(value: Any) -> Any:
     return value.astimezone(dt.UTC) if isinstance(value, dt.datetime) else value
 
 
+@pytest.mark.slow
 def test_sql_of_text_says_the_same_for_every_text_where_it_claims_so(run: Run) -> None:
     @settings(max_examples=60)
     @given(st.lists(UNICODE | SPACED | CODES, min_size=1, max_size=60))
@@ -110,6 +111,7 @@ def test_sql_of_text_says_the_same_for_each_ascii_character(run: Run) -> None:
     check_chains(run, Type.TEXT, text_chains(), "always", texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Type.DECIMAL, Type.INTEGER])
 def test_sql_of_numbers_says_the_same_where_it_claims_so(run: Run, kind: Type) -> None:
     numbers: st.SearchStrategy[Any] = st.decimals(Decimal(-(10**15)), Decimal(10**15), places=4)

@@ -34,6 +34,7 @@ def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Shop:
 # Told once
 
 
+@pytest.mark.slow
 def test_a_first_run_tells_one_summary_and_a_second_tells_nothing_and_knows_the_same_findings(anywhere: Shop) -> None:
     first = anywhere.run()
     second = anywhere.run()
@@ -48,6 +49,7 @@ def test_a_first_run_tells_one_summary_and_a_second_tells_nothing_and_knows_the_
     assert anywhere.intact()
 
 
+@pytest.mark.slow
 def test_a_new_duplicate_is_told_alone(anywhere: Shop) -> None:
     anywhere.run()
     anywhere.add(*twice(6, "A-4"))
@@ -61,6 +63,7 @@ def test_a_new_duplicate_is_told_alone(anywhere: Shop) -> None:
     assert (message["rules"][0]["known"], message["rules"][0]["first_run"]) == (2, False)
 
 
+@pytest.mark.slow
 def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: Shop) -> None:
     before = shop.run().json["findings"]
     shop.add(charge(6, "A-1", second=600))
@@ -72,6 +75,7 @@ def test_a_group_that_grows_is_told_as_grown_and_keeps_its_id(shop: Shop) -> Non
     assert {one["id"] for one in ended.json["findings"]} == {one["id"] for one in before}
 
 
+@pytest.mark.slow
 def test_what_grew_before_a_channel_heard_of_it_is_new_there(shop: Shop) -> None:
     shop.run()
     shop.add(charge(6, "A-1", second=600))
@@ -117,6 +121,7 @@ def test_a_dismissed_finding_stays_silent_until_a_third_record_joins(shop: Shop)
     assert told(shop.messages()[-1]) == [("reopened", "ch_00001", ["ch_00002", "ch_00006"])]
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(shop: Shop) -> None:
     before = shop.run().json["findings"]
     shop.config["rules"] = {"charged-twice": DOUBLE | {"was": "double-charge"}}
@@ -131,6 +136,7 @@ def test_a_rule_that_is_renamed_with_was_keeps_its_findings_and_tells_nobody(sho
     assert len(shop.messages()) == 1
 
 
+@pytest.mark.slow
 def test_what_already_existed_can_be_ignored_and_what_comes_later_is_told_all_the_same(shop: Shop) -> None:
     shop.config["jobs"]["nightly"]["existing"] = "ignore"
     shop.write()
@@ -144,6 +150,7 @@ def test_what_already_existed_can_be_ignored_and_what_comes_later_is_told_all_th
     assert told(message) == [("new", "ch_00006", ["ch_00007"])]
 
 
+@pytest.mark.slow
 def test_a_channel_that_joins_later_hears_what_is_open(shop: Shop) -> None:
     shop.run()
     shop.config["channels"]["audit"] = {"type": "file", "path": "audit.jsonl", "format": "jsonl"}
@@ -157,6 +164,7 @@ def test_a_channel_that_joins_later_hears_what_is_open(shop: Shop) -> None:
     assert told(shop.messages("audit.jsonl")[0]) == told(shop.messages()[0])
 
 
+@pytest.mark.slow
 def test_a_channel_that_is_not_quiet_hears_an_all_clear(shop: Shop) -> None:
     shop.config["channels"]["team"]["quiet"] = False
     shop.write()
@@ -214,6 +222,7 @@ def test_one_source_that_is_down_is_told_once_however_many_rules_it_stops(shop: 
     assert [one["subject"] for one in message["failures"]] == ["source shop"]
 
 
+@pytest.mark.slow
 def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: Shop) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.run()
@@ -227,6 +236,7 @@ def test_a_rule_that_does_not_fit_its_table_any_more_stops_alone(shop: Shop) -> 
     assert {one["status"] for one in shop.findings()} == {"open"}
 
 
+@pytest.mark.slow
 def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told(anywhere: Shop) -> None:
     anywhere.run()
     anywhere.sql("delete from charges")
@@ -241,6 +251,7 @@ def test_a_dataset_that_was_full_and_is_empty_today_resolves_nothing_and_is_told
     assert "is empty" in anywhere.messages()[-1]["failures"][0]["sentence"]
 
 
+@pytest.mark.slow
 def test_a_dataset_that_was_always_empty_is_a_clean_result(tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop")
 
@@ -249,6 +260,7 @@ def test_a_dataset_that_was_always_empty_is_a_clean_result(tmp_path: Path) -> No
     assert shop.messages() == []
 
 
+@pytest.mark.slow
 def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Shop) -> None:
     shop.run()
     shop.sql("update charges set order_id = null")
@@ -260,6 +272,7 @@ def test_a_run_whose_every_key_is_null_is_told_and_resolves_nothing(shop: Shop) 
     assert len(shop.messages()) == 2
 
 
+@pytest.mark.slow
 def test_as_many_records_outside_an_unknown_where_as_inside_it_are_no_reason_to_stop(shop: Shop) -> None:
     """Two records were compared; that two others have no memo, so that `where` is unknown for them, changes nothing."""
     shop.config["rules"]["double-charge"] = DOUBLE | {"where": "memo = 'm'"}
@@ -285,6 +298,7 @@ def test_a_where_that_never_let_a_record_pass_is_told(shop: Shop) -> None:
     assert "`where`" in shop.messages()[0]["failures"][0]["sentence"]
 
 
+@pytest.mark.slow
 def test_a_where_that_once_let_records_pass_may_let_none_pass_today(shop: Shop) -> None:
     shop.run()
     shop.sql("update charges set status = 'refunded'")
@@ -307,6 +321,7 @@ def test_a_dry_run_where_there_is_no_state_finds_everything_and_leaves_nothing_b
     assert _files(shop) == before
 
 
+@pytest.mark.slow
 def test_a_dry_run_changes_not_one_byte_of_what_is_known_and_tells_nobody(shop: Shop) -> None:
     shop.run()
     shop.add(*twice(6, "A-4"), charge(8, "A-1", second=600))
@@ -408,6 +423,7 @@ def test_what_failed_counts_more_than_what_was_found(shop: Shop) -> None:
     shop.run("--fail-on", "low", code=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -436,6 +452,7 @@ def test_a_wrong_command_is_one_clear_sentence_exit_2_and_no_state(
     assert not (shop.folder / "state.db").exists()
 
 
+@pytest.mark.slow
 def test_the_report_of_a_run_has_the_documented_shape(shop: Shop) -> None:
     shop.add(charge(6, None))
 
@@ -474,6 +491,7 @@ def test_standard_output_holds_the_json_and_nothing_else(shop: Shop) -> None:
     assert ended.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_channel_that_is_the_terminal_does_not_spoil_the_json(shop: Shop) -> None:
     shop.config["channels"]["team"] = {"type": "file", "path": "-"}
     shop.write()
@@ -484,6 +502,7 @@ def test_a_channel_that_is_the_terminal_does_not_spoil_the_json(shop: Shop) -> N
     assert "A-1" in ended.err
 
 
+@pytest.mark.slow
 def test_rules_of_several_jobs_run_each_in_its_own(shop: Shop) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.config["jobs"] = {
@@ -500,6 +519,7 @@ def test_rules_of_several_jobs_run_each_in_its_own(shop: Shop) -> None:
     assert ran == [("charges", ["double-charge"]), ("payments", ["paid-twice"])]
 
 
+@pytest.mark.slow
 def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: Shop) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.run()
@@ -513,6 +533,7 @@ def test_one_rule_runs_alone_and_leaves_the_findings_of_the_others(shop: Shop) -
     assert sorted(one["status"] for one in shop.findings() if one["rule"] == "double-charge") == ["open", "open"]
 
 
+@pytest.mark.slow
 def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: Shop) -> None:
     shop.with_bank("1;INV-1", "2;INV-1")
     shop.config["channels"]["bank"] = {"type": "file", "path": "bank.jsonl", "format": "jsonl"}
@@ -531,6 +552,7 @@ def test_several_jobs_run_in_turn_each_told_to_its_own_channel(shop: Shop) -> No
     assert told(shop.messages("bank.jsonl")[0], "paid-twice") == [("new", "1", ["2"])]
 
 
+@pytest.mark.slow
 def test_one_channel_of_two_jobs_with_the_same_rule_is_told_once(shop: Shop) -> None:
     shop.config["jobs"]["hourly"] = {"rules": ["double-charge"], "notify": ["team"]}
     shop.write()
@@ -544,6 +566,7 @@ def test_one_channel_of_two_jobs_with_the_same_rule_is_told_once(shop: Shop) -> 
 # Slots
 
 
+@pytest.mark.slow
 def test_a_slot_runs_once_and_a_second_trigger_says_so(anywhere: Shop) -> None:
     first = anywhere.run("--slot", START)
     anywhere.add(*twice(6, "A-4"))
@@ -558,6 +581,7 @@ def test_a_slot_runs_once_and_a_second_trigger_says_so(anywhere: Shop) -> None:
     assert "earlier run" in anywhere.cli("run", "--slot", START).out
 
 
+@pytest.mark.slow
 def test_a_second_trigger_of_an_old_slot_still_answers_for_fail_on(shop: Shop) -> None:
     """A wrapper that asks twice gets the same exit code, though a later slot has run meanwhile."""
     shop.run("--slot", START, "--fail-on", "critical", code=1)
@@ -566,6 +590,7 @@ def test_a_second_trigger_of_an_old_slot_still_answers_for_fail_on(shop: Shop) -
     shop.run("--slot", START, "--fail-on", "critical", code=1)
 
 
+@pytest.mark.slow
 def test_a_slot_that_failed_is_attempted_again_as_the_same_run_and_does_only_what_failed(anywhere: Shop) -> None:
     anywhere.with_bank("1;INV-1", "2;INV-1")
     bank = anywhere.folder / "bank"
@@ -588,6 +613,7 @@ def test_a_slot_that_failed_is_attempted_again_as_the_same_run_and_does_only_wha
     assert anywhere.intact()
 
 
+@pytest.mark.slow
 def test_the_next_slot_finds_what_came_since(shop: Shop) -> None:
     first = shop.run("--slot", START)
     shop.add(*twice(6, "A-4"))
@@ -602,6 +628,7 @@ def test_the_next_slot_finds_what_came_since(shop: Shop) -> None:
 # Datasets without an id
 
 
+@pytest.mark.slow
 def test_a_dataset_without_an_id_has_findings_that_name_file_and_row(shop: Shop) -> None:
     shop.with_bank()
     shop.config["datasets"]["payments"] = {"source": "bank", "path": "*.csv"}
@@ -620,6 +647,7 @@ def test_a_dataset_without_an_id_has_findings_that_name_file_and_row(shop: Shop)
 # Python
 
 
+@pytest.mark.slow
 def test_python_runs_the_same_job_with_the_same_result(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop.folder)
 

@@ -15,6 +15,8 @@ from notifications.slack.limits import check
 from reconcile.testing.faults import Fault
 from reconcile.testing.slack_server import WEBHOOK, SlackServer, error, lost_answer, ratelimited, reset, server_error
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "xoxb-canary-5up3rs3cr3t"
 HOSTILE = (
     "<!channel>",

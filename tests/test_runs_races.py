@@ -10,6 +10,8 @@ from runs_support import DOUBLE, START, Ended, Shop, charge, known, together, to
 
 from reconcile.testing.slack_server import SlackServer
 
+pytestmark = pytest.mark.slow
+
 STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.server)]
 ROUNDS = 3
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import reconcile
 from reconcile.store import runs as stored
 
@@ -18,6 +20,7 @@ rules:
 SLOT = "2026-11-21T05:15Z"
 
 
+@pytest.mark.slow
 def test_an_edit_between_two_attempts_of_a_slot_checks_every_rule_again(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("id,name,town\n1,Ann,Bonn\n2,Ann,Köln\n3,Ben,Bonn\n")
     configuration = tmp_path / "reconcile.yaml"

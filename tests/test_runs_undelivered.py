@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 
 import reconcile
 from reconcile.store.tables import outbox
+
+pytestmark = pytest.mark.slow
 
 CONFIGURATION = """
 version: 1

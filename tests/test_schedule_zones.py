@@ -19,6 +19,8 @@ import pytest
 from reconcile.schedule.schedules import Schedule, Slot
 from reconcile.schedule.slots import run_id
 
+pytestmark = pytest.mark.slow
+
 MINUTE = dt.timedelta(minutes=1)
 DAY = dt.timedelta(days=1)
 FIRST = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)

@@ -10,6 +10,8 @@ import pytest
 import sqlalchemy as sa
 from cli_support import ORDERS, Answer, Project
 
+pytestmark = pytest.mark.slow
+
 CANARIES = {
     "DSN": "canary-dsn-8c1f",
     "STATE": "canary-state-77aa",

@@ -129,6 +129,7 @@ def test_the_program_and_its_migrations_agree_on_the_newest_schema(engine: sa.En
     assert migrations.newest() == tables.REVISION == alembic_says == meta_says
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new", [True, False], ids=["new", "current"])
 def test_opening_a_store_that_needs_no_upgrade_does_not_even_import_alembic(
     url: str, tmp_path: Path, *, new: bool

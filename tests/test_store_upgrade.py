@@ -28,6 +28,7 @@ def test_there_is_a_row_for_every_table_of_every_schema(revision: str, tmp_path:
     assert [name for name, rows in filled.stored(STATE, tmp_path).items() if not rows] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revision", RELEASED)
 def test_an_upgrade_keeps_every_row_as_it_was(revision: str, url: str, tmp_path: Path) -> None:
     filled.build(url, tmp_path, revision)
@@ -69,6 +70,7 @@ def test_a_run_that_was_under_way_goes_on_after_the_upgrade(revision: str, url: 
     assert shop.chained()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revision", RELEASED)
 def test_migrate_says_what_it_would_do_and_what_it_did(revision: str, tmp_path: Path) -> None:
     shop = Shop.at(tmp_path / "shop")

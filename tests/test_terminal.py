@@ -322,6 +322,7 @@ def test_the_demo_in_a_hostile_folder_prints_only_what_can_be_seen(shop: Project
     assert nothing_raw(shop(*words), *words).code == 0
 
 
+@pytest.mark.slow
 def test_a_command_called_wrongly_repeats_only_what_can_be_seen(tmp_path: Path) -> None:
     project = Project(tmp_path)
     for text in (*ATTACKS, HOSTILE):
@@ -331,6 +332,7 @@ def test_a_command_called_wrongly_repeats_only_what_can_be_seen(tmp_path: Path) 
     assert nothing_raw(project("run", "a\udcffb")).code == exits.WRONG
 
 
+@pytest.mark.slow
 def test_mistakes_in_a_configuration_print_only_what_can_be_seen(tmp_path: Path) -> None:
     """Every text of the configuration is replaced by a hostile one, keys included, one after another."""
 

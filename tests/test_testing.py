@@ -148,6 +148,7 @@ def test_a_child_stopped_at_a_point_goes_on_when_it_is_let(warm: Warm) -> None:
     assert child.wait().code == 0
 
 
+@pytest.mark.slow
 def test_a_child_gives_back_what_its_function_returns_and_what_it_wrote(warm: Warm, tmp_path: Path) -> None:
     assert warm.call("os:getcwd", cwd=tmp_path).wait().result == str(tmp_path.resolve())
     assert warm.call("os:getenv", "SAID", environ={"SAID": "so"}).wait().result == "so"

@@ -102,6 +102,7 @@ def known(application: Application) -> list[Finding]:
         return findings.find(tx)
 
 
+@pytest.mark.slow
 def test_a_rule_of_a_new_kind_is_found_told_planned_cleaned_and_undone(office: Application) -> None:
     before = notes()
 
@@ -126,6 +127,7 @@ def test_a_rule_of_a_new_kind_is_found_told_planned_cleaned_and_undone(office: A
     assert notes() == before
 
 
+@pytest.mark.slow
 def test_a_second_run_reports_nothing_twice(office: Application) -> None:
     office.run("nightly", slot="2026-11-21T05:00:00Z")
 
@@ -186,6 +188,7 @@ def test_a_target_that_keeps_no_row_unchanged_meanwhile_is_not_cleaned(folder: P
         assert set(notes().values()) == {None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("together", "transactions"), [("true", 1), ("false", 2)])
 def test_plans_share_a_transaction_only_where_all_or_none_of_it_is_kept(
     folder: Path, together: str, transactions: int
@@ -237,6 +240,7 @@ def test_the_sheet_is_a_source_and_a_target() -> None:
     assert isinstance(sheet, Target)
 
 
+@pytest.mark.slow
 def test_no_line_of_the_product_names_a_kind_a_connector_a_channel_or_an_action_of_the_toys() -> None:
     root = Path(__file__).parents[1]
     toys = {"overcounted", "memory_sheet", "letterbox", "stamp"}

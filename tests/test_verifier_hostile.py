@@ -163,6 +163,7 @@ def test_an_anchor_of_another_store_covers_nothing(copy: Path, tmp_path: Path, e
     assert "no signed head of this log" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["", " ", "00", "g" * 64, "é" * 64])
 def test_a_key_that_is_none_is_refused(key: str, export: Path) -> None:
     done = run(export, "--public-key", key)
@@ -334,6 +335,7 @@ def test_an_anchor_that_is_no_file_is_refused(kind: str, export: Path, tmp_path:
     assert run(export, "--anchor", str(tmp_path / "anchor"), seconds=20).returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_missing_or_may_not_be_read_is_named(name: str, copy: Path, export: Path) -> None:
     (copy / name).unlink()
@@ -343,6 +345,7 @@ def test_a_file_that_is_missing_or_may_not_be_read_is_named(name: str, copy: Pat
     assert (name in done.stderr) == (done.returncode == 2)
 
 
+@pytest.mark.slow
 def test_names_of_files_and_what_is_in_them_never_reach_the_terminal_raw(copy: Path, export: Path) -> None:
     hostile = "\x1b]0;owned\x07\u202e\n\x9b31m"
     (copy / "anchors" / f"{hostile}.jsonl").write_text((copy / "anchors" / "log.jsonl").read_text())
@@ -433,6 +436,7 @@ def test_many_heads_that_are_wrong_are_refused_in_little_memory(copy: Path, expo
     assert "another key signed" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_body_of_many_lists_is_judged_in_little_memory(copy: Path, export: Path) -> None:
     rewrite(copy, first=("erasure.made", "[" + "[]," * (5 << 20) + "[]]"))
 

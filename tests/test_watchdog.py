@@ -124,6 +124,7 @@ def folder(tmp_path: Path, listener: Listener) -> Folder:
     return Folder(tmp_path, listener)
 
 
+@pytest.mark.slow
 def test_each_success_of_the_job_is_heard_once(folder: Folder) -> None:
     with folder.open() as application:
         first = application.run("nightly", slot=NOON)
@@ -134,6 +135,7 @@ def test_each_success_of_the_job_is_heard_once(folder: Folder) -> None:
     assert (first.watchdog, again.repeated, by_trigger.watchdog) == (None, True, None)
 
 
+@pytest.mark.slow
 def test_a_run_that_failed_in_part_a_partial_one_and_a_rehearsal_are_not_heard(folder: Folder) -> None:
     with folder.open() as application:
         application.run("nightly", rules=["twice"])

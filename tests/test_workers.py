@@ -259,6 +259,7 @@ def test_a_process_with_another_release_takes_nothing(office: Office) -> None:
     assert office.runs == {}
 
 
+@pytest.mark.slow
 def test_a_run_of_a_job_that_is_paused_meanwhile_stops_before_its_next_rule(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,a\n1,x\n2,x\n")
     office = Office.__new__(Office)
