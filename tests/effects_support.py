@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from connectors.target import Change, RowName
 from reconcile.audit import log
 from reconcile.findings.bundle import Bundle, Operation
 from reconcile.findings.states import BundleState
-from reconcile.journal import effects
+from reconcile.journal import effects, holds
 from reconcile.journal.effects import Claimed, Sent
 from reconcile.store import Store, Transaction, bundles, tables
 from rules.values import canonical_json
@@ -99,7 +99,7 @@ class Journal:
     def propose(self, *proposed: Bundle, policy: str = "none", **more: Any) -> list[str]:
         with self.begin() as tx:
             self._know(tx, {one.finding for one in proposed})
-            made = effects.propose_many(tx, proposed, run=RUN, release="r1", policy=policy, **more)
+            made = effects.propose(tx, proposed, run=RUN, release="r1", policy=policy, **more)
             if policy == "none":
                 effects.approved(tx, made, by="reconcile")
         return made
@@ -209,3 +209,19 @@ def know(tx: Transaction, names: set[str]) -> None:
     rows = [fixed | {"id": name, "fingerprint": f"mark-{name}"} for name in sorted(names)]
     if rows:
         tx.connection.execute(sa.insert(tables.findings), rows)
+
+
+def hold(tx: Transaction, bundle: str, target: str, keeper: Sequence[str], surplus: Sequence[str]) -> None:
+    """Hold these records for a plan; raises HoldConflict."""
+    for conflict in holds.take_all(tx, [holds.Wanted(bundle, target, tuple(keeper), tuple(surplus))]):
+        raise conflict
+
+
+def held(journal: Journal, bundle: str) -> dict[str, str]:
+    """The records a plan holds, with their roles."""
+    return {row["record"]: row["role"] for row in journal.rows(tables.holds) if row["bundle"] == bundle}
+
+
+def claim_due(tx: Transaction, source: str, limit: int, *, ttl: dt.timedelta) -> list[Claimed]:
+    """Claim up to `limit` due plans of a source; each worker gets different ones."""
+    return effects.claim(tx, bundles.due_ids(tx, source, limit, lock=True), ttl=ttl)

@@ -9,6 +9,7 @@ from effects_support import NOON, Journal, effects_postgres, journal, local, pla
 
 from reconcile.journal import approvals, effects
 from reconcile.journal.approvals import ApprovalExpired, PlanChanged, PlanOver, SamePerson
+from reconcile.store import approvals as stored_approvals
 from reconcile.store import bundles
 
 __all__ = ["effects_postgres", "journal", "local"]
@@ -30,9 +31,9 @@ def test_one_yes_is_enough_where_one_is_required(journal: Journal) -> None:
     assert say(journal, name, "eve")
 
     with journal.store.read() as tx:
-        [one] = approvals.of(tx, name)
+        [one] = stored_approvals.of(tx, name)
         assert (one.by, one.decision, one.at, one.note) == ("eve", "approved", NOON, "seen")
-        assert approvals.given(tx, [name, "B-none"]) == {name: {"eve"}}
+        assert stored_approvals.given(tx, [name, "B-none"]) == {name: {"eve"}}
 
 
 def test_two_persons_are_two_and_neither_of_them_proposed_it(journal: Journal) -> None:
@@ -53,7 +54,7 @@ def test_a_yes_to_another_plan_counts_for_nothing(journal: Journal) -> None:
     with pytest.raises(PlanOver, match="skipped"):
         say(journal, name, "eve")
     with journal.store.read() as tx:
-        assert approvals.of(tx, newer) == approvals.of(tx, name) == []
+        assert stored_approvals.of(tx, newer) == stored_approvals.of(tx, name) == []
 
 
 def test_it_is_too_late_once_it_expired_was_carried_out_or_was_decided(journal: Journal) -> None:
@@ -78,7 +79,7 @@ def test_a_no_outweighs_and_is_remembered_by_the_plan(journal: Journal) -> None:
     with journal.store.read() as tx:
         one = bundles.get(tx, name)
         assert not approvals.satisfied(tx, one)
-        assert approvals.rejected(tx, [one.finding, "F-OTHER0"]) == {one.finding: [one]}
+        assert stored_approvals.rejected(tx, [one.finding, "F-OTHER0"]) == {one.finding: [one]}
     assert say(journal, name, "noah")
 
 
@@ -87,7 +88,7 @@ def test_the_same_click_twice_is_one_approval(journal: Journal) -> None:
 
     assert [say(journal, name, "eve") for _ in range(5)] == [False] * 5
     with journal.store.read() as tx:
-        assert len(approvals.of(tx, name)) == 1
+        assert len(stored_approvals.of(tx, name)) == 1
 
 
 def test_what_asks_nobody_needs_no_approval(local: Journal) -> None:

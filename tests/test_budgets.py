@@ -35,7 +35,7 @@ def reserve(
 ) -> None:
     with journal.begin() as tx:
         amounts = {unit: Decimal(amount) for unit, amount in money.items()}
-        limits.reserve(tx, name, "twins", TARGET, run, records, amounts, caps)
+        limits.reserve(tx, [Use(name, records, amounts)], rule="twins", target=TARGET, run=run, caps=caps)
 
 
 def test_what_does_not_fit_is_refused_whole_and_counts_nothing(journal: Journal, names: list[str]) -> None:
@@ -44,7 +44,7 @@ def test_what_does_not_fit_is_refused_whole_and_counts_nothing(journal: Journal,
         reserve(journal, names[1], 3)
     reserve(journal, names[2], 2)
     with pytest.raises(OverLimit), journal.begin() as tx:
-        limits.reserve_many(tx, [Use(names[3], 0), Use(names[4], 1)], rule="twins", target=TARGET, run=RUN, caps=TEN)
+        limits.reserve(tx, [Use(names[3], 0), Use(names[4], 1)], rule="twins", target=TARGET, run=RUN, caps=TEN)
 
     assert sorted(row["records"] for row in journal.rows(tables.budget_uses)) == [2, 8]
 
@@ -83,11 +83,11 @@ def test_a_run_has_its_own_limit_however_long_it_lasts(journal: Journal, names: 
 def test_a_target_has_limits_over_all_rules(journal: Journal, names: list[str]) -> None:
     shop = Both(None, Caps(records=10))
     with journal.begin() as tx:
-        limits.reserve(tx, names[0], "one", TARGET, RUN, 6, {}, shop)
+        limits.reserve(tx, [Use(names[0], 6)], rule="one", target=TARGET, run=RUN, caps=shop)
     with journal.begin() as tx, pytest.raises(OverLimit, match="of this target"):
-        limits.reserve(tx, names[1], "other", TARGET, RUN, 6, {}, shop)
+        limits.reserve(tx, [Use(names[1], 6)], rule="other", target=TARGET, run=RUN, caps=shop)
     with journal.begin() as tx:
-        limits.reserve(tx, names[1], "other", "elsewhere", RUN, 6, {}, shop)
+        limits.reserve(tx, [Use(names[1], 6)], rule="other", target="elsewhere", run=RUN, caps=shop)
 
 
 def test_money_is_limited_by_currency_and_one_that_is_not_named_is_over(journal: Journal, names: list[str]) -> None:

@@ -398,7 +398,7 @@ def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
     memory.run(group("A", 1, 2))
     finding = memory.only().id
     with memory.store.begin() as tx:
-        old = effects.propose(tx, plan(finding, "a", rule=RULE.name), run=None, release="r1", policy="required")
+        [old] = effects.propose(tx, [plan(finding, "a", rule=RULE.name)], run=None, release="r1", policy="required")
         progress.move(tx, [Move(finding, Event.PROPOSED, old)], by="reconcile")
         shown = stored.get(tx, old).plan_hash
     said: list[Any] = []
@@ -416,7 +416,7 @@ def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
         deciding.start()
         deciding.join(0.5)
         newer = plan(finding, "a", rule=RULE.name, note="newer")
-        new = effects.propose(tx, newer, run=None, release="r1", policy="required")
+        [new] = effects.propose(tx, [newer], run=None, release="r1", policy="required")
     deciding.join(20)
 
     with memory.store.read() as tx:
@@ -462,7 +462,7 @@ def test_a_worker_that_counts_for_several_rules_meets_a_run_of_one_of_them(postg
 
 
 def count(tx: Transaction, name: str, rule: str) -> None:
-    limits.reserve(tx, name, rule, TARGET, None, 1, {}, None)
+    limits.reserve(tx, [limits.Use(name, 1)], rule=rule, target=TARGET, run=None, caps=None)
 
 
 @pytest.mark.server

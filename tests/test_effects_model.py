@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 import sqlalchemy as sa
-from effects_support import SQLITE, TARGET, TTL, Journal, plan, record
+from effects_support import SQLITE, TARGET, TTL, Journal, claim_due, plan, record
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -107,7 +107,7 @@ class Work(RuleBasedStateMachine):
     @rule(most=st.integers(1, 5))
     def send(self, most: int) -> None:
         with self.journal.begin() as tx:
-            held = effects.hold(tx, effects.claim_due(tx, "shop", most, ttl=TTL))
+            held = effects.hold(tx, claim_due(tx, "shop", most, ttl=TTL))
             for one, why in held.waiting:
                 effects.released(tx, [one], str(why))
             self.hands |= {one.id: one for one in effects.send(tx, held.taken).sent}
@@ -115,7 +115,7 @@ class Work(RuleBasedStateMachine):
     @rule()
     def dies_before_it_sent(self) -> None:
         with self.journal.begin() as tx:
-            claimed = effects.claim_due(tx, "shop", 2, ttl=TTL)
+            claimed = claim_due(tx, "shop", 2, ttl=TTL)
             self._kill(tx, [one.id for one in claimed])
 
     @precondition(lambda self: self.hands)

@@ -58,7 +58,7 @@ got = []
 while True:
     try:
         with store.begin() as tx:
-            held = effects.hold(tx, effects.claim_due(tx, "shop", 16, ttl=TTL))
+            held = effects.hold(tx, claim_due(tx, "shop", 16, ttl=TTL))
             for one, why in held.waiting:
                 effects.released(tx, [one], str(why))
             sent = effects.send(tx, held.taken).sent
@@ -167,7 +167,14 @@ for number, name in enumerate(names):
     at[0] = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC) + number * dt.timedelta(minutes=5)
     try:
         with store.begin() as tx:
-            budgets.reserve(tx, name, "twins", "t", f"run-{first}-{number}", 1, {}, budgets.Both(Caps(records=20)))
+            budgets.reserve(
+                tx,
+                [budgets.Use(name, 1)],
+                rule="twins",
+                target="t",
+                run=f"run-{first}-{number}",
+                caps=budgets.Both(Caps(records=20)),
+            )
         taken += 1
     except budgets.OverLimit:
         pass

@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from effects_support import TARGET, Journal, effects_postgres, journal, local, plan
+from effects_support import TARGET, Journal, effects_postgres, held, hold, journal, local, plan
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reconcile.findings.states import BundleState
 from reconcile.journal import effects, holds
 from reconcile.journal.holds import HoldConflict, Wanted
+from reconcile.store import holds as stored_holds
 from reconcile.store import tables
 
 __all__ = ["effects_postgres", "journal", "local"]
@@ -24,27 +25,26 @@ def three(journal: Journal) -> list[str]:
 def test_keepers_share_a_record_and_surplus_excludes_everybody(journal: Journal) -> None:
     one, two, three_ = three(journal)
     with journal.begin() as tx:
-        holds.take(tx, one, TARGET, ["k"], ["a"])
-        holds.take(tx, two, TARGET, ["k"], ["b"])
+        hold(tx, one, TARGET, ["k"], ["a"])
+        hold(tx, two, TARGET, ["k"], ["b"])
         for keeper, surplus in (("z", "k"), ("a", "z"), ("z", "a")):
             with pytest.raises(HoldConflict) as caught:
-                holds.take(tx, three_, TARGET, [keeper], [surplus])
+                hold(tx, three_, TARGET, [keeper], [surplus])
             assert (caught.value.bundle, caught.value.other in (one, two)) == (three_, True)
-        holds.take(tx, three_, "another target", ["a"], ["k"])
+        hold(tx, three_, "another target", ["a"], ["k"])
 
-    with journal.store.read() as tx:
-        assert holds.of(tx, one) == {"a": "surplus", "k": "keeper"}
-        assert holds.of(tx, three_) == {"a": "keeper", "k": "surplus"}
+    assert held(journal, one) == {"a": "surplus", "k": "keeper"}
+    assert held(journal, three_) == {"a": "keeper", "k": "surplus"}
 
 
 def test_taking_twice_is_taking_once_and_what_is_let_go_is_free(journal: Journal) -> None:
     one, two, _ = three(journal)
     with journal.begin() as tx:
         for _ in range(2):
-            holds.take(tx, one, TARGET, ["k"], ["a"])
+            hold(tx, one, TARGET, ["k"], ["a"])
     with journal.begin() as tx:
-        holds.release(tx, [one])
-        holds.take(tx, two, TARGET, ["a"], ["k"])
+        stored_holds.release(tx, [one])
+        hold(tx, two, TARGET, ["a"], ["k"])
 
     assert len(journal.rows(tables.holds)) == 2
 
@@ -52,19 +52,19 @@ def test_taking_twice_is_taking_once_and_what_is_let_go_is_free(journal: Journal
 def test_of_two_plans_in_one_batch_that_want_each_others_keeper_one_waits(journal: Journal) -> None:
     one, other = journal.propose(plan("F-1", "b", keeper="a"), plan("F-2", "a", keeper="b"))
     with journal.begin() as tx:
-        held = effects.hold(tx, effects.claim(tx, [one, other], ttl=dt.timedelta(minutes=1)))
-        [(waiting, conflict)] = held.waiting
+        outcome = effects.hold(tx, effects.claim(tx, [one, other], ttl=dt.timedelta(minutes=1)))
+        [(waiting, conflict)] = outcome.waiting
         effects.released(tx, [waiting], str(conflict))
 
-    assert (len(held.taken), conflict.other) == (1, held.taken[0].id)
+    assert (len(outcome.taken), conflict.other) == (1, outcome.taken[0].id)
     assert journal.state(waiting.id) is BundleState.APPROVED
-    assert {row["bundle"] for row in journal.rows(tables.holds)} == {held.taken[0].id}
+    assert {row["bundle"] for row in journal.rows(tables.holds)} == {outcome.taken[0].id}
 
 
 def test_a_plan_with_a_conflict_holds_nothing_of_what_it_wanted(journal: Journal) -> None:
     one, two, free = three(journal)
     with journal.begin() as tx:
-        holds.take(tx, one, TARGET, [], ["x"])
+        hold(tx, one, TARGET, [], ["x"])
         answer = holds.take_all(tx, [Wanted(two, TARGET, ("k",), ("a", "x")), Wanted(free, TARGET, ("k",), ("a",))])
 
     assert [conflict.bundle for conflict in answer] == [two]

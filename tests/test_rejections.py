@@ -136,7 +136,7 @@ def test_a_run_that_plans_while_somebody_rejects_does_not_propose_the_same_plan_
     world.run()
     finding = world.only()
     rejecter = threading.Thread(target=lambda: _reject(world, finding))
-    propose = effects.propose_many
+    propose = effects.propose
 
     def and_meanwhile(*given: Any, **named: Any) -> list[str]:
         if rejecter.ident is None:
@@ -144,7 +144,7 @@ def test_a_run_that_plans_while_somebody_rejects_does_not_propose_the_same_plan_
             rejecter.join(2)
         return propose(*given, **named)
 
-    monkeypatch.setattr(cleaning.effects, "propose_many", and_meanwhile)
+    monkeypatch.setattr(cleaning.effects, "propose", and_meanwhile)
     world.run()
     rejecter.join()
     monkeypatch.undo()

@@ -28,8 +28,8 @@ from reconcile.findings.bundle import Bundle
 from reconcile.findings.results import CleaningResult, RuleResult
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import BundleState, Event, State
-from reconcile.journal import approvals, effects, limits
-from reconcile.store import Store, Transaction, finding_memory
+from reconcile.journal import effects, limits
+from reconcile.store import Store, Transaction, approvals, finding_memory
 from reconcile.store import bundles as stored
 from reconcile.store import findings as stored_findings
 from reconcile.tracking import progress
@@ -231,7 +231,7 @@ class _Proposer:
         if not planned:
             return
         rule, run = self.rule, self.tools.run
-        ids = effects.propose_many(
+        ids = effects.propose(
             tx,
             [bundle for _, bundle in planned],
             run=run,
@@ -247,7 +247,7 @@ class _Proposer:
         uses = [limits.Use.of(name, bundle) for _, bundle, name in waiting]
         try:
             caps = limits.Both(self.caps, self.target_caps)
-            limits.reserve_many(tx, uses, rule=rule.name, target=planned[0][1].target, run=run, caps=caps)
+            limits.reserve(tx, uses, rule=rule.name, target=planned[0][1].target, run=run, caps=caps)
         except limits.OverLimit as error:
             if policy == "none" or isinstance(error, limits.CleaningStopped):
                 self.over_limit = self.over_limit or str(error)

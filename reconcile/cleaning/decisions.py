@@ -23,12 +23,12 @@ from reconcile.errors import Refused, Wrong
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.shown import Finding
 from reconcile.findings.states import BundleState, Event, State
-from reconcile.journal import approvals, breaker, effects, limits, ownership
-from reconcile.journal.approvals import Approval
-from reconcile.store import Store, Transaction
+from reconcile.journal import breaker, effects, limits, ownership
+from reconcile.store import Store, Transaction, approvals, breakers
 from reconcile.store import bundles as stored
 from reconcile.store import findings as stored_findings
 from reconcile.store import runs as stored_runs
+from reconcile.store.approvals import Approval
 from reconcile.store.bundles import Stored
 from reconcile.tracking import decide, progress
 from reconcile.tracking.progress import Move
@@ -295,7 +295,7 @@ class Desk:
                 by = sorted({rejection.by for rejection in rejections})
                 body = {"finding": finding.id, "plan_hash": bundle.plan_hash, "rejected_by": by}
                 log.append(tx, self.actor, "rejection.overruled", finding.id, body)
-            [name] = effects.propose_many(
+            [name] = effects.propose(
                 tx,
                 [bundle],
                 run=None,
@@ -328,7 +328,7 @@ class Desk:
             raise AnotherWentBeyond(plan.finding, plan.rule)
         applied_caps = None if over_limit else caps
         try:
-            limits.reserve_many(tx, [use], rule=plan.rule, target=plan.target, run=plan.run, caps=applied_caps)
+            limits.reserve(tx, [use], rule=plan.rule, target=plan.target, run=plan.run, caps=applied_caps)
         except limits.OverLimit as error:
             raise BeyondLimits(plan.finding, error) from error
         if over_limit:
@@ -337,8 +337,8 @@ class Desk:
     def _carried(self, name: str, tally: Tally) -> Answer:
         with self.store.read() as tx:
             plan = stored.get(tx, name)
-            target = breaker.status(tx, plan.target)
-        for_a_person = target is not None and target.state != breaker.CLOSED and target.probe_at is None
+            target = breakers.get(tx, plan.target)
+        for_a_person = target is not None and target.state != breakers.CLOSED and target.probe_at is None
         sentence, ok = _in_words(plan, tally, for_a_person=for_a_person)
         return Answer(sentence, plan.finding, plan.id, plan.state, ok)
 

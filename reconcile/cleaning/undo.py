@@ -346,7 +346,7 @@ def _store_approved(tools: carrier.Tools, bundles: Sequence[Bundle], by: str, no
     """Store the plans, approved by the person who asked for them."""
     with tools.store.begin() as tx:
         releases.keep(tx, tools.terms.project)  # the configuration may have changed since the last run
-        ids = effects.propose_many(
+        ids = effects.propose(
             tx, bundles, run=None, release=tools.terms.project.release, policy="none", by=by, expires=None, note=note
         )
         effects.approved(tx, ids, by=by)

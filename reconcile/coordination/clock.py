@@ -8,15 +8,13 @@ confirms the new time. Slots that come due after the jump run as usual.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
-
-import sqlalchemy as sa
+from dataclasses import dataclass, replace
 
 from reconcile.audit import log
 from reconcile.coordination import lease
 from reconcile.store import Transaction
-from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import anchors, breakers, bundles, clock, outbox, slots
+from reconcile.store import clock as stored
+from reconcile.store.clock import Tick
 from rules.values import canonical_instant
 
 JUMP = dt.timedelta(minutes=10)
@@ -58,31 +56,31 @@ class ClockJump:
 
 def look(tx: Transaction, host: HostTime) -> ClockJump | None:
     """Compare the clocks and record them; return the unconfirmed jump, new or old. Call it at every tick."""
-    row = tx.connection.execute(sa.select(clock)).one_or_none()
-    values = {"wall": tx.now, "boot": host.boot, "boot_ns": host.ns}
-    if row is None:
-        tx.connection.execute(insert_for(tx, clock).values(id=1, **values))
+    last = stored.last(tx)
+    if last is None:
+        stored.keep(tx, Tick(tx.now, host.boot, host.ns))
         return None
-    jump = ClockJump(row.held_since, row.held_from) if row.held_since else None
-    if _jumped(tx.now - row.wall, host, row):
-        jump = ClockJump(tx.now, min(row.wall, jump.before) if jump else row.wall)
-        values |= {"held_since": jump.since, "held_from": jump.before}
-        body = {"from": canonical_instant(row.wall), "to": canonical_instant(tx.now)}
+    jump = _unconfirmed(last)
+    if _jumped(tx.now - last.wall, host, last):
+        jump = ClockJump(tx.now, min(last.wall, jump.before) if jump else last.wall)
+        body = {"from": canonical_instant(last.wall), "to": canonical_instant(tx.now)}
         log.append(tx, "reconcile", "clock.jumped", "clock", body)
-    tx.connection.execute(sa.update(clock).values(values))
+    held = (jump.since, jump.before) if jump else (None, None)
+    stored.keep(tx, Tick(tx.now, host.boot, host.ns, *held))
     return jump
 
 
 def held(tx: Transaction) -> ClockJump | None:
-    row = tx.connection.execute(sa.select(clock.c.held_since, clock.c.held_from)).one_or_none()
-    return None if row is None or row.held_since is None else ClockJump(*row)
+    last = stored.last(tx)
+    return None if last is None else _unconfirmed(last)
 
 
 def confirm(tx: Transaction, actor: str) -> ClockJump | None:
     """Confirm the time; return the jump, or None without one."""
-    jump = held(tx)
-    if jump is not None:
-        tx.connection.execute(sa.update(clock).values(held_since=None, held_from=None))
+    last = stored.last(tx)
+    jump = None if last is None else _unconfirmed(last)
+    if last is not None and jump is not None:
+        stored.keep(tx, replace(last, held_since=None, held_from=None))
         body = {"from": canonical_instant(jump.before), "to": canonical_instant(jump.since)}
         log.append(tx, actor, "clock.confirmed", "clock", body)
     return jump
@@ -91,32 +89,21 @@ def confirm(tx: Transaction, actor: str) -> ClockJump | None:
 def shorten_waits(tx: Transaction, longest: dt.timedelta) -> None:
     """Make work due now that waits longer than any wait (or `longest`): its time came from a clock that was ahead.
     A claim that runs longer than any claim ends, unless renewed, as the longest one that begins now."""
-    latest_due = tx.now + max(longest, LONGEST_WAIT)
-    for table, column, states in _WAITING:
-        put_off = sa.update(table).where(table.c[states].in_(_WAITING_STATES), table.c[column] > latest_due)
-        tx.connection.execute(put_off.values({column: tx.now}))
-    latest = tx.now + lease.LONGEST
-    for table, states in _CLAIMED:
-        claimed = sa.update(table).where(table.c[states].in_(_CLAIMED_STATES), table.c.lease_until > latest)
-        tx.connection.execute(claimed.values(lease_until=latest))
+    stored.make_due(tx, tx.now + max(longest, LONGEST_WAIT))
+    stored.end_claims(tx, tx.now + lease.LONGEST)
 
 
-_WAITING = (
-    (bundles, "next_at", "state"),
-    (outbox, "next_at", "status"),
-    (anchors, "next_at", "status"),
-    (breakers, "probe_at", "state"),
-)
-_WAITING_STATES = ("approved", "retry_wait", "ambiguous", "queued", "due", "open", "half_open")
-_CLAIMED = ((bundles, "state"), (outbox, "status"), (slots, "status"))
-_CLAIMED_STATES = ("claimed", "sent", "ambiguous", "sending", "running")
+def _unconfirmed(tick: Tick) -> ClockJump | None:
+    if tick.held_since is None or tick.held_from is None:
+        return None
+    return ClockJump(tick.held_since, tick.held_from)
 
 
-def _jumped(by_clock: dt.timedelta, host: HostTime, row: sa.Row[object]) -> bool:
+def _jumped(by_clock: dt.timedelta, host: HostTime, last: Tick) -> bool:
     """Return True if the clock jumped. Across a boot only a step back can be distinguished from passing time."""
     by_host = (
-        dt.timedelta(microseconds=(host.ns - row.boot_ns) / 1000)
-        if host.boot == row.boot
+        dt.timedelta(microseconds=(host.ns - last.boot_ns) / 1000)
+        if host.boot == last.boot
         else max(by_clock, dt.timedelta(0))
     )
     return abs(by_clock - by_host) > JUMP

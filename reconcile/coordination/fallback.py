@@ -17,10 +17,9 @@ from reconcile.config.sections import SECTIONS
 from reconcile.config.settings import DEFAULT_STATE, Project, TopSettings
 from reconcile.config.values import parse_state
 from reconcile.config.written import yaml_text
-from reconcile.store import Store
+from reconcile.store import REVISION, Store
 from reconcile.store import releases as stored
 from reconcile.store.releases import ReleaseRow
-from reconcile.store.tables import REVISION
 from rules.document.mistakes import Position, Problem, nearest
 from rules.document.reading import known_keys
 from rules.document.tree import MapNode, ScalarNode, parse, read

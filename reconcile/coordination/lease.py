@@ -26,12 +26,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from reconcile.errors import Failed
-from reconcile.store import Store, StoreError, Transaction
+from reconcile.store import Store, StoreError, Transaction, leases
 from reconcile.store.errors import StoreReplaced
-from reconcile.store.tables import leases
 
 LONGEST = dt.timedelta(minutes=5)
 """The longest claim without a renewal. A later deadline is from a clock that was ahead."""
@@ -109,28 +106,13 @@ def acquire(store: Store, name: str, ttl: dt.timedelta) -> Lease | LeaseHeld:
     and a dead one is not waited for any longer.
     """
     with store.begin() as tx:
-        _ensure_row(tx, name)
-        row = tx.connection.execute(
-            sa.select(leases.c.owner, leases.c.fence, leases.c.lease_until)
-            .where(leases.c.name == name)
-            .with_for_update()
-        ).one()
+        row = leases.lock(tx, name)
         if row.owner is not None:
             owner = Owner.from_json(row.owner)
-            if not is_dead(tx, owner, row.lease_until):
-                return LeaseHeld(owner, _shorten_deadline(tx, name, row.lease_until))
+            if not is_dead(tx, owner, row.until):
+                return LeaseHeld(owner, _shorten_deadline(tx, name, row.until))
         until = tx.now + ttl
-        fence = tx.connection.execute(
-            sa.update(leases)
-            .where(leases.c.name == name, leases.c.fence == row.fence)
-            .values(
-                fence=leases.c.fence + 1,
-                owner=Owner.this_process(ttl).to_json(),
-                lease_until=until,
-                taken_at=tx.now,
-            )
-            .returning(leases.c.fence)
-        ).scalar_one()
+        fence = leases.take(tx, name, row.fence, Owner.this_process(ttl).to_json(), until)
         return Lease(name, fence, until, ttl)
 
 
@@ -138,14 +120,14 @@ def renew(store: Store, lease: Lease) -> Lease:
     """Return the lease with a new deadline; raises LeaseLost after a take-over."""
     with store.begin() as tx:
         until = tx.now + lease.ttl
-        _update(tx, lease, owner=Owner.this_process(lease.ttl).to_json(), lease_until=until)
+        _update(tx, lease, Owner.this_process(lease.ttl), until)
         return replace(lease, until=until)
 
 
 def release(store: Store, lease: Lease) -> None:
     """Release the lease, so the next process need not wait; raises LeaseLost if it is no longer ours."""
     with store.begin() as tx:
-        _update(tx, lease, owner=None, lease_until=tx.now)
+        _update(tx, lease, None, tx.now)
 
 
 def give_back(store: Store, lease: Lease) -> None:
@@ -159,23 +141,17 @@ def check(tx: Transaction, lease: Lease) -> None:
 
     Call it first in every transaction that writes under the lease. It does not block renewals.
     """
-    own_row = (
-        sa.select(leases.c.fence)
-        .where(leases.c.name == lease.name, leases.c.fence == lease.fence)
-        .with_for_update(read=True, key_share=True)
-    )
-    if tx.connection.execute(own_row).one_or_none() is None:
+    if not leases.keep(tx, lease.name, lease.fence):
         raise LeaseLost(lease.name)
 
 
 def holder(tx: Transaction, name: str) -> Owner | None:
     """The owner of the lease; None if it is free or its owner is dead."""
-    query = sa.select(leases.c.owner, leases.c.lease_until).where(leases.c.name == name)
-    row = tx.connection.execute(query).one_or_none()
+    row = leases.get(tx, name)
     if row is None or row.owner is None:
         return None
     owner = Owner.from_json(row.owner)
-    return None if is_dead(tx, owner, row.lease_until) else owner
+    return None if is_dead(tx, owner, row.until) else owner
 
 
 def is_dead(tx: Transaction, owner: Owner, until: dt.datetime) -> bool:
@@ -187,28 +163,16 @@ def is_dead(tx: Transaction, owner: Owner, until: dt.datetime) -> bool:
     return owner.boot != boot_id() or owner.boot_deadline < boot_time()
 
 
-def _ensure_row(tx: Transaction, name: str) -> None:
-    tx.connection.execute(_NEW_ROW, {"name": name, "now": tx.now})
-
-
-_NEW_ROW = sa.text(
-    "INSERT INTO leases (name, fence, lease_until, taken_at) VALUES (:name, 0, :now, :now) ON CONFLICT DO NOTHING"
-).bindparams(sa.bindparam("now", type_=leases.c.lease_until.type))
-
-
 def _shorten_deadline(tx: Transaction, name: str, until: dt.datetime) -> dt.datetime:
     """Shorten the deadline of another process's lease to LONGEST; return it."""
     latest = tx.now + LONGEST
     if until > latest:
-        tx.connection.execute(sa.update(leases).where(leases.c.name == name).values(lease_until=latest))
+        leases.shorten(tx, name, latest)
     return min(until, latest)
 
 
-def _update(tx: Transaction, lease: Lease, **values: Any) -> None:
-    result = tx.connection.execute(
-        sa.update(leases).where(leases.c.name == lease.name, leases.c.fence == lease.fence).values(values)
-    )
-    if result.rowcount != 1:
+def _update(tx: Transaction, lease: Lease, owner: Owner | None, until: dt.datetime) -> None:
+    if not leases.update(tx, lease.name, lease.fence, None if owner is None else owner.to_json(), until):
         raise LeaseLost(lease.name)
 
 

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from dataclasses import dataclass
-
-import sqlalchemy as sa
 
 from reconcile.audit import log
 from reconcile.errors import Refused, Wrong
 from reconcile.schedule import maintenance
 from reconcile.schedule.maintenance import Window
 from reconcile.store import Transaction
-from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import pauses
+from reconcile.store import pauses as stored
 from rules.values import canonical_instant
 
 EVERYTHING = "everything"
@@ -53,15 +49,8 @@ def _option(subject: str) -> str:
     return "--all" if subject == EVERYTHING else name if kind == "job" else f"--{kind} {name}"
 
 
-@dataclass(frozen=True)
-class Pause:
+class Pause(stored.PauseRow):
     """A pause of one subject, until a time or until a person resumes it."""
-
-    subject: str
-    reason: str
-    by: str
-    since: dt.datetime
-    until: dt.datetime | None
 
     @property
     def sentence(self) -> str:
@@ -96,17 +85,14 @@ def pause(tx: Transaction, subject: str, *, reason: str, by: str, until: dt.date
     if until is not None and until < tx.now:
         raise PauseInThePast(until, tx.now)
     new_pause = Pause(subject, reason, by, tx.now, until)
-    insert = insert_for(tx, pauses)
-    newer = {name: insert.excluded[name] for name in ("reason", "by", "since", "until")}
-    row = {"subject": subject, "reason": reason, "by": by, "since": tx.now, "until": until}
-    tx.connection.execute(insert.on_conflict_do_update(index_elements=["subject"], set_=newer), row)
+    stored.put(tx, new_pause)
     log.append(tx, by, "pause.begun", subject, {"subject": subject, "until": until and canonical_instant(until)})
     return new_pause
 
 
 def resume(tx: Transaction, subject: str, by: str) -> bool:
     """Resume a subject; return False if it was not paused."""
-    if tx.connection.execute(sa.delete(pauses).where(pauses.c.subject == subject)).rowcount == 0:
+    if not stored.delete(tx, subject):
         return False
     log.append(tx, by, "pause.ended", subject, {"subject": subject})
     return True
@@ -114,8 +100,7 @@ def resume(tx: Transaction, subject: str, by: str) -> bool:
 
 def active(tx: Transaction) -> dict[str, Pause]:
     """The current pauses, by subject, without expired ones."""
-    query = sa.select(pauses.c.subject, pauses.c.reason, pauses.c.by, pauses.c.since, pauses.c.until)
-    rows = [Pause(*columns) for columns in tx.connection.execute(query)]
+    rows = [Pause(*row) for row in stored.listed(tx)]
     return {pause.subject: pause for pause in rows if pause.until is None or pause.until > tx.now}
 
 

@@ -12,7 +12,7 @@ from reconcile.doctor.diagnosis import Diagnosis
 from reconcile.findings.states import BundleState
 from reconcile.journal import breaker, limits
 from reconcile.schedule.schedules import tzdata_version
-from reconcile.store import Transaction, bundles, outbox, slots, troubles
+from reconcile.store import Transaction, breakers, bundles, outbox, slots, troubles
 
 WAITS = dt.timedelta(minutes=10)
 """The delay after which a waiting run is reported."""
@@ -93,7 +93,7 @@ def cleaning(application: Application, tx: Transaction) -> Iterator[Diagnosis]:
         any_problem = True
         sentence = f"{plural(unknown, 'cleaning has', 'cleanings have')} an unknown outcome; see `reconcile quarantine`"
         yield Diagnosis("quarantine", "look", sentence)
-    circuits = breaker.all_open(tx)
+    circuits = breakers.not_closed(tx)
     sources = breaker.sources(tx, circuits)
     for circuit in circuits:
         any_problem = True

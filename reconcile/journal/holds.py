@@ -12,15 +12,14 @@ import base64
 import functools
 import hashlib
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import sqlalchemy as sa
-
 from reconcile.findings.bundle import Bundle
-from reconcile.store import Transaction, bulk
+from reconcile.store import Transaction
+from reconcile.store import holds as stored
 from reconcile.store.columns import json_text
-from reconcile.store.tables import holds
+from reconcile.store.holds import HoldRow
 
 VERSION = 1
 
@@ -57,7 +56,6 @@ def _base32(digest: bytes) -> str:
 
 KEEPER, SURPLUS = "keeper", "surplus"
 _BUCKETS = 64
-_CHUNK = 2_000
 
 
 class HoldConflict(Exception):
@@ -89,20 +87,14 @@ class Wanted:
         return dict.fromkeys(self.keeper, KEEPER) | dict.fromkeys(self.surplus, SURPLUS)
 
 
-def take(tx: Transaction, bundle: str, target: str, keeper: Sequence[str], surplus: Sequence[str]) -> None:
-    """Hold these records for a plan; raises HoldConflict. Safe to call twice."""
-    conflicts = take_all(tx, [Wanted(bundle, target, tuple(keeper), tuple(surplus))])
-    if conflicts:
-        raise conflicts[0]
-
-
 def take_all(tx: Transaction, wanted: Sequence[Wanted]) -> list[HoldConflict]:
     """Hold the records of many plans; return one conflict for each plan that has one, which holds nothing."""
     if not wanted:
         return []
     _queue(tx, wanted)
     held = _held_by_others(tx, wanted)
-    conflicts, rows = [], []
+    conflicts: list[HoldConflict] = []
+    rows: list[HoldRow] = []
     for need in wanted:
         conflict = _conflict(need, held)
         if conflict is not None:
@@ -112,25 +104,9 @@ def take_all(tx: Transaction, wanted: Sequence[Wanted]) -> list[HoldConflict]:
             holders = held.setdefault((need.target, record), {})
             if need.bundle not in holders:
                 holders[need.bundle] = role
-                row = {"target": need.target, "record": record, "bundle": need.bundle, "role": role, "since": tx.now}
-                rows.append(row)
-    if rows:
-        rows.sort(key=lambda row: (row["target"], row["record"], row["bundle"]))
-        bulk.insert(tx, holds, rows)
+                rows.append(HoldRow(need.target, record, need.bundle, role))
+    stored.insert(tx, rows)
     return conflicts
-
-
-def release(tx: Transaction, bundles: Iterable[str]) -> None:
-    """Release all records these plans hold."""
-    ids = sorted(bundles)
-    for at in range(0, len(ids), _CHUNK):
-        tx.connection.execute(_RELEASE, {"the_bundles": ids[at : at + _CHUNK]})
-
-
-def of(tx: Transaction, bundle: str) -> dict[str, str]:
-    """The records a plan holds, with their roles."""
-    query = sa.select(holds.c.record, holds.c.role).where(holds.c.bundle == bundle).order_by(holds.c.record)
-    return dict(tx.connection.execute(query).all())
 
 
 _Held = dict[tuple[str, str], dict[str, str]]
@@ -150,11 +126,8 @@ def _held_by_others(tx: Transaction, wanted: Sequence[Wanted]) -> _Held:
         names.setdefault(need.target, set()).update(need.roles)
     held: _Held = {}
     for target, records in sorted(names.items()):
-        sorted_records = sorted(records)
-        for at in range(0, len(sorted_records), _CHUNK):
-            bound = {"target": target, "records": sorted_records[at : at + _CHUNK]}
-            for row in tx.connection.execute(_HELD, bound):
-                held.setdefault((target, row.record), {})[row.bundle] = row.role
+        for row in stored.held(tx, target, sorted(records)):
+            held.setdefault((target, row.record), {})[row.bundle] = row.role
     return held
 
 
@@ -163,8 +136,7 @@ def _queue(tx: Transaction, wanted: Sequence[Wanted]) -> None:
     until an earlier one for the same record ends. On SQLite there is only one writer."""
     if not tx.store.is_shared:
         return
-    buckets = {_bucket(need.target, record) for need in wanted for record in need.roles}
-    tx.connection.execute(_QUEUE, {"buckets": sorted(buckets)})
+    stored.queue(tx, {_bucket(need.target, record) for need in wanted for record in need.roles})
 
 
 def _bucket(target: str, record: str) -> int:
@@ -173,10 +145,3 @@ def _bucket(target: str, record: str) -> int:
 
 
 _FIRST_LOCK = 0x7265636F6E680000  # "reconh": advisory locks of this database; the store's own is "reconcil"
-_QUEUE = sa.text(
-    "SELECT pg_advisory_xact_lock(one.bucket) FROM (SELECT unnest(CAST(:buckets AS bigint[])) AS bucket ORDER BY 1) one"
-)
-_HELD = sa.select(holds.c.record, holds.c.bundle, holds.c.role).where(
-    holds.c.target == sa.bindparam("target"), bulk.one_of(holds.c.record, "records")
-)
-_RELEASE = sa.delete(holds).where(bulk.one_of(holds.c.bundle, "the_bundles"))

@@ -7,20 +7,16 @@ use is returned when the plan is proven not done. Nothing is truncated: plans th
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
-
-import sqlalchemy as sa
 
 from reconcile.audit import facts, log
 from reconcile.errors import Refused
 from reconcile.findings.bundle import Bundle
 from reconcile.store import Transaction
-from reconcile.store.bulk import one_of
-from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import budget_uses, budgets
+from reconcile.store import limits as stored
+from reconcile.store.limits import Counted, Kind, ScopeRow, Sums, Texts
 from rules import values as sums
 from rules.cleaning import Caps
 
@@ -104,20 +100,6 @@ def of_target(identity: str) -> str:
 
 def reserve(
     tx: Transaction,
-    bundle: str,
-    rule: str,
-    target: str,
-    run: str | None,
-    records: int,
-    money: Money,
-    caps: Both | None,
-) -> None:
-    """Count the use of one plan; see `reserve_many`."""
-    reserve_many(tx, [Use(bundle, records, money)], rule=rule, target=target, run=run, caps=caps)
-
-
-def reserve_many(
-    tx: Transaction,
     uses: Sequence[Use],
     *,
     rule: str,
@@ -147,22 +129,16 @@ def reserve_many(
     for counter in counters:
         counter.add(tx, total)
     log.touch(tx, facts.PLAN, [use.bundle for use in new_uses])
-    insert = insert_for(tx, budget_uses)
-    newer = {name: insert.excluded[name] for name in ("run", "at", "records", "money")}
-    rows = [
-        {"bundle": use.bundle, "rule": rule, "target": target, "run": run, "at": tx.now, "records": use.records}
-        | {"money": _texts(use.money)}
-        for use in sorted(new_uses, key=lambda use: use.bundle)
-    ]
-    statement = insert.on_conflict_do_update(index_elements=["bundle"], set_=newer)
-    tx.connection.execute(statement, rows if len(rows) > 1 else rows[0])
+    in_order = sorted(new_uses, key=lambda use: use.bundle)
+    counted = [Counted(use.bundle, rule, target, run, tx.now, use.records, _texts(use.money)) for use in in_order]
+    stored.put(tx, counted)
 
 
 def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
     """Return the use of these plans, which are proven not done."""
-    returned = tx.connection.execute(_FORGET, {"the_bundles": sorted(bundles)}).all()
+    returned = stored.forget(tx, bundles)
     log.touch(tx, facts.PLAN, [row.bundle for row in returned])
-    by_scope: dict[tuple[str, str, str | None], list[Any]] = {}
+    by_scope: dict[tuple[str, str, str | None], list[Counted]] = {}
     for row in returned:
         by_scope.setdefault((row.target, row.rule, row.run), []).append(row)
     for (target, rule, run), rows in sorted(by_scope.items(), key=repr):
@@ -173,16 +149,15 @@ def give_back(tx: Transaction, bundles: Iterable[str]) -> None:
 def stop(tx: Transaction, scope: str, reason: str, by: str = "reconcile") -> str:
     """Stop the cleaning of a scope (`of_rule`, `of_target`) until a person allows it; return the sentence."""
     log.touch(tx, facts.LIMITS, [scope])
-    _make(tx, [scope])
-    tx.connection.execute(sa.update(budgets).where(budgets.c.scope == scope).values(stopped_at=tx.now, reason=reason))
+    stored.create(tx, [scope])
+    stored.stop(tx, scope, reason)
     log.append(tx, by, "cleaning.stopped", scope, {"scope": scope, "reason": reason})
     return str(CleaningStopped(scope, reason))
 
 
 def allow(tx: Transaction, scope: str, by: str) -> bool:
     """Allow the cleaning again for a person; return False if it was not stopped."""
-    stopped_row = sa.update(budgets).where(budgets.c.scope == scope, budgets.c.stopped_at.is_not(None))
-    if tx.connection.execute(stopped_row.values(stopped_at=None, reason=None)).rowcount == 0:
+    if not stored.allow(tx, scope):
         return False
     log.touch(tx, facts.LIMITS, [scope])
     log.append(tx, by, "cleaning.allowed", scope, {"scope": scope})
@@ -191,9 +166,8 @@ def allow(tx: Transaction, scope: str, by: str) -> bool:
 
 def stops(tx: Transaction) -> dict[str, str]:
     """All stopped scopes, with the sentence that gives the reason and the next step."""
-    query = sa.select(budgets.c.scope, budgets.c.reason).where(budgets.c.stopped_at.is_not(None))
-    rows = tx.connection.execute(query.order_by(budgets.c.scope))
-    return {scope: str(CleaningStopped(scope, reason or "the reason is unknown")) for scope, reason in rows}
+    reasons = stored.stopped(tx).items()
+    return {scope: str(CleaningStopped(scope, reason or "the reason is unknown")) for scope, reason in reasons}
 
 
 def stopped(tx: Transaction, *, rule: str, target: str) -> str | None:
@@ -210,7 +184,8 @@ class _Counter:
     """The locked row of a scope: the sums of its uses."""
 
     scope: str
-    column: sa.Column[Any]
+    kind: Kind
+    name: str
     run: str | None
     stopped: str | None
     counted_at: dt.datetime | None
@@ -221,20 +196,19 @@ class _Counter:
     def refresh(self, tx: Transaction) -> None:
         """Drop uses that are a day old; for another run than last time, sum its uses again."""
         since = tx.now - DAY
-        of_scope = self.column == self.scope.partition(":")[2]
         if self.counted_at is None or self.counted_at > tx.now:
-            self.day = _total(tx, of_scope, budget_uses.c.at > since)
+            self.day = _total(stored.records_between(tx, self.kind, self.name, since))
         else:
-            expired = _total(tx, of_scope, budget_uses.c.at > self.counted_at - DAY, budget_uses.c.at <= since)
-            self.day = _less(self.day, expired)
+            expired = stored.records_between(tx, self.kind, self.name, self.counted_at - DAY, since)
+            self.day = _less(self.day, _total(expired))
         if self.run != self.counted_run:
-            self.in_run = (0, {}) if self.run is None else _total(tx, of_scope, budget_uses.c.run == self.run)
+            in_run = (0, ()) if self.run is None else stored.records_in_run(tx, self.kind, self.name, self.run)
+            self.in_run = _total(in_run)
             self.counted_run = self.run
 
     @property
     def what(self) -> str:
-        kind, _, name = self.scope.partition(":")
-        return f"rule `{name}`" if kind == "rule" else "this target"
+        return f"rule `{self.name}`" if self.kind == "rule" else "this target"
 
     def refuse_uncounted(self, uses: Iterable[Use], caps: Caps) -> None:
         """Refuse plans whose money cannot be counted if money is limited: it could be any amount."""
@@ -266,7 +240,7 @@ class _Counter:
             self.in_run = _more(self.in_run, total)
         self._write(tx, tx.now)
 
-    def take_off(self, tx: Transaction, rows: Sequence[Any]) -> None:
+    def take_off(self, tx: Transaction, rows: Sequence[Counted]) -> None:
         if self.counted_at is None:
             return
         in_day = [row for row in rows if row.at > self.counted_at - DAY]
@@ -276,10 +250,10 @@ class _Counter:
         self._write(tx, self.counted_at)
 
     def _write(self, tx: Transaction, counted_at: dt.datetime) -> None:
-        values = {"day_records": self.day[0], "day_money": _texts(self.day[1]), "run": self.counted_run}
-        values |= {"run_records": self.in_run[0], "run_money": _texts(self.in_run[1]), "counted_at": counted_at}
         log.touch(tx, facts.LIMITS, [self.scope])
-        tx.connection.execute(_KEEP, values | {"the_scope": self.scope})
+        (day, day_money), (in_run, run_money) = self.day, self.in_run
+        sums = Sums(counted_at, day, _texts(day_money), self.counted_run, in_run, _texts(run_money))
+        stored.keep(tx, self.scope, sums)
 
 
 def _counters(tx: Transaction, rule: str, target: str, run: str | None) -> list[_Counter]:
@@ -288,53 +262,36 @@ def _counters(tx: Transaction, rule: str, target: str, run: str | None) -> list[
     The target's is locked first. Its holder can then lock any rule, and no other worker can hold a rule's row and
     wait for the target's.
     """
-    columns = {of_rule(rule): budget_uses.c.rule, of_target(target): budget_uses.c.target}
-    rows = _locked(tx, columns)
-    if len(rows) < len(columns):
-        _make(tx, columns)
-        rows = _locked(tx, columns)
+    scopes = [of_rule(rule), of_target(target)]
+    rows = stored.lock(tx, scopes)
+    if len(rows) < len(scopes):
+        log.touch(tx, facts.LIMITS, scopes)
+        stored.create(tx, scopes)
+        rows = stored.lock(tx, scopes)
     return [
-        _Counter(
-            scope,
-            column,
-            run,
-            rows[scope].reason if rows[scope].stopped_at is not None else None,
-            rows[scope].counted_at,
-            (rows[scope].day_records, _amounts(rows[scope].day_money)),
-            rows[scope].run,
-            (rows[scope].run_records, _amounts(rows[scope].run_money)),
-        )
-        for scope, column in columns.items()
+        _counter(of_rule(rule), "rule", rule, run, rows[of_rule(rule)]),
+        _counter(of_target(target), "target", target, run, rows[of_target(target)]),
     ]
 
 
-def _locked(tx: Transaction, scopes: Iterable[str]) -> dict[str, sa.Row[Any]]:
-    return {row.scope: row for row in tx.connection.execute(_LOCK, {"the_scopes": list(scopes)})}
-
-
-def _make(tx: Transaction, scopes: Collection[str]) -> None:
-    empty = {"day_records": 0, "day_money": {}, "run_records": 0, "run_money": {}}
-    log.touch(tx, facts.LIMITS, scopes)
-    rows = [{"scope": scope} | empty for scope in sorted(scopes, reverse=True)]
-    tx.connection.execute(insert_for(tx, budgets).on_conflict_do_nothing(index_elements=["scope"]), rows)
+def _counter(scope: str, kind: Kind, name: str, run: str | None, row: ScopeRow) -> _Counter:
+    sums = row.sums
+    day = (sums.day_records, _amounts(sums.day_money))
+    in_run = (sums.run_records, _amounts(sums.run_money))
+    return _Counter(scope, kind, name, run, row.stopped, sums.counted_at, day, sums.run, in_run)
 
 
 def _not_counted(tx: Transaction, uses: Sequence[Use], run: str | None) -> tuple[list[Use], tuple[int, Money]]:
     """The plans to count, and their use in this run from a count over a day ago."""
-    rows = tx.connection.execute(_COUNTED, {"the_bundles": [use.bundle for use in uses]}).all()
+    rows = stored.counted(tx, [use.bundle for use in uses])
     counted = {row.bundle for row in rows if row.at > tx.now - DAY}
     older_rows = (row for row in rows if row.bundle not in counted and run is not None and row.run == run)
     return [use for use in uses if use.bundle not in counted], _sum((r.records, _amounts(r.money)) for r in older_rows)
 
 
-def _total(tx: Transaction, *conditions: sa.ColumnElement[bool]) -> tuple[int, Money]:
-    """The sum of these uses; the database adds uses without money, as a day may have many."""
-    plain = sa.select(sa.func.coalesce(sa.func.sum(budget_uses.c.records), 0)).where(*conditions)
-    records = int(tx.connection.execute(plain).scalar_one())
-    with_money = sa.type_coerce(budget_uses.c.money, sa.Text) != "{}"
-    query = sa.select(budget_uses.c.money).where(*conditions, with_money)
-    _, money = _sum((0, _amounts(amounts)) for amounts in tx.connection.execute(query).scalars())
-    return records, money
+def _total(use: tuple[int, Iterable[Texts]]) -> tuple[int, Money]:
+    records, amounts = use
+    return _sum([(records, {}), *((0, _amounts(texts)) for texts in amounts)])
 
 
 def _sum(parts: Iterable[tuple[int, Money]]) -> tuple[int, Money]:
@@ -359,24 +316,3 @@ def _texts(money: Money) -> dict[str, str]:
 
 def _amounts(texts: Mapping[str, str]) -> Money:
     return {unit: Decimal(amount) for unit, amount in texts.items()}
-
-
-_LOCK = (
-    sa.select(budgets).where(one_of(budgets.c.scope, "the_scopes")).order_by(budgets.c.scope.desc()).with_for_update()
-)
-_KEEP = (
-    sa.update(budgets)
-    .where(budgets.c.scope == sa.bindparam("the_scope"))
-    .values(
-        {
-            name: sa.bindparam(name, type_=budgets.c[name].type)
-            for name in ("counted_at", "day_records", "day_money", "run", "run_records", "run_money")
-        }
-    )
-)
-_COUNTED = sa.select(*(budget_uses.c[name] for name in ("bundle", "at", "run", "records", "money"))).where(
-    one_of(budget_uses.c.bundle, "the_bundles")
-)
-_FORGET = (
-    sa.delete(budget_uses).where(one_of(budget_uses.c.bundle, "the_bundles")).returning(*(c for c in budget_uses.c))
-)

@@ -11,15 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import sqlalchemy as sa
-
 from connectors.target import Owned, Target
 from reconcile.audit import log
 from reconcile.config.settings import DatasetConfig, Project
 from reconcile.errors import Refused
-from reconcile.store import Store, Transaction
-from reconcile.store.finding_memory import insert_for
-from reconcile.store.tables import targets
+from reconcile.store import Store, Transaction, targets
 
 _TRIES = 5
 
@@ -230,33 +226,16 @@ def _refuse(tx: Transaction, seen: Seen, recorded: tuple[int, int] | None) -> No
 
 def _recorded(tx: Transaction, seen: Seen, *, lock: bool = True) -> tuple[int, int] | None:
     """The number and its confirmed part; also under the place's name in an older version."""
-    query = _RECORDED.with_for_update() if lock else _RECORDED
-    for name in (seen.place, seen.owned.before):
-        row = tx.connection.execute(query, {"the_identity": name}).one_or_none()
-        if row is not None:
-            return row.ratchet, row.confirmed
-    return None
+    recorded = (targets.numbers(tx, name, lock=lock) for name in (seen.place, seen.owned.before))
+    return next((numbers for numbers in recorded if numbers is not None), None)
 
 
 def _write(tx: Transaction, seen: Seen, ratchet: int, *, confirmed: int) -> None:
-    values = {"source": seen.source, "ratchet": ratchet, "moved_at": tx.now, "confirmed": confirmed}
-    if tx.connection.execute(sa.update(targets).where(targets.c.identity == seen.place).values(values)).rowcount:
-        return
-    row = values | {"identity": seen.place, "first_seen": tx.now}
-    insert = insert_for(tx, targets).on_conflict_do_nothing(index_elements=["identity"])
-    if tx.connection.execute(insert, row).rowcount == 0:
-        return  # another worker was first and counts it in the same way
-    body = {"target": seen.place, "source": seen.source}
-    log.append(tx, "reconcile", "target.first_seen", f"target:{seen.place}", body)
+    if targets.put(tx, seen.place, seen.source, ratchet, confirmed):
+        body = {"target": seen.place, "source": seen.source}
+        log.append(tx, "reconcile", "target.first_seen", f"target:{seen.place}", body)
 
 
 def _confirm(store: Store, seen: Seen, ratchet: int) -> None:
     with store.begin() as tx:
-        tx.connection.execute(
-            sa.update(targets)
-            .where(targets.c.identity == seen.place, targets.c.confirmed < ratchet, targets.c.ratchet >= ratchet)
-            .values(confirmed=ratchet)
-        )
-
-
-_RECORDED = sa.select(targets.c.ratchet, targets.c.confirmed).where(targets.c.identity == sa.bindparam("the_identity"))
+        targets.confirm(tx, seen.place, ratchet)

@@ -22,7 +22,7 @@ from reconcile.coordination import clock as clocks
 from reconcile.coordination import pauses
 from reconcile.journal import breaker
 from reconcile.messages import troubles
-from reconcile.store import Store, Transaction
+from reconcile.store import Store, Transaction, breakers
 from reconcile.store import triggers as stored
 from reconcile.store import troubles as stored_troubles
 from reconcile.store.triggers import Expectation
@@ -193,7 +193,7 @@ def targets(store: Store, project: Project) -> None:
     """
     with store.read() as tx:
         begun = _ongoing(tx, _TARGET)
-        circuits = breaker.all_open(tx)
+        circuits = breakers.not_closed(tx)
         waiting = {circuit.target: why for circuit in circuits if (why := breaker.lasting(circuit)) is not None}
         sources = breaker.sources(tx, circuits) if waiting else {}
     named = {target: sources[target] for target in waiting if sources.get(target) in project.sources}

@@ -28,7 +28,7 @@ from reconcile.journal import breaker, ownership
 from reconcile.messages import delivery, watchdog
 from reconcile.schedule.slots import run_id
 from reconcile.service.workers import CLAIM, OUTCOMES
-from reconcile.store import Store, StoreError, Transaction, findings, outbox, triggers, troubles
+from reconcile.store import Store, StoreError, Transaction, breakers, findings, outbox, triggers, troubles
 from reconcile.store import bundles as stored_bundles
 from reconcile.store import runs as stored_runs
 from reconcile.store import slots as stored_slots
@@ -246,7 +246,7 @@ def _cleanings(tx: Transaction, project: Project) -> Iterator[Metric]:
     text = "Age of the oldest plan that waits for an approval."
     yield _gauge("approval_age_seconds", text, _age(tx, stored_bundles.oldest_awaiting(tx)))
     broken = _labelled("breaker_open", "1 while nothing is sent to a source because it does not answer.", "source")
-    stopped = breaker.all_open(tx)
+    stopped = breakers.not_closed(tx)
     sources = breaker.sources(tx, stopped)
     open_now = {sources[target.target] for target in stopped if target.target in sources}
     for source in sorted({*ownership.cleaned(project), *sources.values()}):

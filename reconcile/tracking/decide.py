@@ -22,6 +22,7 @@ from reconcile.findings.shown import Finding
 from reconcile.findings.states import TRANSITIONS, BundleState, Event, State, after
 from reconcile.journal import approvals, effects
 from reconcile.store import Store, Transaction, finding_memory, finding_states
+from reconcile.store import approvals as stored_approvals
 from reconcile.store import bundles as stored_bundles
 from reconcile.store.bundles import Stored
 from reconcile.store.findings import lock, name_of
@@ -222,7 +223,7 @@ def approve(
             sentence = f"The plan for {finding.id} is already {_plan_state(bundle)}; nothing was changed."
             return Decision(finding, changed=False, sentence=sentence, ready=bundle.state is BundleState.APPROVED)
         _check_valid(tx, finding, bundle, void)
-        approvals_given = approvals.given(tx, [bundle.id]).get(bundle.id, ())
+        approvals_given = stored_approvals.given(tx, [bundle.id]).get(bundle.id, ())
         if approvals.person(actor) in map(approvals.person, approvals_given):
             raise NotYours(finding, actor)
         reserve(tx, bundle)

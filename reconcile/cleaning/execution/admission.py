@@ -145,7 +145,7 @@ class Admission:
             caps = self._caps[rule]
             try:
                 applied_caps = None if beyond else limits.Both(caps, caps_of_source)
-                limits.reserve_many(tx, uses, rule=rule, target=self._carried.identity, run=run, caps=applied_caps)
+                limits.reserve(tx, uses, rule=rule, target=self._carried.identity, run=run, caps=applied_caps)
             except limits.OverLimit as error:
                 effects.released(tx, group, str(error), next_at=tx.now + STAND_BACK)
                 self.full.add(rule)

@@ -27,7 +27,7 @@ from reconcile.findings.states import BundleState, Event
 from reconcile.journal import breaker, effects, ownership
 from reconcile.journal.effects import Claimed, ClaimLost
 from reconcile.messages import watchdog
-from reconcile.store import Store, Transaction
+from reconcile.store import Store, Transaction, breakers, plan_states
 from reconcile.store import bundles as stored
 from reconcile.tracking import progress
 from reconcile.tracking.progress import Move
@@ -100,18 +100,18 @@ def carry_out(
 def anything_due(store: Store) -> bool:
     """Return True if any plan is due, in doubt or abandoned by a dead worker."""
     with store.read() as tx:
-        return bool(stored.sources_due(tx) or effects.abandoned(tx) or effects.doubtful(tx))
+        return bool(stored.sources_due(tx) or effects.abandoned(tx) or plan_states.targets_in_doubt(tx))
 
 
 def _sources(tools: Tools) -> list[str]:
     with tools.store.read() as tx:
-        return sorted({*stored.sources_due(tx), *effects.sources_unsettled(tx)})
+        return sorted({*stored.sources_due(tx), *plan_states.sources_unsettled(tx)})
 
 
 def _removed_sources(tools: Tools) -> list[str]:
     """Return sources that left the configuration but have plans with an unknown outcome."""
     with tools.store.read() as tx:
-        return [source for source in effects.sources_unsettled(tx) if source not in tools.terms.project.sources]
+        return [source for source in plan_states.sources_unsettled(tx) if source not in tools.terms.project.sources]
 
 
 def _seconds_to_next(store: Store, selection: Selection) -> float | None:
@@ -157,7 +157,7 @@ class _Execution:
         except (TargetRefused, ownership.OwnershipRefused) as error:
             self.tally.because(str(error), refused=True)
             with self.tools.store.begin() as tx:
-                effects.ask_later(tx, self.source, tx.now + ASK_AGAIN)
+                plan_states.put_off_doubts(tx, self.source, tx.now + ASK_AGAIN)
         except ClaimLost as error:
             self.tally.because(str(error))
         except ConnectorError as error:
@@ -176,8 +176,8 @@ class _Execution:
             rules = self._admission.open(tx, {rule for rule, _ in due})
             reachable = [target for target in self._targets if not self._is_away(tx, target)]
             abandoned = {plan.target for plan in effects.abandoned(tx, self.source)}
-            self._doubted = abandoned | effects.doubtful(tx, self.source)
-            asleep = {status.target for status in breaker.all_open(tx)}
+            self._doubted = abandoned | plan_states.targets_in_doubt(tx, self.source)
+            asleep = {status.target for status in breakers.not_closed(tx)}
         self._sends = bool(rules and reachable)
         if probed := asleep & (self._doubted.union(reachable) if rules else self._doubted):
             self._take_probes(probed)
@@ -190,8 +190,8 @@ class _Execution:
             self._probes = {target: probe for target, probe in allowed if isinstance(probe, breaker.Probe)}
 
     def _is_away(self, tx: Transaction, target: str) -> bool:
-        entry = breaker.status(tx, target)
-        if entry is None or entry.state == breaker.CLOSED or (entry.probe_at is not None and entry.probe_at <= tx.now):
+        entry = breakers.get(tx, target)
+        if entry is None or entry.state == breakers.CLOSED or (entry.probe_at is not None and entry.probe_at <= tx.now):
             return False
         reason = f"Nothing is sent to source {self.source!r} for now: {breaker.reason(tx, target)}"
         self.tally.because(reason, held_up=True)
@@ -219,7 +219,7 @@ class _Execution:
         with self.tools.store.begin() as tx:
             for target in {self._carried.identity} if self._carried.identity else self._targets | self._doubted:
                 breaker.broke(tx, target, str(error), probe=self._carried.probe or self._probes.get(target))
-            effects.ask_later(tx, self.source, tx.now + ASK_AGAIN)
+            plan_states.put_off_doubts(tx, self.source, tx.now + ASK_AGAIN)
 
     # Plans of other workers
 
@@ -241,7 +241,7 @@ class _Execution:
         """End the probe: the target answered, nothing is in doubt, and nothing else would be sent."""
         if self._carried.probe is not None and not self._sends:
             with self.tools.store.begin() as tx:
-                if self.source not in effects.sources_unsettled(tx):
+                if self.source not in plan_states.sources_unsettled(tx):
                     self._carried.worked(tx)
 
     def _settle(self, answer: Callable[[Claimed], Result]) -> None:

@@ -4,27 +4,23 @@ All functions work in the caller's transaction. Order of locks: job, plans, limi
 audit.
 """
 
-from reconcile.journal.effects.claiming import Held, claim, claim_due, hold, renew
+from reconcile.journal.effects.claiming import Held, claim, hold, renew
 from reconcile.journal.effects.doubt import (
     Left,
     NotInQuarantine,
     UndoInQuarantine,
     Verdict,
     abandoned,
-    ask_later,
     claim_doubtful,
-    doubtful,
     judged,
     put_off,
     set_damaged_aside,
-    sources_unsettled,
     take_all,
     take_over,
 )
 from reconcile.journal.effects.lives import generations, known, restored, stays_marked
 from reconcile.journal.effects.moving import Claimed, ClaimLost, keys_of, receipts_of
 from reconcile.journal.effects.proposing import (
-    PlanInHand,
     approved,
     beyond_limits,
     expire,
@@ -33,7 +29,6 @@ from reconcile.journal.effects.proposing import (
     lock_plans,
     lock_standing,
     propose,
-    propose_many,
     to_people,
     try_now,
     void,
@@ -60,7 +55,6 @@ __all__ = [
     "Held",
     "Left",
     "NotInQuarantine",
-    "PlanInHand",
     "Retried",
     "Sent",
     "UndoInQuarantine",
@@ -68,12 +62,9 @@ __all__ = [
     "abandoned",
     "ambiguous",
     "approved",
-    "ask_later",
     "beyond_limits",
     "claim",
     "claim_doubtful",
-    "claim_due",
-    "doubtful",
     "expire",
     "failed",
     "found_undone",
@@ -87,7 +78,6 @@ __all__ = [
     "lock_plans",
     "lock_standing",
     "propose",
-    "propose_many",
     "put_off",
     "quarantined",
     "receipts_of",
@@ -98,7 +88,6 @@ __all__ = [
     "send",
     "set_damaged_aside",
     "skipped",
-    "sources_unsettled",
     "stays_marked",
     "succeeded",
     "take_all",

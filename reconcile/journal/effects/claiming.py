@@ -6,23 +6,17 @@ import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-import sqlalchemy as sa
-
 from reconcile.audit import log
 from reconcile.coordination import lease
 from reconcile.findings.states import BundleState, moved
 from reconcile.journal import holds
-from reconcile.journal.effects.moving import CHUNK, RECONCILE, Claimed, ClaimLost, keys_of, move, written
+from reconcile.journal.effects.moving import RECONCILE, Claimed, ClaimLost, keys_of, move, written
 from reconcile.journal.effects.sending import released
-from reconcile.store import Transaction
-from reconcile.store import bundles as plans
-from reconcile.store.bulk import one_of
+from reconcile.store import Transaction, effects, plan_states
 from reconcile.store.sealing import RowsUnreadable
-from reconcile.store.tables import bundles, effects
 
 WAIT_FOR_KEY = dt.timedelta(minutes=5)
 """Delay before a plan whose seal has no key here is checked again."""
-_CLAIMABLE = (BundleState.APPROVED, BundleState.RETRY_WAIT)
 
 
 def claim(
@@ -47,23 +41,8 @@ def claim(
     if not unwritten:
         plans_claimed = written(tx, plans_claimed)
         if sent_before := [plan.id for plan in plans_claimed if plan.sent_at]:
-            tx.connection.execute(_FOLLOW, {"the_bundles": sent_before})
+            effects.set_state(tx, sent_before, BundleState.CLAIMED)
     return _readable(tx, plans_claimed)
-
-
-def claim_due(
-    tx: Transaction,
-    source: str,
-    limit: int,
-    *,
-    owner: lease.Owner | None = None,
-    ttl: dt.timedelta,
-    ids: Collection[str] | None = None,
-    run: str | None = None,
-) -> list[Claimed]:
-    """Claim up to `limit` due plans of a source, as `claim` does; each worker gets different ones."""
-    ids_due = plans.due_ids(tx, source, limit, ids=ids, run=run, lock=True)
-    return claim(tx, ids_due, owner=owner, ttl=ttl)
 
 
 @dataclass(frozen=True)
@@ -89,21 +68,16 @@ def renew(tx: Transaction, claimed: Sequence[Claimed], ttl: dt.timedelta) -> lis
     for plan in claimed:
         fences.setdefault(plan.fence, []).append(plan.id)
     for fence, ids in fences.items():
-        bound = {"the_fence": fence, "the_ids": sorted(ids), "until": deadline, "the_owner": owner}
-        if tx.connection.execute(_RENEW, bound).rowcount != len(ids):
+        if plan_states.renew(tx, ids, fence, owner, deadline) != len(ids):
             raise ClaimLost(sorted(ids))
     return [plan.but(lease_until=deadline, owner=owner) for plan in claimed]
 
 
 def _take(tx: Transaction, ids: Collection[str], owner: lease.Owner, ttl: dt.timedelta) -> list[Claimed]:
-    sorted_ids = sorted(set(ids))
     claim_values = {"state": BundleState.CLAIMED, "owner": owner.to_json(), "lease_until": tx.now + ttl}
-    plans_claimed: list[Claimed] = []
-    for at in range(0, len(sorted_ids), CHUNK):
-        for row in tx.connection.execute(_FREE, {"the_ids": sorted_ids[at : at + CHUNK], "now": tx.now}):
-            plan = plans.stored(tx, row)
-            plans_claimed.append(Claimed.of(plan, fence=plan.fence + 1, was=plan.state, **claim_values))
-    return plans_claimed
+    return [
+        Claimed.of(plan, fence=plan.fence + 1, was=plan.state, **claim_values) for plan in plan_states.free(tx, ids)
+    ]
 
 
 def _readable(tx: Transaction, plans_claimed: Sequence[Claimed]) -> list[Claimed]:
@@ -122,22 +96,3 @@ def _readable(tx: Transaction, plans_claimed: Sequence[Claimed]) -> list[Claimed
 def _log(tx: Transaction, plans_claimed: Sequence[Claimed]) -> None:
     states = [[plan.id, plan.stands.value, BundleState.CLAIMED.value] for plan in plans_claimed]
     log.append(tx, RECONCILE, "operation.claimed", f"bundle:{plans_claimed[0].id}", {"bundles": states})
-
-
-_THESE = one_of(bundles.c.id, "the_ids")
-_FREE = (
-    sa.select(*plans.COLUMNS)
-    .where(_THESE, bundles.c.state.in_([state.value for state in _CLAIMABLE]))
-    .where(bundles.c.next_at <= sa.bindparam("now", type_=bundles.c.next_at.type))
-    .order_by(bundles.c.id)
-    .with_for_update(skip_locked=True)
-)
-_FOLLOW = sa.update(effects).where(one_of(effects.c.bundle, "the_bundles")).values(state=BundleState.CLAIMED.value)
-_RENEW = (
-    sa.update(bundles)
-    .where(_THESE, bundles.c.fence == sa.bindparam("the_fence"), bundles.c.owner.is_not(None))
-    .values(
-        owner=sa.bindparam("the_owner", type_=bundles.c.owner.type),
-        lease_until=sa.bindparam("until", type_=bundles.c.lease_until.type),
-    )
-)

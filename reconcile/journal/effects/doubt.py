@@ -7,22 +7,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import sqlalchemy as sa
-
 from reconcile.audit import log
 from reconcile.coordination import lease
 from reconcile.errors import Refused
 from reconcile.findings.states import BundleState
 from reconcile.journal.effects.claiming import WAIT_FOR_KEY
 from reconcile.journal.effects.moving import RECONCILE, Claimed, keys_of, locked, move, note
-from reconcile.store import Transaction
-from reconcile.store.bundles import COLUMNS, get, stored
+from reconcile.store import Transaction, plan_states
+from reconcile.store.bundles import get
+from reconcile.store.plan_states import CLAIMED
 from reconcile.store.sealing import RowsUnreadable
-from reconcile.store.tables import bundles
 
 Verdict = Literal["done", "not_done", "abandon"]
-
-_CLAIMED = (BundleState.CLAIMED, BundleState.SENT, BundleState.AMBIGUOUS)
 
 
 class NotInQuarantine(Refused):
@@ -52,28 +48,12 @@ class Left:
 
 def abandoned(tx: Transaction, source: str | None = None) -> list[Left]:
     """The plans that dead owners left claimed, by id. For display only: `take_over` checks again."""
-    query = sa.select(bundles.c.id, bundles.c.state, bundles.c.source, bundles.c.target, bundles.c.owner)
-    query = query.add_columns(bundles.c.lease_until).where(_is_claimed(source)).order_by(bundles.c.id)
     plans_left = []
-    for row in tx.connection.execute(query):
-        owner = lease.Owner.from_json(row.owner)
-        if lease.is_dead(tx, owner, row.lease_until):
-            plans_left.append(Left(row.id, BundleState(row.state), row.source, row.target, owner))
+    for plan in plan_states.claimed(tx, source):
+        owner = lease.Owner.from_json(plan.owner)
+        if lease.is_dead(tx, owner, plan.lease_until):
+            plans_left.append(Left(plan.id, plan.state, plan.source, plan.target, owner))
     return plans_left
-
-
-def sources_unsettled(tx: Transaction) -> list[str]:
-    """The sources with plans that a worker, dead or alive, has claimed, or with an unknown outcome."""
-    query = sa.select(bundles.c.source).where(bundles.c.state.in_([state.value for state in _CLAIMED]))
-    return list(tx.connection.execute(query.distinct().order_by(bundles.c.source)).scalars())
-
-
-def doubtful(tx: Transaction, source: str | None = None) -> set[str]:
-    """The targets that can be asked now about unclaimed plans with an unknown outcome."""
-    query = sa.select(bundles.c.target).where(_may_be_asked(tx), bundles.c.owner.is_(None)).distinct()
-    if source is not None:
-        query = query.where(bundles.c.source == source)
-    return set(tx.connection.execute(query).scalars())
 
 
 def take_over(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
@@ -81,14 +61,13 @@ def take_over(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
 
     Plans with a live owner, or that another worker took over, are left out.
     """
-    dead = [plan for plan in locked(tx, ids, _CLAIMED) if plan.owner and _is_abandoned(tx, plan)]
+    dead = [plan for plan in locked(tx, ids, CLAIMED) if plan.owner and _is_abandoned(tx, plan)]
     return _take(tx, dead, "Its worker is gone.")
 
 
 def take_all(tx: Transaction, why: str) -> list[Claimed]:
     """Take every claimed plan from its owner, who can then write nothing more."""
-    ids = tx.connection.execute(sa.select(bundles.c.id).where(_is_claimed(None)).order_by(bundles.c.id)).scalars().all()
-    return _take(tx, locked(tx, ids, _CLAIMED), why)
+    return _take(tx, locked(tx, [plan.id for plan in plan_states.claimed(tx)], CLAIMED), why)
 
 
 def _take(tx: Transaction, dead: Sequence[Claimed], why: str) -> list[Claimed]:
@@ -111,12 +90,9 @@ def claim_doubtful(
 
     Plans whose seal has no key here wait for it.
     """
-    query = sa.select(*COLUMNS).where(_may_be_asked(tx), bundles.c.source == source)
-    query = query.order_by(bundles.c.next_at, bundles.c.id)
     new_owner = (owner or lease.Owner.this_process(ttl)).to_json()
     claimed: list[Claimed] = []
-    for row in tx.connection.execute(query.with_for_update(skip_locked=True)):
-        plan = Claimed.of(stored(tx, row))
+    for plan in map(Claimed.of, plan_states.in_doubt(tx, source)):
         if len(claimed) < limit and (plan.owner is None or _is_abandoned(tx, plan)):
             try:
                 keys = keys_of(tx.store, plan.target, plan.bundle)
@@ -125,18 +101,16 @@ def claim_doubtful(
                 note(tx, [plan], later | {"fence": plan.fence + 1})
                 continue
             values = {"fence": plan.fence + 1, "owner": new_owner, "lease_until": tx.now + ttl}
-            [plan] = note(tx, [plan], values)
-            _log_take_over(tx, plan)
-            claimed.append(plan.but(keys=keys))
+            [claimed_plan] = note(tx, [plan], values)
+            _log_take_over(tx, claimed_plan)
+            claimed.append(claimed_plan.but(keys=keys))
     return claimed
 
 
 def set_damaged_aside(tx: Transaction, source: str) -> list[tuple[Claimed, str]]:
     """Quarantine unreadable ambiguous plans and return them with the reasons: the target cannot be asked about them."""
-    query = sa.select(*COLUMNS).where(_may_be_asked(tx), bundles.c.source == source).order_by(bundles.c.id)
     damaged: list[tuple[Claimed, str]] = []
-    for row in tx.connection.execute(query.with_for_update(skip_locked=True)):
-        plan = Claimed.of(stored(tx, row))
+    for plan in map(Claimed.of, plan_states.in_doubt(tx, source)):
         try:
             _ = plan.bundle
         except RowsUnreadable as error:
@@ -150,12 +124,6 @@ def put_off(tx: Transaction, plans: Sequence[Claimed], next_at: dt.datetime) -> 
     return note(tx, plans, {"owner": None, "next_at": next_at})
 
 
-def ask_later(tx: Transaction, source: str, next_at: dt.datetime) -> None:
-    """Postpone all unclaimed ambiguous plans of a source that cannot be asked now until `next_at`."""
-    is_due = sa.and_(_may_be_asked(tx), bundles.c.owner.is_(None))
-    tx.connection.execute(sa.update(bundles).where(bundles.c.source == source, is_due).values(next_at=next_at))
-
-
 def judged(tx: Transaction, plan_id: str, verdict: Verdict, *, by: str, reason: str) -> Claimed:
     """Record a person's verdict on a plan in quarantine, the only way out of it.
 
@@ -166,8 +134,7 @@ def judged(tx: Transaction, plan_id: str, verdict: Verdict, *, by: str, reason: 
     if not quarantined:
         raise NotInQuarantine(plan_id, get(tx, plan_id).state)
     [plan] = quarantined
-    undo = sa.select(bundles.c.id).where(bundles.c.undoes == plan_id, bundles.c.state == BundleState.QUARANTINED.value)
-    if (undo_id := tx.connection.execute(undo).scalars().first()) is not None:
+    if (undo_id := plan_states.undo_in_quarantine(tx, plan_id)) is not None:
         raise UndoInQuarantine(plan_id, undo_id)
     how: dict[str, Any] = {"event": "operation.judged", "actor": by, "details": [{"verdict": verdict}]}
     values: dict[str, Any] = {"fence": plan.fence + 1}
@@ -179,16 +146,6 @@ def judged(tx: Transaction, plan_id: str, verdict: Verdict, *, by: str, reason: 
     else:
         [moved] = move(tx, [plan], BundleState.FAILED, reason=reason, values=values, proven=False, **how)
     return moved
-
-
-def _may_be_asked(tx: Transaction) -> sa.ColumnElement[bool]:
-    return sa.and_(bundles.c.state == BundleState.AMBIGUOUS.value, bundles.c.next_at <= tx.now)
-
-
-def _is_claimed(source: str | None) -> sa.ColumnElement[bool]:
-    states = bundles.c.state.in_([state.value for state in _CLAIMED])
-    of_source = sa.true() if source is None else bundles.c.source == source
-    return sa.and_(states, bundles.c.owner.is_not(None), of_source)
 
 
 def _is_abandoned(tx: Transaction, plan: Claimed) -> bool:

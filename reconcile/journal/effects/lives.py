@@ -6,18 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import sqlalchemy as sa
-
 from connectors.target import RowName
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.states import BundleState
 from reconcile.journal import holds
-from reconcile.journal.effects.moving import CHUNK, keys_of
-from reconcile.store import Transaction
-from reconcile.store.bulk import one_of
-from reconcile.store.bundles import COLUMNS, stored
+from reconcile.journal.effects.moving import keys_of
+from reconcile.store import Transaction, effects
 from reconcile.store.sealing import RowsUnreadable
-from reconcile.store.tables import bundles, effects
 
 _MARKS = re.compile(r"(set:.*|merge)(?<!\.undo)")
 """Effects after which the record may still exist."""
@@ -33,25 +28,18 @@ def generations(tx: Transaction, target: str, wanted: Sequence[tuple[str, str]])
     names = {holds.subject_of(tx.store.key, name): name for _, name in wanted}
     wanted_pairs = set(wanted)
     numbers: dict[tuple[str, str], int] = {}
-    hashes = sorted(names)
-    for at in range(0, len(hashes), CHUNK):
-        for row in tx.connection.execute(_GENERATIONS, {"target": target, "subjects": hashes[at : at + CHUNK]}):
-            pair = (row.effect, names[row.record])
-            if pair in wanted_pairs:
-                number = row.generation + (BundleState(row.state) in _DONE)
-                numbers[pair] = max(numbers.get(pair, 1), number)
+    for life in effects.lives(tx, target, names):
+        pair = (life.effect, names[life.record])
+        if pair in wanted_pairs:
+            number = life.generation + (BundleState(life.state) in _DONE)
+            numbers[pair] = max(numbers.get(pair, 1), number)
     return {pair: numbers.get(pair, 1) for pair in wanted}
 
 
 def known(tx: Transaction, target: str, names: Sequence[str]) -> set[str]:
     """Those of these records (named by `keys.name_of`) on which any effect was ever sent."""
     names_by_hash = {holds.subject_of(tx.store.key, name): name for name in names}
-    hashes = sorted(names_by_hash)
-    sent_names: set[str] = set()
-    for at in range(0, len(hashes), CHUNK):
-        bound = {"target": target, "subjects": hashes[at : at + CHUNK]}
-        sent_names.update(names_by_hash[row.record] for row in tx.connection.execute(_GENERATIONS, bound))
-    return sent_names
+    return {names_by_hash[life.record] for life in effects.lives(tx, target, names_by_hash)}
 
 
 def stays_marked(tx: Transaction, bundle: Bundle) -> bool:
@@ -59,14 +47,10 @@ def stays_marked(tx: Transaction, bundle: Bundle) -> bool:
     leave no record."""
     subject = holds.subject_of(tx.store.key, holds.name_of(bundle.table, bundle.keeper))
     marks = (
-        BundleState(row.state) is BundleState.SUCCEEDED and _MARKS.fullmatch(row.effect)
-        for row in _effects_on(tx, bundle, subject)
+        BundleState(life.state) is BundleState.SUCCEEDED and _MARKS.fullmatch(life.effect)
+        for life in effects.lives(tx, bundle.target, [subject])
     )
     return bundle.undoes is None and any(marks)
-
-
-def _effects_on(tx: Transaction, bundle: Bundle, subject: str) -> Sequence[Any]:
-    return tx.connection.execute(_GENERATIONS, {"target": bundle.target, "subjects": [subject]}).all()
 
 
 def restored(tx: Transaction, bundle: Bundle) -> bool:
@@ -75,12 +59,11 @@ def restored(tx: Transaction, bundle: Bundle) -> bool:
     if bundle.undoes is not None or all(operation.generation == 1 for operation in bundle.operations):
         return False
     earlier_keys = keys_of(tx.store, bundle.target, bundle, lives_ago=1)
-    query = sa.select(*COLUMNS).join(effects, effects.c.bundle == bundles.c.id).where(effects.c.key.in_(earlier_keys))
     removed = (change for change in bundle.changes if change.role in ("surplus", "moved"))
     rows = {change.row: change.before for change in removed if change.before}
-    for row in tx.connection.execute(query.distinct()):
+    for plan in effects.plans_of(tx, earlier_keys):
         try:
-            earlier = stored(tx, row).bundle
+            earlier = plan.bundle
         except RowsUnreadable:
             return True
         if any(_is_unchanged(change.row, change.before, rows, bundle.ignore_drift) for change in earlier.changes):
@@ -95,8 +78,3 @@ def _is_unchanged(
     if current is None or earlier is None:
         return False
     return all(current.get(name) == value for name, value in earlier.items() if name not in ignored)
-
-
-_GENERATIONS = sa.select(effects.c.effect, effects.c.record, effects.c.generation, effects.c.state).where(
-    one_of(effects.c.record, "subjects"), effects.c.target == sa.bindparam("target")
-)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, fields
 from typing import Any
-
-import sqlalchemy as sa
 
 from connectors.target import Receipt
 from reconcile.audit import facts, log
 from reconcile.errors import Refused
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.states import HOLDING, OVER, BundleState, moved
-from reconcile.journal import holds, limits
 from reconcile.journal import holds as keys
-from reconcile.store import Store, Transaction, bulk
-from reconcile.store.bundles import COLUMNS, Stored, stored
-from reconcile.store.tables import bundles, effects
+from reconcile.journal import limits
+from reconcile.store import Store, Transaction, effects, holds, plan_states
+from reconcile.store.bundles import Stored
+from reconcile.store.plan_states import CLAIMED, Expected
 
 RECONCILE = "reconcile"
-CHUNK = 1_000
-_CLAIMED = (BundleState.CLAIMED, BundleState.SENT, BundleState.AMBIGUOUS)
 _NOT_DONE = (BundleState.SKIPPED, BundleState.FAILED)
 
 
@@ -59,15 +55,13 @@ class Claimed(Stored):
 
     @classmethod
     def of(cls, plan: Stored, **changes: Any) -> Claimed:
-        claimed = object.__new__(cls)
-        vars(claimed).update(vars(plan), keys=(), **changes)
-        return claimed
+        return cls(**{column.name: getattr(plan, column.name) for column in fields(Stored)} | changes)
 
     def but(self, **changes: Any) -> Claimed:
         """The same plan with other values, without parsing it again."""
-        claimed = object.__new__(Claimed)
-        vars(claimed).update(vars(self), **changes)
-        return claimed
+        changed = copy(self)
+        vars(changed).update(changes)
+        return changed
 
 
 def keys_of(store: Store, target: str, bundle: Bundle, *, lives_ago: int = 0) -> tuple[str, ...]:
@@ -146,14 +140,7 @@ def written(tx: Transaction, plans: Sequence[Claimed]) -> list[Claimed]:
 
 def locked(tx: Transaction, ids: Iterable[str], states: Sequence[BundleState]) -> list[Claimed]:
     """Lock those of these plans that are in one of the states until the transaction ends; by id."""
-    sorted_ids = sorted(set(ids))
-    plans: list[Claimed] = []
-    for at in range(0, len(sorted_ids), CHUNK):
-        query = sa.select(*COLUMNS).where(bundles.c.id.in_(sorted_ids[at : at + CHUNK]))
-        query = query.where(bundles.c.state.in_([state.value for state in states]))
-        rows = tx.connection.execute(query.order_by(bundles.c.id).with_for_update())
-        plans += [Claimed.of(stored(tx, row)) for row in rows]
-    return plans
+    return [Claimed.of(plan) for plan in plan_states.locked(tx, ids, states)]
 
 
 def _check(plans: Sequence[Claimed], to: BundleState) -> None:
@@ -169,7 +156,7 @@ def _check(plans: Sequence[Claimed], to: BundleState) -> None:
 
 def _ending(tx: Transaction, to: BundleState) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    if to not in _CLAIMED:
+    if to not in CLAIMED:
         values["owner"] = None
     if to in OVER:
         values["ended_at"] = tx.now
@@ -189,17 +176,14 @@ def _write(
         log.touch(tx, facts.PLAN, [plan.id for plan in plans])
     stored_values = {name: value.value if isinstance(value, BundleState) else value for name, value in common.items()}
     if each is not None:
-        keys = [{"id": plan.id, "fence": plan.fence, "state": plan.state.value} for plan in plans]
-        changed = bulk.update(tx, bundles, keys, each, stored_values)
+        expected = [(plan.id, Expected(plan.fence, plan.state)) for plan in plans]
+        changed = plan_states.update_each(tx, expected, each, stored_values)
     else:
         changed = 0
         for group in _groups(plans):
             values = {**_claim_values(group[0]), **stored_values} if group[0].was else stored_values
-            bound = {**values, "the_fence": _fence(group[0]), "the_state": group[0].stands.value}
-            for at in range(0, len(group), CHUNK):
-                ids = [plan.id for plan in group[at : at + CHUNK]]
-                statement = _update_many(tuple(sorted(values)))
-                changed += tx.connection.execute(statement, bound | {"the_ids": ids}).rowcount
+            standing = Expected(_fence(group[0]), group[0].stands)
+            changed += plan_states.update(tx, [plan.id for plan in group], standing, values)
     if changed != len(plans):
         raise ClaimLost(_lost(tx, plans))
 
@@ -223,20 +207,12 @@ def _claim_values(plan: Claimed) -> dict[str, Any]:
 
 _VOLATILE = {*facts.NOT_COVERED["bundles"]}
 """Columns not covered by the audit log."""
-_SAME = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))
-
-
-@functools.cache
-def _update_many(names: tuple[str, ...]) -> sa.Update:
-    chosen = bulk.one_of(bundles.c.id, "the_ids")
-    return sa.update(bundles).where(chosen, *_SAME).values(bulk.bound(bundles, names))
 
 
 def _lost(tx: Transaction, plans: Sequence[Claimed]) -> list[str]:
     """The plans whose fence or state differs; an update that matched them changed at least their state."""
     fences = {plan.id: _fence(plan) for plan in plans}
-    query = sa.select(bundles.c.id, bundles.c.fence).where(bundles.c.id.in_(list(fences)))
-    current = dict(tx.connection.execute(query).all())
+    current = plan_states.fences(tx, fences)
     lost = [name for name, fence in fences.items() if current.get(name) != fence]
     return sorted(lost) or sorted(fences)
 
@@ -248,28 +224,15 @@ def _move_dependents(tx: Transaction, plans: Sequence[Claimed], to: BundleState,
     """Move the operations with their plan, end its holds, and return the limits of plans proven not done."""
     ids = sorted(plan.id for plan in plans)
     if sent_ids := sorted(plan.id for plan in plans if plan.sent_at is not None):
-        values = {"state": to.value, "ended_at": tx.now if to in OVER else None, "doubtful": not proven}
         if not proven:
             log.touch(tx, facts.PLAN, sent_ids)
-        for at in range(0, len(sent_ids), CHUNK):
-            tx.connection.execute(_FOLLOW, values | {"the_bundles": sent_ids[at : at + CHUNK]})
+        effects.move(tx, sent_ids, to, ended_at=tx.now if to in OVER else None, doubtful=not proven)
     if to not in HOLDING:
         holding = [plan.id for plan in plans if plan.state in HOLDING]
         if holding:
             holds.release(tx, holding)
     if to in _NOT_DONE and proven:
         limits.give_back(tx, ids)
-
-
-_FOLLOW = (
-    sa.update(effects)
-    .where(bulk.one_of(effects.c.bundle, "the_bundles"))
-    .values(
-        state=sa.bindparam("state"),
-        ended_at=sa.bindparam("ended_at", type_=effects.c.ended_at.type),
-        doubtful=sa.bindparam("doubtful"),
-    )
-)
 
 
 def _log(
@@ -321,12 +284,6 @@ def _move_undone(tx: Transaction, undos: Sequence[Claimed], to: BundleState, act
         return
     _check(plans, becomes)
     _write(tx, plans, {"state": becomes}, None)
-    values = {"state": becomes.value, "the_bundles": [plan.id for plan in plans]}
-    tx.connection.execute(_FOLLOW_UNDONE, values)
+    effects.set_state(tx, [plan.id for plan in plans], becomes)
     entries = [{"undo": undo_of[plan.id].id} for plan in plans]
     _log(tx, plans, becomes, None, None, actor, entries)
-
-
-_FOLLOW_UNDONE = (
-    sa.update(effects).where(bulk.one_of(effects.c.bundle, "the_bundles")).values(state=sa.bindparam("state"))
-)

@@ -8,59 +8,19 @@ from base64 import b32encode
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-import sqlalchemy as sa
-
 from reconcile.audit import facts, log
-from reconcile.errors import Refused
 from reconcile.findings.bundle import Bundle
 from reconcile.findings.states import WITHDRAWABLE, BundleState
-from reconcile.journal.effects.moving import CHUNK, RECONCILE, Claimed, keys_of, locked, move
+from reconcile.journal.effects.moving import RECONCILE, Claimed, keys_of, locked, move
 from reconcile.journal.effects.moving import note as written
-from reconcile.store import Transaction
+from reconcile.store import Transaction, effects, plan_states
 from reconcile.store import bundles as plans
-from reconcile.store.bulk import one_of
-from reconcile.store.bundles import stored
-from reconcile.store.tables import bundles, effects, findings
+from reconcile.store.plan_states import STANDING, WAITING
 
-STANDING = (BundleState.AWAITING, BundleState.APPROVED)
-"""States of a plan that was not begun: another plan may replace it."""
-_WAITING = (BundleState.RETRY_WAIT, BundleState.APPROVED)
 _ID = 12
 
 
-class PlanInHand(Refused):
-    """A plan of this finding is in progress or has an unknown outcome; nothing was proposed."""
-
-    def __init__(self, finding: str, bundle: str, state: BundleState) -> None:
-        super().__init__(f"Bundle {bundle} of {finding} is {state.value}; no other plan is made until it is over.")
-        self.finding = finding
-        self.bundle = bundle
-
-
 def propose(
-    tx: Transaction,
-    bundle: Bundle,
-    *,
-    run: str | None,
-    release: str,
-    policy: str,
-    by: str = RECONCILE,
-    expires: dt.datetime | None = None,
-    note: str | None = None,
-) -> str:
-    """Propose a plan, which waits for approval as its finding's only one; return its id.
-
-    An equal plan, except for values that may drift, stays with its approvals; another one that was not begun is
-    superseded. Raises PlanInHand.
-    """
-    [name] = propose_many(tx, [bundle], run=run, release=release, policy=policy, by=by, expires=expires, note=note)
-    current = plans.get(tx, name)
-    if not current.is_for(bundle) or current.state not in STANDING:
-        raise PlanInHand(bundle.finding, name, current.state)
-    return name
-
-
-def propose_many(
     tx: Transaction,
     proposed: Sequence[Bundle],
     *,
@@ -134,36 +94,24 @@ def to_people(tx: Transaction, ids: Collection[str]) -> list[Claimed]:
 def lock_standing(tx: Transaction, rule: str) -> None:
     """Lock the rule's plans that are not over until this transaction ends: everywhere, plans are locked before limits
     and findings."""
-    query = sa.select(bundles.c.id).where(bundles.c.rule == rule, bundles.c.state.in_(_values(plans.LIVE)))
-    tx.connection.execute(query.order_by(bundles.c.id).with_for_update()).all()
+    plan_states.lock_live(tx, rule)
 
 
 def lock_findings(tx: Transaction, ids: Collection[str]) -> None:
     """Lock these findings, and their plans that are not over, until this transaction ends."""
     if tx.store.is_shared:
-        sorted_ids = sorted(set(ids))
-        for at in range(0, len(sorted_ids), CHUNK):
-            bound = {"the_findings": sorted_ids[at : at + CHUNK]}
-            tx.connection.execute(_STANDING.with_for_update(), bound).all()
-            tx.connection.execute(_FINDINGS, bound).all()
+        plan_states.lock_findings(tx, ids)
 
 
 def lock_plans(tx: Transaction, ids: Collection[str]) -> None:
     """Lock these plans in the common order, before outcomes of several are written."""
     if tx.store.is_shared and len(ids) > 1:
-        query = sa.select(bundles.c.id).where(one_of(bundles.c.id, "the_ids")).order_by(bundles.c.id)
-        tx.connection.execute(query.with_for_update(), {"the_ids": sorted(ids)}).all()
+        plan_states.lock_plans(tx, ids)
 
 
 def void(tx: Transaction, of_findings: Iterable[str], reason: str, by: str = RECONCILE) -> list[Claimed]:
     """Withdraw the plans of these findings that were not begun, except undos."""
-    withdrawn: list[Claimed] = []
-    sorted_findings = sorted(set(of_findings))
-    for at in range(0, len(sorted_findings), CHUNK):
-        chosen = (bundles.c.finding.in_(sorted_findings[at : at + CHUNK]), bundles.c.undoes.is_(None))
-        query = sa.select(bundles.c.id).where(*chosen, bundles.c.state.in_(_values(STANDING)))
-        withdrawn += withdraw(tx, tx.connection.execute(query).scalars().all(), reason, by)
-    return withdrawn
+    return withdraw(tx, list(plan_states.standing_of(tx, of_findings)), reason, by)
 
 
 def withdraw(tx: Transaction, ids: Collection[str], reason: str, by: str = RECONCILE) -> list[Claimed]:
@@ -181,32 +129,23 @@ def withdraw(tx: Transaction, ids: Collection[str], reason: str, by: str = RECON
 def homeless(tx: Transaction, rule: str, source: str | None, reason: str) -> list[Claimed]:
     """Withdraw the rule's plans that nothing would execute any more: those in another source than this or, if the rule
     does not clean (None), all of them. Claimed plans, plans with an unknown outcome and undos stay."""
-    idle = bundles.c.state.in_(_values(WITHDRAWABLE))
-    query = sa.select(bundles.c.id).where(bundles.c.rule == rule, idle, bundles.c.undoes.is_(None))
-    if source is not None:
-        query = query.where(bundles.c.source != source)
-    return withdraw(tx, tx.connection.execute(query).scalars().all(), reason)
+    return withdraw(tx, plan_states.withdrawable(tx, rule, outside=source), reason)
 
 
 def expire(tx: Transaction) -> list[Claimed]:
     """Withdraw plans past their expiry date, approved or not."""
-    over = sa.select(bundles.c.id).where(bundles.c.state.in_(_values(STANDING)), bundles.c.expires_at < tx.now)
-    return withdraw(tx, tx.connection.execute(over).scalars().all(), "It expired before it was approved and executed.")
+    return withdraw(tx, plan_states.expired(tx), "It expired before it was approved and executed.")
 
 
 def try_now(tx: Transaction, ids: Collection[str], by: str) -> list[Claimed]:
     """Make waiting plans due now, with a new budget, as a person asked."""
-    waiting = locked(tx, ids, _WAITING)
+    waiting = locked(tx, ids, WAITING)
     if waiting:
-        tx.connection.execute(_NOW, {"the_ids": [plan.id for plan in waiting], "now": tx.now})
+        plan_states.make_due(tx, [plan.id for plan in waiting])
     for plan in waiting:
         body = {"bundle": plan.id, "finding": plan.finding, "run": plan.run, "attempts": plan.attempts}
         log.append(tx, by, "operation.due_now", f"bundle:{plan.id}", body)
     return [plan.but(next_at=tx.now, attempts=0, give_up_at=None) for plan in waiting]
-
-
-def _values(states: Iterable[BundleState]) -> list[str]:
-    return [state.value for state in states]
 
 
 def _lock_live_plans(tx: Transaction, names: Sequence[str]) -> tuple[dict[str, list[Claimed]], dict[str, int]]:
@@ -215,16 +154,11 @@ def _lock_live_plans(tx: Transaction, names: Sequence[str]) -> tuple[dict[str, l
     Concurrent proposals wait. Plans are locked before findings, as everywhere, and read again afterwards.
     """
     lock_findings(tx, names)
-    live: dict[str, list[Claimed]] = {}
-    numbers: dict[str, int] = {}
-    for at in range(0, len(names), CHUNK):
-        bound = {"the_findings": list(names[at : at + CHUNK])}
-        batch_numbers: dict[str, int] = dict(tx.connection.execute(_NUMBERS, bound).all())
-        if batch_numbers:
-            for row in tx.connection.execute(_STANDING, bound):
-                live.setdefault(row.finding, []).append(Claimed.of(stored(tx, row)))
-        numbers |= batch_numbers
-    return live, numbers
+    live_plans, numbers = plan_states.live_of(tx, names)
+    by_finding: dict[str, list[Claimed]] = {}
+    for plan in live_plans:
+        by_finding.setdefault(plan.finding, []).append(Claimed.of(plan))
+    return by_finding, numbers
 
 
 def _id_of(tx: Transaction, finding: str, number: int) -> str:
@@ -258,33 +192,9 @@ def _log_reused_ids(tx: Transaction, new_plans: Sequence[tuple[Bundle, dict[str,
         if bundle.undoes is not None or all(operation.generation == 1 for operation in bundle.operations):
             continue
         new, old = (keys_of(tx.store, bundle.target, bundle, lives_ago=lives_ago) for lives_ago in (0, 1))
-        query = sa.select(effects.c.key).where(effects.c.key.in_(old), effects.c.state == BundleState.SUCCEEDED.value)
-        reused = set(tx.connection.execute(query).scalars())
+        reused = effects.succeeded(tx, old)
         for key, old_key, operation in zip(new, old, bundle.operations, strict=True):
             if old_key in reused:
                 body = {"bundle": row["id"], "finding": bundle.finding, "run": row["run"]}
                 body |= {"key": key, "key_before": old_key, "generation": operation.generation}
                 log.append(tx, by, "operation.id_reused", f"bundle:{row['id']}", body)
-
-
-_FINDINGS = (
-    sa.select(findings.c.id).where(one_of(findings.c.id, "the_findings")).order_by(findings.c.id).with_for_update()
-)
-_NUMBERS = (
-    sa.select(bundles.c.finding, sa.func.count())
-    .where(one_of(bundles.c.finding, "the_findings"))
-    .group_by(bundles.c.finding)
-)
-_STANDING = (
-    sa.select(*plans.COLUMNS)
-    .where(one_of(bundles.c.finding, "the_findings"), bundles.c.state.in_(_values(plans.LIVE)))
-    .order_by(bundles.c.id)
-)
-_NOW = (
-    sa.update(bundles)
-    .where(
-        one_of(bundles.c.id, "the_ids"),
-        bundles.c.state.in_(_values(_WAITING)),
-    )
-    .values(next_at=sa.bindparam("now", type_=bundles.c.next_at.type), attempts=0, give_up_at=None)
-)

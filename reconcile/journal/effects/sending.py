@@ -6,21 +6,19 @@ Record outcomes of claimed or sent plans; each function raises ClaimLost if anot
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-import sqlalchemy as sa
 
 from reconcile.audit import facts, log
 from reconcile.findings.states import BundleState
 from reconcile.journal import holds
-from reconcile.journal.effects.moving import CHUNK, RECONCILE, Claimed, locked, move, note
+from reconcile.journal.effects.moving import RECONCILE, Claimed, locked, move, note
 from reconcile.schedule import retry as retries
-from reconcile.store import Transaction, bulk
+from reconcile.store import Transaction, effects
 from reconcile.store.bundles import sealed
 from reconcile.store.columns import json_text
-from reconcile.store.tables import effects
+from reconcile.store.effects import Bound, NewEffect
 
 
 def succeeded(
@@ -167,12 +165,11 @@ class Sent:
 
 def send(tx: Transaction, claimed: Sequence[Claimed]) -> Sent:
     """Bind the keys of these plans and mark them sent. Call it after `hold`, as the last step before COMMIT."""
-    rows = sorted((row for plan in claimed for row in _rows(tx, plan)), key=lambda row: row["key"])
+    operations = sorted(operation for plan in claimed for operation in _operations(tx, plan))
     log.touch(tx, facts.PLAN, [plan.id for plan in claimed])
-    bound = _insert(tx, rows)
     answers: dict[str, tuple[str, str]] = {}
-    if bound < len(rows):
-        answers = _bind_existing(tx, rows)
+    if effects.bind(tx, operations) < len(operations):
+        answers = _bind_existing(tx, operations)
     ready = [plan for plan in claimed if plan.id not in answers]
     result = Sent(_mark_all(tx, ready))
     for plan in claimed:
@@ -181,27 +178,11 @@ def send(tx: Transaction, claimed: Sequence[Claimed]) -> Sent:
     return result
 
 
-def _rows(tx: Transaction, plan: Claimed) -> list[dict[str, Any]]:
-    table = plan.bundle.table
-    return [
-        {
-            "key": key,
-            "bundle": plan.id,
-            "target": plan.target,
-            "effect": operation.effect,
-            "record": holds.subject_of(tx.store.key, holds.name_of(table, operation.record)),
-            "generation": operation.generation,
-            "fingerprint": operation.fingerprint,
-            "state": BundleState.SENT.value,
-            "doubtful": False,
-            "sent_at": tx.now,
-        }
-        for key, operation in zip(plan.keys, plan.bundle.operations, strict=True)
-    ]
-
-
-def _insert(tx: Transaction, rows: list[dict[str, Any]]) -> int:
-    return bulk.insert(tx, effects, rows, ignore=True)
+def _operations(tx: Transaction, plan: Claimed) -> Iterator[NewEffect]:
+    for key, operation in zip(plan.keys, plan.bundle.operations, strict=True):
+        record = holds.subject_of(tx.store.key, holds.name_of(plan.bundle.table, operation.record))
+        fingerprint = operation.fingerprint
+        yield NewEffect(key, plan.id, plan.target, operation.effect, record, operation.generation, fingerprint)
 
 
 def _mark_all(tx: Transaction, ready: Sequence[Claimed]) -> list[Claimed]:
@@ -227,43 +208,34 @@ def _mark(tx: Transaction, plans: Sequence[Claimed], values: dict[str, Any]) -> 
 # Keys that already exist
 
 
-def _bind_existing(tx: Transaction, rows: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
+def _bind_existing(tx: Transaction, operations: Sequence[NewEffect]) -> dict[str, tuple[str, str]]:
     """Bind keys proven not done; return, by id, the group of `Sent` and the reason for plans that cannot be sent."""
-    existing = _existing(tx, [row["key"] for row in rows])
+    existing = effects.locked(tx, [operation.key for operation in operations])
     answers: dict[str, tuple[str, str]] = {}
-    rebound: list[dict[str, Any]] = []
-    for row in rows:
-        answer = _refusal(existing[row["key"]], row)
-        if answer is not None and (row["bundle"] not in answers or answer[0] == "conflicts"):
-            answers[row["bundle"]] = answer
-    for row in rows:
-        effect = existing[row["key"]]
-        if row["bundle"] in answers or (effect.bundle == row["bundle"] and effect.state == BundleState.SENT.value):
+    rebound: list[NewEffect] = []
+    for operation in operations:
+        answer = _refusal(existing[operation.key], operation)
+        if answer is not None and (operation.bundle not in answers or answer[0] == "conflicts"):
+            answers[operation.bundle] = answer
+    for operation in operations:
+        bound = existing[operation.key]
+        is_bound = bound.bundle == operation.bundle and bound.state == BundleState.SENT.value
+        if operation.bundle in answers or is_bound:
             continue
-        log.touch(tx, facts.PLAN, [effect.bundle])
-        rebound.append({f"the_{name}": row[name] for name in ("key", "bundle", "fingerprint", "sent_at")})
-    if rebound:
-        tx.connection.execute(_REBIND, rebound if len(rebound) > 1 else rebound[0])
-    for name in answers:
-        tx.connection.execute(_UNBIND, {"the_bundle": name})
+        log.touch(tx, facts.PLAN, [bound.bundle])
+        rebound.append(operation)
+    effects.bind_again(tx, rebound)
+    effects.unbind(tx, answers)
     return answers
 
 
-def _existing(tx: Transaction, wanted_keys: list[str]) -> dict[str, Any]:
-    by_key: dict[str, Any] = {}
-    for at in range(0, len(wanted_keys), CHUNK):
-        for row in tx.connection.execute(_EXISTING, {"the_keys": wanted_keys[at : at + CHUNK]}):
-            by_key[row.key] = row
-    return by_key
-
-
-def _refusal(existing: Any, row: dict[str, Any]) -> tuple[str, str] | None:
+def _refusal(existing: Bound, operation: NewEffect) -> tuple[str, str] | None:
     state = BundleState(existing.state)
     if existing.doubtful:
         return "conflicts", f"A person gave up one of its operations; it is unknown whether {existing.bundle} did it."
-    if existing.bundle == row["bundle"] or state in _PROVEN_NOT_DONE:
+    if existing.bundle == operation.bundle or state in _PROVEN_NOT_DONE:
         return None
-    if existing.fingerprint != row["fingerprint"] and state is not BundleState.RETRY_WAIT:
+    if existing.fingerprint != operation.fingerprint and state is not BundleState.RETRY_WAIT:
         return "conflicts", f"An operation was sent with other content by {existing.bundle}; nothing was sent."
     if state in _DONE:
         return "settled", f"One of its operations was already done by {existing.bundle}; the next plan leaves it out."
@@ -280,26 +252,3 @@ def _set_aside(tx: Transaction, result: Sent, plan: Claimed, answer: str, senten
     else:
         [moved] = move(tx, [plan], BundleState.QUARANTINED, reason=sentence)
         result.conflicts.append((moved, sentence))
-
-
-_EXISTING = (
-    sa.select(effects.c.key, effects.c.bundle, effects.c.state, effects.c.fingerprint, effects.c.doubtful)
-    .where(bulk.one_of(effects.c.key, "the_keys"))
-    .order_by(effects.c.key)
-    .with_for_update()
-)
-_REBIND = (
-    sa.update(effects)
-    .where(effects.c.key == sa.bindparam("the_key"))
-    .values(
-        bundle=sa.bindparam("the_bundle"),
-        fingerprint=sa.bindparam("the_fingerprint"),
-        sent_at=sa.bindparam("the_sent_at", type_=effects.c.sent_at.type),
-        state=BundleState.SENT.value,
-        ended_at=None,
-    )
-)
-_UNBIND = sa.delete(effects).where(
-    effects.c.bundle == sa.bindparam("the_bundle"), effects.c.state == BundleState.SENT.value
-)
-"""Removes keys just bound for a plan that is not sent."""

@@ -1,0 +1,71 @@
+"""People's decisions about plans in the store: the latest of each person."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlalchemy as sa
+
+from reconcile.store.bulk import one_of
+from reconcile.store.bundles import COLUMNS, Stored, stored
+from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import approvals, bundles
+
+Decision = Literal["approved", "rejected"]
+
+
+@dataclass(frozen=True)
+class Approval:
+    """One person's decision about a plan."""
+
+    by: str
+    decision: Decision
+    plan_hash: str
+    at: dt.datetime
+    note: str | None
+
+
+def put(tx: Transaction, bundle: str, approval: Approval) -> None:
+    """Store a decision, in place of an earlier one of the same person."""
+    insert = insert_for(tx, approvals)
+    newer = {name: insert.excluded[name] for name in ("decision", "plan_hash", "at", "note")}
+    row = {"bundle": bundle, **vars(approval)}
+    tx.connection.execute(insert.on_conflict_do_update(index_elements=["bundle", "by"], set_=newer), row)
+
+
+def of(tx: Transaction, bundle: str) -> list[Approval]:
+    """Return the decisions about a plan, in order of time."""
+    columns = (approvals.c.by, approvals.c.decision, approvals.c.plan_hash, approvals.c.at, approvals.c.note)
+    query = sa.select(*columns).where(approvals.c.bundle == bundle).order_by(approvals.c.at, approvals.c.by)
+    return [Approval(*row) for row in tx.connection.execute(query)]
+
+
+def given(tx: Transaction, ids: Collection[str]) -> dict[str, set[str]]:
+    """Return the people who approved each of these plans in its current form; plans without an approval are left
+    out."""
+    query = (
+        sa.select(approvals.c.bundle, approvals.c.by)
+        .join(bundles, bundles.c.id == approvals.c.bundle)
+        .where(approvals.c.bundle.in_(list(ids)), approvals.c.decision == "approved")
+        .where(approvals.c.plan_hash == bundles.c.plan_hash)
+    )
+    people: dict[str, set[str]] = {}
+    for name, by in tx.connection.execute(query):
+        people.setdefault(name, set()).add(by)
+    return people
+
+
+def rejected(tx: Transaction, of_findings: Collection[str]) -> dict[str, list[Stored]]:
+    """Return the rejected plans of these findings, by finding."""
+    of_the_plan = (approvals.c.bundle == bundles.c.id, approvals.c.plan_hash == bundles.c.plan_hash)
+    is_rejected = sa.exists().where(*of_the_plan, approvals.c.decision == "rejected")
+    query = sa.select(*COLUMNS).where(one_of(bundles.c.finding, "the_findings"), is_rejected)
+    plans_of: dict[str, list[Stored]] = {}
+    for row in tx.connection.execute(query, {"the_findings": sorted(of_findings)}):
+        plan = stored(tx, row)
+        plans_of.setdefault(plan.finding, []).append(plan)
+    return plans_of

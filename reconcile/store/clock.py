@@ -1,0 +1,60 @@
+"""The store's clock: the time of the last tick and an unconfirmed jump, and the work that waits for a time."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import anchors, breakers, bundles, clock, outbox, slots
+
+
+@dataclass(frozen=True)
+class Tick:
+    """The store's time and the host's time since boot at the last tick; `held_since`, `held_from`: a jump."""
+
+    wall: dt.datetime
+    boot: str
+    boot_ns: int
+    held_since: dt.datetime | None = None
+    held_from: dt.datetime | None = None
+
+
+def last(tx: Transaction) -> Tick | None:
+    row = tx.connection.execute(sa.select(*(clock.c[name] for name in Tick.__dataclass_fields__))).one_or_none()
+    return None if row is None else Tick(*row)
+
+
+def keep(tx: Transaction, tick: Tick) -> None:
+    """Replace the last tick, and the jump."""
+    values = vars(tick)
+    insert = insert_for(tx, clock).values(id=1, **values)
+    tx.connection.execute(insert.on_conflict_do_update(index_elements=["id"], set_=values))
+
+
+def make_due(tx: Transaction, after: dt.datetime) -> None:
+    """Make work due now that waits until a later time than `after`."""
+    for table, column, states in _WAITING:
+        put_off = sa.update(table).where(table.c[states].in_(_WAITING_STATES), table.c[column] > after)
+        tx.connection.execute(put_off.values({column: tx.now}))
+
+
+def end_claims(tx: Transaction, at: dt.datetime) -> None:
+    """Let claims of plans, messages and slots that run longer end at this time."""
+    for table, states in _CLAIMED:
+        claimed = sa.update(table).where(table.c[states].in_(_CLAIMED_STATES), table.c.lease_until > at)
+        tx.connection.execute(claimed.values(lease_until=at))
+
+
+_WAITING = (
+    (bundles, "next_at", "state"),
+    (outbox, "next_at", "status"),
+    (anchors, "next_at", "status"),
+    (breakers, "probe_at", "state"),
+)
+_WAITING_STATES = ("approved", "retry_wait", "ambiguous", "queued", "due", "open", "half_open")
+_CLAIMED = ((bundles, "state"), (outbox, "status"), (slots, "status"))
+_CLAIMED_STATES = ("claimed", "sent", "ambiguous", "sending", "running")

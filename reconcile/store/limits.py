@@ -1,0 +1,146 @@
+"""The use of limits in the store: the plans counted, and the sums per rule and target."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from reconcile.store.bulk import one_of
+from reconcile.store.database import Transaction
+from reconcile.store.finding_memory import insert_for
+from reconcile.store.tables import budget_uses, budgets
+
+Kind = Literal["rule", "target"]
+Texts = Mapping[str, str]
+"""Amounts as decimals in text, by currency."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A counted plan: its use of its rule's and its target's limits."""
+
+    bundle: str
+    rule: str
+    target: str
+    run: str | None
+    at: dt.datetime
+    records: int
+    money: Texts
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The sums of a scope at `counted_at`: of the 24 hours before, and of one run."""
+
+    counted_at: dt.datetime | None
+    day_records: int
+    day_money: Texts
+    run: str | None
+    run_records: int
+    run_money: Texts
+
+
+@dataclass(frozen=True)
+class ScopeRow:
+    """The row of a scope; `stopped` is the reason why its cleaning is stopped."""
+
+    stopped: str | None
+    sums: Sums
+
+
+def lock(tx: Transaction, scopes: Collection[str]) -> dict[str, ScopeRow]:
+    """Lock the rows of these scopes until the transaction ends, the last name first; return those that exist."""
+    rows = tx.connection.execute(_LOCK, {"the_scopes": list(scopes)}).all()
+    return {
+        row.scope: ScopeRow(
+            row.reason if row.stopped_at is not None else None, Sums(*(getattr(row, name) for name in _SUMS))
+        )
+        for row in rows
+    }
+
+
+def create(tx: Transaction, scopes: Collection[str]) -> None:
+    """Create the rows of these scopes that do not exist yet."""
+    empty = {"day_records": 0, "day_money": {}, "run_records": 0, "run_money": {}}
+    rows = [{"scope": scope} | empty for scope in sorted(scopes, reverse=True)]
+    tx.connection.execute(insert_for(tx, budgets).on_conflict_do_nothing(index_elements=["scope"]), rows)
+
+
+def keep(tx: Transaction, scope: str, sums: Sums) -> None:
+    tx.connection.execute(_KEEP, vars(sums) | {"the_scope": scope})
+
+
+def stop(tx: Transaction, scope: str, reason: str) -> None:
+    tx.connection.execute(sa.update(budgets).where(budgets.c.scope == scope).values(stopped_at=tx.now, reason=reason))
+
+
+def allow(tx: Transaction, scope: str) -> bool:
+    """Allow the scope again; return False if it was not stopped."""
+    stopped_row = sa.update(budgets).where(budgets.c.scope == scope, budgets.c.stopped_at.is_not(None))
+    return tx.connection.execute(stopped_row.values(stopped_at=None, reason=None)).rowcount > 0
+
+
+def stopped(tx: Transaction) -> dict[str, str | None]:
+    """Return the stopped scopes with their reasons."""
+    query = sa.select(budgets.c.scope, budgets.c.reason).where(budgets.c.stopped_at.is_not(None))
+    return dict(tx.connection.execute(query.order_by(budgets.c.scope)).all())
+
+
+def counted(tx: Transaction, plans: Collection[str]) -> list[Counted]:
+    """Return those of these plans that are counted."""
+    return [Counted(*row) for row in tx.connection.execute(_COUNTED, {"the_bundles": list(plans)})]
+
+
+def put(tx: Transaction, uses: Sequence[Counted]) -> None:
+    """Store the use of plans, in place of an earlier one of the same plan."""
+    insert = insert_for(tx, budget_uses)
+    newer = {name: insert.excluded[name] for name in ("run", "at", "records", "money")}
+    statement = insert.on_conflict_do_update(index_elements=["bundle"], set_=newer)
+    rows = [dict(vars(use)) for use in uses]
+    tx.connection.execute(statement, rows if len(rows) > 1 else rows[0])
+
+
+def forget(tx: Transaction, plans: Iterable[str]) -> list[Counted]:
+    """Delete the use of these plans and return it."""
+    return [Counted(*row) for row in tx.connection.execute(_FORGET, {"the_bundles": sorted(plans)})]
+
+
+def records_between(
+    tx: Transaction, kind: Kind, name: str, after: dt.datetime, until: dt.datetime | None = None
+) -> tuple[int, Iterator[Texts]]:
+    """Return the records that a rule or a target used after one time, and until another, and each amount of money."""
+    conditions = [budget_uses.c[kind] == name, budget_uses.c.at > after]
+    return _total(tx, *conditions, *([] if until is None else [budget_uses.c.at <= until]))
+
+
+def records_in_run(tx: Transaction, kind: Kind, name: str, run: str) -> tuple[int, Iterator[Texts]]:
+    """Return the records that a rule or a target used in a run, and each amount of money."""
+    return _total(tx, budget_uses.c[kind] == name, budget_uses.c.run == run)
+
+
+def _total(tx: Transaction, *conditions: sa.ColumnElement[bool]) -> tuple[int, Iterator[Texts]]:
+    """The database adds uses without money, as a day may have many."""
+    plain = sa.select(sa.func.coalesce(sa.func.sum(budget_uses.c.records), 0)).where(*conditions)
+    records = int(tx.connection.execute(plain).scalar_one())
+    with_money = sa.type_coerce(budget_uses.c.money, sa.Text) != "{}"
+    query = sa.select(budget_uses.c.money).where(*conditions, with_money)
+    amounts: Any = tx.connection.execute(query).scalars()
+    return records, iter(amounts)
+
+
+_SUMS = tuple(Sums.__dataclass_fields__)
+_LOCK = (
+    sa.select(budgets).where(one_of(budgets.c.scope, "the_scopes")).order_by(budgets.c.scope.desc()).with_for_update()
+)
+_KEEP = (
+    sa.update(budgets)
+    .where(budgets.c.scope == sa.bindparam("the_scope"))
+    .values({name: sa.bindparam(name, type_=budgets.c[name].type) for name in _SUMS})
+)
+_USE = tuple(budget_uses.c[name] for name in Counted.__dataclass_fields__)
+_COUNTED = sa.select(*_USE).where(one_of(budget_uses.c.bundle, "the_bundles"))
+_FORGET = sa.delete(budget_uses).where(one_of(budget_uses.c.bundle, "the_bundles")).returning(*_USE)
