@@ -52,7 +52,9 @@ def _compile_once(connection: sa.Connection) -> None:
 
 def _scratch_database(server: str) -> Iterator[str]:
     """A database of its own on that server, dropped afterwards. No server: a skip here, a failure in CI."""
-    engine = sa.create_engine(server, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 5})
+    engine = sa.create_engine(
+        server, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool, connect_args={"connect_timeout": 5}
+    )
     name = f"reconcile_{uuid.uuid4().hex[:12]}"
     try:
         with engine.connect() as connection:
@@ -62,11 +64,12 @@ def _scratch_database(server: str) -> Iterator[str]:
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    yield sa.make_url(server).set(database=name).render_as_string(hide_password=False)
-    force = " with (force)" if engine.dialect.name == "postgresql" else ""
-    with engine.connect() as connection:
-        connection.execute(sa.text(f"drop database {name}{force}"))
-    engine.dispose()
+    try:
+        yield sa.make_url(server).set(database=name).render_as_string(hide_password=False)
+    finally:
+        force = " with (force)" if engine.dialect.name == "postgresql" else ""
+        with engine.connect() as connection:
+            connection.execute(sa.text(f"drop database {name}{force}"))
 
 
 @pytest.fixture
