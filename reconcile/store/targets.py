@@ -23,7 +23,7 @@ def put(tx: Transaction, identity: str, source: str, ratchet: int, confirmed: in
         return False
     row = values | {"identity": identity, "first_seen": tx.now}
     insert = insert_for(tx, targets).on_conflict_do_nothing(index_elements=["identity"])
-    return tx.connection.execute(insert, row).rowcount > 0
+    return tx.connection.execute(insert, row, execution_options={"preserve_rowcount": True}).rowcount > 0
 
 
 def confirm(tx: Transaction, identity: str, ratchet: int) -> None:
