@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from pydantic import SecretStr, ValidationError
 from store_support import FixedClock, in_parallel
 
+from notifications.base import Notice
 from notifications.file import FileSettings as FileChannelSettings
 from notifications.slack.channel import SlackSettings as SlackChannelSettings
 from reconcile.audit import anchoring, checkpoints, log, proof
@@ -28,8 +29,9 @@ from reconcile.audit.anchors.git import GitAnchor
 from reconcile.audit.anchors.settings import AuditSettings, FileSettings, GitSettings, SlackSettings, SyslogSettings
 from reconcile.audit.anchors.slack import SlackAnchor
 from reconcile.audit.anchors.syslog import SyslogAnchor
+from reconcile.audit.proof import prove
 from reconcile.audit.verifier import Mark
-from reconcile.messages import watchdog
+from reconcile.messages import outbox, watchdog
 from reconcile.store import Store, tables
 from reconcile.testing.slack_server import SlackServer
 from reconcile.upkeep import backup, restore
@@ -670,3 +672,32 @@ def test_only_the_owner_can_write_an_anchor_file(tmp_path: Path, store: Store) -
     file_anchor(tmp_path).write(marks(store, 1)[0])
 
     assert os.stat(tmp_path / "anchor.jsonl").st_mode & 0o022 == 0  # noqa: PTH116 - what the system says
+
+
+MINUTE = dt.timedelta(minutes=1)
+
+
+NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+
+
+def queue(store: Store, name: str, channel: str) -> None:
+    with store.begin() as tx:
+        outbox.enqueue(tx, channel, Notice(id=name, job="nightly", run="run1_x", slot=NOON, test=True))
+
+
+@pytest.mark.slow
+def test_a_channel_too_busy_to_be_read_to_its_anchor_is_no_tampering(tmp_path: Path) -> None:
+    """Ten thousand messages later the head is there still, and cannot be reached."""
+    with SlackServer() as slack, Store.open("sqlite:///reconcile.db", tmp_path) as store:
+        token = SecretStr("xoxb-for-tests")
+        bot = SlackChannelSettings(type="slack", token=token, channel="#finance-ops", base_url=slack.base_url)
+        anchor = SlackAnchor("team", SlackSettings(type="slack", channel="ops"), tmp_path, {"ops": bot})
+        queue(store, "m1", "post")
+        assert anchoring.carry(store, {"team": anchor}, {"team": MINUTE}).written
+        [head] = slack.messages
+        slack.messages += [head | {"ts": f"{head['ts']}{n:06d}", "metadata": None} for n in range(10_000)]
+
+        found = prove(store, {"team": anchor})
+
+    assert found.problem is None
+    assert "lists more than 10,000 messages" in (found.anchors[0].problem or "")

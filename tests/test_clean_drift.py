@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from clean_support import Customers, World, job
 from cli_support import Project
+
+from reconcile.cleaning.actions.base import NotPlannable
+from reconcile.cleaning.execution.execute import How, Limits, perform
+from reconcile.cleaning.execution.resolve import ask
 
 TABLE = (
     "id integer primary key, email varchar(60), phone varchar(60), seen integer, note varchar(90), status varchar(9)"
@@ -198,3 +203,72 @@ def test_what_a_group_as_a_whole_is_judged_by_does_not_drift(tmp_path: Path) -> 
 
     assert answer.code == 2
     assert "`ignore_drift` names `seen`, by which rule `twins` matches records" in answer.said
+
+
+@pytest.mark.parametrize("receipts", [True, False])
+@pytest.mark.parametrize("drifted", [True, False])
+def test_what_a_column_that_may_drift_held_before_is_never_made_up(
+    receipts: bool, drifted: bool, tmp_path: Path
+) -> None:
+    """It would be written back by an undo: of a plan whose answer was lost, only a receipt says what it was."""
+    shop = Customers.at("sqlite:///shop.db", tmp_path)
+    shop.add(1, 2)
+    assert shop.target.remembers()
+    one = job(replace(shop.deletion(1, 2), ignore_drift=("touched",)), "a", receipts=receipts)
+    if drifted:
+        shop.do("UPDATE customers SET touched = 'today' WHERE id = 2")
+    [done] = perform(shop.target, [one], Limits(lambda: 20.0))
+
+    answer = ask(shop.target, one, 20.0, None)
+
+    assert answer.how is How.DONE_BEFORE
+    assert answer.images == (done.images if receipts and not drifted else None)
+    shop.engine.dispose()
+    shop.source.close()
+
+
+TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+
+
+@pytest.mark.parametrize(("column", "where"), [("email", None), ("name", "name <> 'gone'")])
+def test_what_makes_records_twins_may_not_drift(column: str, where: str | None, tmp_path: Path) -> None:
+    """Else the surplus goes though the keeper is somebody else's by now, and nobody is left of them."""
+    dataset = {"source": "shop", "table": "customers", "id": "id"} | ({"where": where} if where else {})
+    rule = {"clean": {"action": "delete", "ignore_drift": [column]}}
+    world = World.at(tmp_path / "w", *TWO, config={"datasets": {"customers": dataset}}, twins=rule)
+    world.run()
+    world.do(f"UPDATE customers SET {column} = 'gone' WHERE id = 1")
+
+    with world.desk() as desk, pytest.raises(NotPlannable, match="matches records; remove it"):
+        desk.approve(world.only())
+
+    assert world.ids() == [1, 2, 3]
+
+
+DRIFTING = {"clean": {"action": "delete", "ignore_drift": ["name"]}}
+
+
+def test_an_approval_stands_though_a_column_that_may_drift_changed_meanwhile(tmp_path: Path) -> None:
+    """Else two people would never approve what changes more often than they look."""
+    world = World.at(tmp_path / "w", *TWO, twins=DRIFTING | {"approval": "two_person"})
+    world.run()
+    world.approve(world.only(), actor="anna")
+    world.do("UPDATE customers SET name = 'seen' WHERE id < 3")
+    world.run()
+
+    assert world.approve(world.only(), actor="bob").ok
+    assert world.rows() == [(1, "a@x", "seen"), (3, "b@x", "Bob")]
+    world.undo(world.only())
+    assert world.rows()[1] == (2, "a@x", "seen")
+
+
+def test_a_plan_that_was_turned_down_does_not_come_back_when_a_column_changes_that_may_drift(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DRIFTING)
+    world.run()
+    with world.desk() as desk:
+        desk.reject(world.only())
+    world.do("UPDATE customers SET name = 'seen' WHERE id = 1")
+
+    world.run()
+
+    assert world.findings() == {world.only(): "open"}

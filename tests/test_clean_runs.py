@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from clean_support import Killed, World
 
 from connectors.sql.source import SqlSource
 from connectors.target import Outcome, TargetError
 from reconcile import points
+from reconcile.cleaning.actions.base import NotPlannable
 from reconcile.cleaning.decisions import BeyondLimits
 from reconcile.cleaning.execution import carrier
 from reconcile.coordination import lease, pauses
@@ -651,3 +653,94 @@ def test_serve_carries_out_between_runs_what_was_approved_and_counts_it(asking: 
     assert 'reconcile_operations_total{outcome="done"} 1.0' in page
     assert 'reconcile_plans{status="approved"} 0.0' in page
     assert 'reconcile_breaker_open{source="shop"} 0.0' in page
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("server", ["postgres_url", "mariadb_url"])
+@pytest.mark.parametrize("said", ["2026-01-01", "2026-01-01T12:30"])
+def test_a_time_that_a_record_has_already_is_not_set_again(
+    said: str, server: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The database writes it otherwise than the configuration does."""
+    url = request.getfixturevalue(server)
+    engine = sa.create_engine(url)
+    kind = "timestamptz" if server == "postgres_url" else "datetime"
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            f"create table people (id int primary key, email varchar(9), at {kind}, since timestamp null)"
+        )
+        connection.exec_driver_sql("insert into people values (1, 'a@x', null, null), (2, 'a@x', null, null)")
+    sources = {
+        "sources": {"shop": {"type": "sql", "url": url}},
+        "datasets": {"people": {"source": "shop", "table": "people", "id": "id", "timezone": "Europe/Berlin"}},
+    }
+    values = {"at": said, "since": said}
+    rule = {"clean": {"action": "set", "values": values}, "approval": "none", "dataset": "people"}
+    world = World.at(tmp_path / "w", config=sources, twins=rule)
+
+    for _ in range(4):
+        world.run()
+
+    assert [one.state for one in world.plans()] == [BundleState.SUCCEEDED]
+
+
+MARK = {"clean": {"action": "set", "values": {"name": "twin"}}, "approval": "none"}
+
+
+@pytest.mark.slow
+def test_nothing_goes_by_itself_in_favour_of_a_record_that_another_rule_set_aside(tmp_path: Path) -> None:
+    """One rule marked the first of two, in favour of the second; the other one would delete that second one."""
+    last = MARK | {"keep": [{"last": "id"}], "where": "name <> 'twin'"}
+    world = World.at(tmp_path / "w", *TWO, first=last, second=ALONE)
+    world.run()
+    world.run()
+
+    assert world.rows() == [(1, "a@x", "twin"), (2, "a@x", "Ann"), (3, "b@x", "Bob")]
+    assert sorted(world.findings().values()) == ["awaiting_approval", "cleaned"]
+
+
+def test_nothing_goes_by_itself_in_favour_of_a_record_that_was_set_aside_unless_that_was_taken_back(
+    tmp_path: Path,
+) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=MARK)
+    world.run()
+    world.run()
+    cleaned = world.only()
+    world.do("DELETE FROM customers WHERE id = 1")
+    world.add((9, "a@x", "Anne"))
+    world.run()
+    assert world.rows() == [(2, "a@x", "twin"), (3, "b@x", "Bob"), (9, "a@x", "Anne")]
+
+    world.undo(cleaned)
+    world.add((8, "a@x", "Anni"))
+    world.run()
+
+    assert [row[2] for row in world.rows()].count("twin") == 2
+
+
+@pytest.mark.server
+def test_only_the_columns_that_a_foreign_key_would_empty_are_ever_emptied(postgres_url: str, tmp_path: Path) -> None:
+    """`ON DELETE SET NULL (person)` leaves the row its tenant; all columns of the key emptied, it would be nobody's."""
+    engine = sa.create_engine(postgres_url)
+    with engine.begin() as connection:
+        link = "foreign key (tenant, person) references people on delete set null (person)"
+        for one in (
+            "create table people (tenant int, id int, email varchar(60), primary key (tenant, id))",
+            f"create table orders (id int primary key, tenant int, person int, {link})",
+            "insert into people values (1, 1, 'a@x'), (1, 2, 'a@x')",
+            "insert into orders values (10, 1, 2)",
+        ):
+            connection.exec_driver_sql(one)
+    said = {
+        "sources": {"shop": {"type": "sql", "url": postgres_url}},
+        "datasets": {"people": {"source": "shop", "table": "people", "id": ["tenant", "id"]}},
+    }
+    rule = {"clean": {"action": "delete", "references": "capture"}, "dataset": "people"}
+    world = World.at(tmp_path / "w", config=said, twins=rule)
+    world.run()
+
+    with world.desk() as desk, pytest.raises(NotPlannable, match=r"ON DELETE SET NULL \(person\)"):
+        desk.approve(world.only())
+
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("select * from orders").all() == [(10, 1, 2)]

@@ -752,3 +752,17 @@ def _stopped_while_checking(project: Project, number: int) -> Answer:
     time.sleep(0.1)
     program.signal(number)
     return program.end(20)
+
+
+@pytest.mark.parametrize(
+    ("words", "actor"), [(("pause", "--all", "--reason", "caf\udce9"), ""), (("pause", "--all"), "Ren\udce9")]
+)
+def test_what_is_said_in_another_encoding_is_refused_in_a_sentence(
+    words: tuple[str, ...], actor: str, tmp_path: Path
+) -> None:
+    project = Project(tmp_path)
+    project.write(FILES)
+
+    answer = project(*words, RECONCILE_ACTOR=actor)
+
+    in_words(answer, 2, "\\xe9` is not UTF-8 text")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clean_support import World
+from cli_support import Project
 from typer.testing import CliRunner, Result
 
 from reconcile.cli import exits
@@ -312,3 +314,43 @@ def test_whoever_decides_about_the_plan_of_a_rule_that_only_reports_hears_what_c
         assert f"`reconcile dismiss {finding}`" in str(refused.exception)
         assert "reconcile plan" not in str(refused.exception)
     assert _say("dismiss", finding)[0] == 0
+
+
+def world_at(folder: Path, *rows: tuple[Any, ...], **rules: Any) -> tuple[World, Project]:
+    world = World.at(folder / "w", *(rows or TWO), **rules)
+    world.write()
+    return world, Project(world.folder)
+
+
+def test_undo_accepts_the_run_that_carried_out_what_an_earlier_one_planned(tmp_path: Path) -> None:
+    world, reconcile = world_at(tmp_path, twins=DELETE)
+    reconcile("run", "-q")
+    reconcile("approve", world.only(), "--later")
+    carried = reconcile("run")
+    run = reconcile("runs", "--json").json[0]["run"]
+
+    undone = reconcile("undo", "--run", run)
+
+    assert f"1 cleaned as planned by earlier runs; undo: reconcile undo --run {run}" in carried.out
+    assert (undone.code, undone.out) == (0, f"Undone: 1 cleaning ({world.only()}).\n")
+    assert world.rows() == list(TWO)
+
+
+def test_undo_still_accepts_the_run_that_planned(tmp_path: Path) -> None:
+    world, reconcile = world_at(tmp_path, twins=DELETE)
+    reconcile("run", "-q")
+    planned = reconcile("runs", "--json").json[0]["run"]
+    reconcile("approve", world.only(), "--later")
+    reconcile("run", "-q")
+
+    assert reconcile("undo", "--run", planned).out == f"Undone: 1 cleaning ({world.only()}).\n"
+
+
+def test_undo_of_a_run_that_only_planned_says_that_nothing_was_done(tmp_path: Path) -> None:
+    _, reconcile = world_at(tmp_path, twins=DELETE)
+    reconcile("run", "-q")
+
+    answer = reconcile("undo", "--run", reconcile("runs", "--json").json[0]["run"])
+
+    assert answer.code == 4
+    assert "No cleaning of run" in answer.err

@@ -156,7 +156,7 @@ NAIVE: Mapping[str, tuple[str, ...]] = {
     "limits per run only": (
         "test_naive::test_limits_hold_over_many_runs_of_a_day",
         "test_effects_races::test_limits_per_run_only",
-        "test_budgets::test_the_last_24_hours_count_not_the_day",
+        "test_cleaning_limits::test_the_last_24_hours_count_not_the_day",
     ),
     "forward clock jump": ("test_scheduler::test_a_clock_thirty_days_ahead_catches_up_nothing_until_a_person_says_so",),
     "heartbeat without progress": ("test_lease::test_work_without_progress_loses_its_heartbeat",),

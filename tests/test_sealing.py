@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from clean_support import World
 from config_support import loaded
 from hypothesis import given
 from hypothesis import strategies as st
 
+from connectors.target import Outcome, TargetError
+from reconcile import config, points
 from reconcile.app import Application
+from reconcile.findings.states import BundleState
 from reconcile.store.sealing import (
     NotSealed,
     RowsUnreadable,
@@ -168,3 +176,89 @@ def test_the_key_is_no_part_of_the_release_and_its_name_is(tmp_path: Path) -> No
 
     assert one.release == other.release
     assert one.release != renamed.release
+
+
+DELETE = {"clean": {"action": "delete"}}
+
+
+TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+
+
+@dataclass
+class Sealed:
+    """A world whose plans are sealed, with one of two keys."""
+
+    world: World
+
+    @contextmanager
+    def open(self, key: str) -> Iterator[Application]:
+        path = self.world.folder / key
+        path.write_text(base64.b64encode(key.encode() * 32).decode())
+        path.chmod(0o600)
+        self.world.config["encryption_key"] = f"${{file:{path}}}"
+        self.world.write()
+        with Application(config.load(self.world.folder / "reconcile.yaml", {}), sleep=lambda _: None) as application:
+            yield application
+
+    def approve_all(self) -> None:
+        with self.open("a") as application:
+            application.run("nightly")
+            for name in sorted(self.world.findings()):
+                application.desk("anna").approve(name, later=True)
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Sealed:
+    return Sealed(World.at(tmp_path / "w", *TWO, twins=DELETE))
+
+
+def test_a_plan_whose_key_is_gone_waits_for_it_and_keeps_nothing_else_from_running(sealed: Sealed) -> None:
+    sealed.approve_all()
+    sealed.world.add((8, "c@x", "Cleo"), (9, "c@x", "Clio"))
+
+    with sealed.open("b") as application:
+        [said] = application.run("nightly").rules
+        assert (said.cleaning.proposed, said.cleaning.held_up) == (1, True)
+        assert "add that key" in said.cleaning.reasons[0]
+        for name in sealed.world.findings():
+            application.desk("anna").approve(name)
+    assert sealed.world.ids() == [1, 2, 3, 8]
+
+    with sealed.open("a") as application:
+        application.desk("anna").retry(min(sealed.world.plans(), key=lambda one: one.created_at).finding)
+    assert (sealed.world.ids(), sealed.world.intact()) == ([1, 3, 8], True)
+
+
+def test_a_plan_in_doubt_whose_key_is_gone_waits_for_it(sealed: Sealed, monkeypatch: pytest.MonkeyPatch) -> None:
+    sealed.approve_all()
+
+    def lose(reached: str) -> None:
+        if reached == "target.committed":
+            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
+        if reached == "resolve.begun":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(points, "armed", lose)
+    with sealed.open("a") as application, pytest.raises(KeyboardInterrupt):
+        application.clean_due()
+    monkeypatch.setattr(points, "armed", None)
+    sealed.world.bury()
+
+    with sealed.open("b") as application:
+        application.clean_due()
+        assert application.run("nightly").status == "succeeded"
+
+    [plan] = sealed.world.plans()
+    assert (plan.state, plan.owner) == (BundleState.AMBIGUOUS, None)
+
+
+def test_a_sealed_plan_that_was_damaged_goes_into_quarantine(sealed: Sealed) -> None:
+    sealed.approve_all()
+    with closing(sqlite3.connect(sealed.world.folder / "reconcile.db")) as connection:
+        connection.execute("UPDATE bundles SET content = substr(content, 1, 60) || 'AAAA' || substr(content, 65)")
+        connection.commit()
+
+    with sealed.open("a") as application:
+        application.clean_due()
+
+    assert sealed.world.findings() == {sealed.world.only(): "quarantined"}

@@ -10,6 +10,8 @@ import pytest
 from clean_support import World
 from cli_support import Project
 
+from reconcile.tracking.decide import NotYours
+
 SYSTEM = f"{getpass.getuser()}@{socket.gethostname()}"
 TWINS = ((1, "a@x", "Anna"), (2, "a@x", "Ann"))
 
@@ -58,3 +60,23 @@ def test_a_rejection_says_from_where_it_came_too(world: World) -> None:
     assert shop("reject", world.only()).code == 0
 
     assert f"system={SYSTEM}" in shop("audit", "--event", "approval.rejected").out
+
+
+DELETE = {"clean": {"action": "delete"}}
+
+
+TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+
+
+@pytest.mark.parametrize("again", ["Anna", "ANNA", " anna ", "\uff21nna"])
+@pytest.mark.slow
+def test_a_name_that_is_written_otherwise_is_no_second_person(again: str, tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE | {"approval": "two_person"})
+    world.run()
+    world.approve(world.only(), actor="anna")
+
+    with pytest.raises(NotYours):
+        world.approve(world.only(), actor=again)
+
+    assert world.ids() == [1, 2, 3]
+    assert world.approve(world.only(), actor="bob").ok

@@ -1,34 +1,31 @@
-"""What could go wrong between the parts of a cleaning: states that nobody leaves, decisions that meet a run, poison."""
+"""Plans that wait: for a pause, a person, a database or a time; they hold up nothing and are not forgotten."""
 
 from __future__ import annotations
 
 import datetime as dt
-import sqlite3
 import threading
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
-from clean_support import Customers, Killed, World, job
-from effects_support import SQLITE, TARGET, TTL, Journal, plan
+from clean_support import Killed, World
+from effects_support import TARGET, Journal, plan
 from findings_support import KEY, RULE, group
 from findings_support import World as Memory
 
-from connectors.errors import SourceUnreachable
-from connectors.sql.source import SqlSource
 from connectors.target import Outcome, TargetError
 from reconcile import points
 from reconcile.audit.proof import prove
-from reconcile.cleaning.execution.execute import How, Limits, perform
-from reconcile.cleaning.execution.resolve import ask
+from reconcile.cleaning.decisions import BeyondLimits
+from reconcile.cleaning.execution import carrier
 from reconcile.coordination import pauses
+from reconcile.coordination.clock import HostTime
 from reconcile.findings.states import BundleState, Event, State
-from reconcile.journal import effects, limits
+from reconcile.journal import breaker, effects, limits
 from reconcile.schedule.retry import QUICK
-from reconcile.store import Store, Transaction, tables
+from reconcile.service.scheduler import Scheduler
+from reconcile.store import Store, Transaction
 from reconcile.store import bundles as stored
 from reconcile.tracking import decide, progress
 from reconcile.tracking.progress import Move
@@ -36,75 +33,9 @@ from reconcile.upkeep import backup
 from reconcile.upkeep.restore import restore
 
 DELETE = {"clean": {"action": "delete"}}
-ALONE = DELETE | {"approval": "none"}
+
+
 TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
-
-
-@pytest.fixture
-def asking(tmp_path: Path) -> World:
-    """One group of twins, whose plan waits for approval."""
-    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
-    world.run()
-    return world
-
-
-def tamper(world: World, finding: str | None = None) -> None:
-    """Somebody edits plans in the state database."""
-    where = "" if finding is None else f" WHERE finding = '{finding}'"
-    with closing(sqlite3.connect(world.folder / "reconcile.db")) as connection:
-        connection.execute(f"UPDATE bundles SET content = replace(content, 'Ann', 'Eve'){where}")
-        connection.commit()
-
-
-# Plans that cannot be read
-
-
-def test_the_finding_of_a_damaged_plan_goes_into_quarantine_with_it_and_has_a_way_out(asking: World) -> None:
-    asking.approve(asking.only(), later=True)
-    tamper(asking)
-
-    asking.run()
-    assert ([one.state for one in asking.plans()], asking.ids()) == ([BundleState.QUARANTINED], [1, 2, 3])
-    assert asking.findings() == {asking.only(): "quarantined"}
-
-    with asking.desk() as desk:
-        desk.judge(asking.only(), "abandon")
-        assert desk.retry(asking.only()).ok
-    assert (asking.findings(), asking.ids()) == ({asking.only(): "cleaned"}, [1, 3])
-
-
-def test_a_damaged_plan_in_doubt_keeps_no_other_from_being_settled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = World.at(tmp_path / "w", *TWO, (4, "b@x", "Bo"), twins=DELETE)
-    world.run()
-    for name in world.findings():
-        world.approve(name, later=True)
-
-    def lose(reached: str) -> None:
-        if reached == "target.committed":
-            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
-        if reached == "resolve.begun":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(points, "armed", lose)
-    with pytest.raises(KeyboardInterrupt):
-        world.run()
-    monkeypatch.setattr(points, "armed", None)
-    assert {one.state for one in world.plans()} == {BundleState.AMBIGUOUS}
-    bad, good = sorted(world.findings())
-    tamper_all = "UPDATE bundles SET content = content || ' ' WHERE finding = ?"
-    with closing(sqlite3.connect(world.folder / "reconcile.db")) as connection:
-        connection.execute(tamper_all, (bad,))
-        connection.commit()
-    world.bury()
-
-    world.run()
-
-    assert world.findings() == {bad: "quarantined", good: "cleaned"}
-
-
-# A table that is gone, a target that cannot be asked
 
 
 @pytest.mark.slow
@@ -127,108 +58,12 @@ def test_a_table_that_became_a_view_keeps_no_other_plan_of_its_source_waiting(tm
     assert sorted(world.findings().values()) == ["cleaned", "open"]
 
 
-def test_a_plan_in_doubt_that_cannot_be_asked_about_is_in_nobodys_hand(
-    asking: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever had it in hand would be ended as a zombie once its claim is over, though it lives and works."""
-    monkeypatch.setattr(SqlSource, "remembers", lambda *_: False)
-    work = SqlSource.work
-    lost: list[str] = []
-
-    def lose(reached: str) -> None:
-        if reached == "target.before_commit":
-            lost.append(reached)
-            raise TargetError("The connection broke in COMMIT", Outcome.AMBIGUOUS)
-
-    def away(self: Any, seconds: float) -> Any:
-        if lost:
-            raise SourceUnreachable("shop", "here", "it is away")
-        return work(self, seconds)
-
-    monkeypatch.setattr(points, "armed", lose)
-    monkeypatch.setattr(SqlSource, "work", away)
-    with asking.desk() as desk:
-        answer = desk.approve(asking.only())
-
-    [one] = asking.plans()
-    assert (answer.state, one.state, one.owner) == (BundleState.AMBIGUOUS, BundleState.AMBIGUOUS, None)
-
-
-def test_what_is_in_doubt_in_a_source_that_is_away_is_not_asked_about_all_the_time(
-    asking: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def die(reached: str) -> None:
-        if reached == "target.committed":
-            raise Killed
-
-    monkeypatch.setattr(points, "armed", die)
-    with pytest.raises(Killed):
-        asking.approve(asking.only())
-    monkeypatch.setattr(points, "armed", None)
-    asking.bury()
-    (asking.folder / "shop.db").rename(asking.folder / "away.db")
-    with asking.open() as application:
-        assert application.clean_due() is not None
-        assert application.clean_due() is None
-    [one] = asking.plans()
-    assert (one.state, one.owner) == (BundleState.AMBIGUOUS, None)
-    (asking.folder / "away.db").rename(asking.folder / "shop.db")
-    with asking.desk() as desk, desk.store.begin() as tx:
-        tx.connection.execute(sa.update(tables.bundles).values(next_at=tx.now))
-
-    with asking.open() as application:
-        application.clean_due()
-    assert asking.findings() == {asking.only(): "cleaned"}
-
-
-@pytest.mark.parametrize("receipts", [True, False])
-@pytest.mark.parametrize("drifted", [True, False])
-def test_what_a_column_that_may_drift_held_before_is_never_made_up(
-    receipts: bool, drifted: bool, tmp_path: Path
-) -> None:
-    """It would be written back by an undo: of a plan whose answer was lost, only a receipt says what it was."""
-    shop = Customers.at("sqlite:///shop.db", tmp_path)
-    shop.add(1, 2)
-    assert shop.target.remembers()
-    one = job(replace(shop.deletion(1, 2), ignore_drift=("touched",)), "a", receipts=receipts)
-    if drifted:
-        shop.do("UPDATE customers SET touched = 'today' WHERE id = 2")
-    [done] = perform(shop.target, [one], Limits(lambda: 20.0))
-
-    answer = ask(shop.target, one, 20.0, None)
-
-    assert answer.how is How.DONE_BEFORE
-    assert answer.images == (done.images if receipts and not drifted else None)
-    shop.engine.dispose()
-    shop.source.close()
-
-
-def test_an_undo_that_a_person_says_was_done_is_done_though_it_was_never_sent(tmp_path: Path) -> None:
-    """Its key was given up in doubt before, so it is not sent, but asked about."""
-    journal = Journal.at(SQLITE, tmp_path)
-    [name] = journal.propose(plan("F-1", "a"))
-    journal.do(name)
-    back = plan("F-1", "a", effect="delete.undo", undoes=name)
-    [given_up] = journal.propose(back)
-    with journal.begin() as tx:
-        doubtful = effects.ambiguous(tx, effects.send(tx, effects.claim(tx, [given_up], ttl=TTL)).sent, "broke")
-        effects.quarantined(tx, [(one, "unknown outcome") for one in doubtful])
-        effects.judged(tx, given_up, "abandon", by="anna", reason="too late")
-    [again] = journal.propose(replace(back, why=("again",)))
-    assert [one.id for one, _ in journal.send(again).conflicts] == [again]
-
-    with journal.begin() as tx:
-        effects.judged(tx, again, "done", by="anna", reason="I looked")
-
-    assert [journal.state(one) for one in (name, given_up, again)] == [
-        BundleState.COMPENSATED,
-        BundleState.FAILED,
-        BundleState.SUCCEEDED,
-    ]
-    journal.store.close()
-
-
-# Pauses
+@pytest.fixture
+def asking(tmp_path: Path) -> World:
+    """One group of twins, whose plan waits for approval."""
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.run()
+    return world
 
 
 def test_what_a_jobs_run_proposed_waits_while_the_job_is_paused(asking: World) -> None:
@@ -239,60 +74,6 @@ def test_what_a_jobs_run_proposed_waits_while_the_job_is_paused(asking: World) -
 
     assert (answer.state, asking.ids()) == (BundleState.APPROVED, [1, 2, 3])
     assert "Job 'nightly' is paused by anna" in answer.sentence
-
-
-# A restored state
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("label", ["store.sent.committed", "target.committed"])
-def test_what_was_in_hand_in_a_backup_is_in_nobodys_after_it_is_restored(
-    asking: World, label: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever had it may live still, and have been given another state under it: it is asked about at once."""
-
-    def die(reached: str) -> None:
-        if reached == label:
-            raise Killed
-
-    monkeypatch.setattr(points, "armed", die)
-    with pytest.raises(Killed):
-        asking.approve(asking.only())
-    monkeypatch.setattr(points, "armed", None)
-    with asking.open() as application:
-        backup.make(application.store, asking.folder / "backup.db")
-        restore(application.store, asking.folder / "backup.db", yes=True)
-    [one] = asking.plans()
-    assert (one.state, one.owner) == (BundleState.AMBIGUOUS, None)
-
-    asking.run()
-
-    assert (asking.findings(), asking.ids()) == ({asking.only(): "cleaned"}, [1, 3])
-    with asking.open() as application:
-        assert prove(application.store, {}).intact
-
-
-# Edits of the configuration
-
-
-@pytest.mark.slow
-def test_a_limit_for_groups_that_was_lowered_holds_for_what_was_let_go_before(tmp_path: Path) -> None:
-    world = World.at(tmp_path / "w", *TWO, (4, "a@x", "Anne"), twins=ALONE)
-    world.run()
-    with world.open() as application, application.store.begin() as tx:
-        pauses.pause(tx, pauses.of_rule("twins"), reason="month end", by="anna")
-    world.run()
-    assert [one.state for one in world.plans()] == [BundleState.APPROVED]
-    world.rules["twins"] = ALONE | {"limits": {"records": 1000, "share": "100%", "group": 2}}
-    with world.open() as application, application.store.begin() as tx:
-        pauses.resume(tx, pauses.of_rule("twins"), "anna")
-
-    world.run()
-    world.run()
-
-    assert world.ids() == [1, 2, 3, 4]
-    assert [one.state for one in world.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
-    assert world.approve(world.only()).ok
 
 
 def test_a_rule_that_does_not_clean_any_more_leaves_no_plan_waiting(asking: World) -> None:
@@ -386,9 +167,6 @@ def test_a_finding_does_not_wait_for_approval_while_an_undo_is_in_the_way_of_its
     assert asking.ids() == [1, 2, 3]
 
 
-# Decisions that meet a run
-
-
 @pytest.mark.server
 @pytest.mark.parametrize("wish", ["approve", "reject"])
 def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
@@ -426,9 +204,6 @@ def test_a_decision_about_a_plan_that_is_just_being_replaced_is_about_neither(
     assert memory.only().state is State.AWAITING
     other.close()
     memory.store.close()
-
-
-# Transactions that meet, on PostgreSQL
 
 
 @pytest.mark.server
@@ -491,3 +266,148 @@ def test_a_run_waits_for_a_worker_that_tries_a_plan_of_its_rule_again(postgres_u
     running.join(20)
     other.close()
     journal.store.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["store.sent.committed", "target.committed"])
+def test_what_was_in_hand_in_a_backup_is_in_nobodys_after_it_is_restored(
+    asking: World, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever had it may live still, and have been given another state under it: it is asked about at once."""
+
+    def die(reached: str) -> None:
+        if reached == label:
+            raise Killed
+
+    monkeypatch.setattr(points, "armed", die)
+    with pytest.raises(Killed):
+        asking.approve(asking.only())
+    monkeypatch.setattr(points, "armed", None)
+    with asking.open() as application:
+        backup.make(application.store, asking.folder / "backup.db")
+        restore(application.store, asking.folder / "backup.db", yes=True)
+    [one] = asking.plans()
+    assert (one.state, one.owner) == (BundleState.AMBIGUOUS, None)
+
+    asking.run()
+
+    assert (asking.findings(), asking.ids()) == ({asking.only(): "cleaned"}, [1, 3])
+    with asking.open() as application:
+        assert prove(application.store, {}).intact
+
+
+@pytest.mark.slow
+def test_a_plan_that_waited_for_more_than_a_day_is_counted_once_in_its_run(tmp_path: Path) -> None:
+    rows = [(n, f"{n // 2}@x", "Anna") for n in range(2, 14)]
+    rule = DELETE | {"limits": {"records": 6, "share": "100%", "group": 5}, "approval_expires": "30d"}
+    world = World.at(tmp_path / "w", *rows, twins=rule)
+    world.clock = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    world.run()
+    world.clock += dt.timedelta(hours=30)
+
+    said = [world.approve(name) for name in world.findings()]
+
+    assert [one.ok for one in said] == [True] * 6
+    world.add((20, "new@x", "Anna"), (21, "new@x", "Ann"))
+    world.run()
+    [last] = [name for name, state in world.findings().items() if state == "awaiting_approval"]
+    with pytest.raises(BeyondLimits, match="7 rows of rule `twins` would be changed in 24 hours"):
+        world.approve(last)
+
+
+def test_what_a_person_let_go_beyond_limits_goes_though_it_is_carried_out_a_day_later(tmp_path: Path) -> None:
+    rule = DELETE | {"limits": {"records": 1, "share": "100%", "group": 5}, "approval_expires": "30d"}
+    world = World.at(tmp_path / "w", *TWO, (4, "a@x", "Anne"), twins=rule)
+    world.clock = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    world.run()
+    world.approve(world.only(), over_limit=True, later=True)
+    world.clock += dt.timedelta(hours=30)
+
+    with world.open() as application:
+        application.clean_due()
+
+    assert (world.ids(), world.findings(), world.intact()) == ([1, 3], {world.only(): "cleaned"}, True)
+
+
+@pytest.mark.parametrize("then", ["renamed", "removed"])
+@pytest.mark.slow
+def test_what_a_rule_that_is_gone_left_to_be_tried_again_stands_in_nobodys_way(
+    then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No run is of that rule any more, and while its plan holds the records nobody else's may touch them."""
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.clock = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    world.run()
+    world.approve(world.only(), later=True)
+
+    def fail(reached: str) -> None:
+        if reached == "target.before_commit":
+            raise TargetError("It is away", Outcome.NOT_DONE)
+
+    monkeypatch.setattr(points, "armed", fail)
+    with world.open() as application:
+        application.clean_due()
+    monkeypatch.setattr(points, "armed", None)
+    [plan] = world.plans()
+    assert plan.state is BundleState.RETRY_WAIT
+
+    world.rules = {"pairs": DELETE | ({"was": "twins"} if then == "renamed" else {})}
+    for _ in range(3):
+        world.clock += dt.timedelta(hours=1)
+        world.run()
+    assert [one.state for one in world.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
+    [finding] = [name for name, state in world.findings().items() if state == "awaiting_approval"]
+    assert world.approve(finding).ok
+    assert (world.ids(), world.intact()) == ([1, 3], True)
+
+
+def test_a_person_lets_go_on_what_was_approved_while_its_database_took_nothing(tmp_path: Path) -> None:
+    """Also where nothing was tried yet: else no command would ever let anything be sent there again."""
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.run()
+    [plan] = world.plans()
+    with world.open() as application, application.store.begin() as tx:
+        breaker.opened_for_person(tx, plan.target, "The user may not write")
+    waits = world.approve(world.only())
+    assert (waits.ok, waits.state) == (False, BundleState.APPROVED)
+    assert "`reconcile retry`" in waits.sentence
+
+    with world.desk() as desk:
+        answer = desk.retry(world.only())
+
+    assert (answer.ok, world.ids(), world.intact()) == (True, [1, 3], True)
+
+
+NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+
+
+def test_what_waits_for_a_time_that_a_clock_set_back_moved_away_is_not_waited_for_as_long(tmp_path: Path) -> None:
+    """A message and a plan from a year that never was."""
+    (tmp_path / "w" / "away").mkdir(parents=True)
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.config["channels"] = {"team": {"type": "file", "path": "away"}}
+    world.clock = NOON + dt.timedelta(days=400)
+    world.run()
+    world.approve(world.only(), later=True)
+
+    world.clock = NOON
+    world.config["channels"] = {"team": {"type": "file", "path": "messages.txt"}}
+    report = world.run()
+
+    assert (report.sent, world.findings(), world.ids()) == (("team",), {world.only(): "cleaned"}, [1, 3])
+
+
+def test_serve_waits_no_longer_either_once_it_saw_the_clock_set_back(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, twins=DELETE)
+    world.clock = NOON + dt.timedelta(days=400)
+    world.run()
+    world.approve(world.only(), later=True)
+    with world.open() as application:
+        host = HostTime("boot-1", 0)
+        serving = Scheduler(application.store, host=lambda: host)
+        serving.tick(application.project)
+        world.clock = NOON
+
+        serving.tick(application.project)
+
+        assert carrier.anything_due(application.store)

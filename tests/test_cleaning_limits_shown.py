@@ -1,0 +1,150 @@
+"""Limits as people meet them: what a plan counts, what a first run says, and who may go beyond."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clean_support import World
+from cli_support import Project
+from findings_support import World as Findings
+from findings_support import group
+
+from reconcile.cleaning.decisions import AnotherWentBeyond
+from reconcile.coordination import pauses
+from reconcile.findings.states import BundleState
+
+DELETE = {"clean": {"action": "delete"}}
+
+
+ALONE = DELETE | {"approval": "none"}
+
+
+TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+
+
+@pytest.mark.slow
+def test_a_limit_for_groups_that_was_lowered_holds_for_what_was_let_go_before(tmp_path: Path) -> None:
+    world = World.at(tmp_path / "w", *TWO, (4, "a@x", "Anne"), twins=ALONE)
+    world.run()
+    with world.open() as application, application.store.begin() as tx:
+        pauses.pause(tx, pauses.of_rule("twins"), reason="month end", by="anna")
+    world.run()
+    assert [one.state for one in world.plans()] == [BundleState.APPROVED]
+    world.rules["twins"] = ALONE | {"limits": {"records": 1000, "share": "100%", "group": 2}}
+    with world.open() as application, application.store.begin() as tx:
+        pauses.resume(tx, pauses.of_rule("twins"), "anna")
+
+    world.run()
+    world.run()
+
+    assert world.ids() == [1, 2, 3, 4]
+    assert [one.state for one in world.plans()] == [BundleState.SKIPPED, BundleState.AWAITING]
+    assert world.approve(world.only()).ok
+
+
+def test_of_two_people_each_says_that_it_goes_beyond_limits(tmp_path: Path) -> None:
+    limits = {"records": 1, "share": "100%", "group": 5}
+    rule = DELETE | {"approval": "two_person", "limits": limits}
+    world = World.at(tmp_path / "w", *TWO, (4, "a@x", "Anne"), twins=rule)
+    world.run()
+    world.approve(world.only(), "anna", over_limit=True)
+
+    with pytest.raises(AnotherWentBeyond, match=f"too: `reconcile approve {world.only()} --over-limit`"):
+        world.approve(world.only(), "ben")
+    assert world.ids() == [1, 2, 3, 4]
+
+    assert world.approve(world.only(), "ben", over_limit=True).state is BundleState.SUCCEEDED
+
+
+def test_what_is_at_risk_is_exact_however_large_and_in_whatever_order(tmp_path: Path) -> None:
+    """A decimal may have 38 digits; a sum of them kept 28."""
+    world = Findings.at("sqlite:///state.db", tmp_path)
+    amounts = ("10000000000000000000000000000.01", "0.02", "-10000000000000000000000000000.00")  # a size each
+    groups = [group(f"A-{n}", 2 * n, 2 * n + 1, money=amount) for n, amount in enumerate(amounts)]
+
+    outcomes = [world.run(*groups, tell=False), world.run(*reversed(groups), tell=False)]
+
+    assert [outcome.money for outcome in outcomes] == [{"EUR": Decimal("20000000000000000000000000000.03")}] * 2
+
+
+CUSTOMERS: dict[str, Any] = {"source": "shop", "table": "customers", "id": "id"}
+
+
+def test_what_is_less_than_nothing_makes_no_room_in_a_limit(tmp_path: Path) -> None:
+    """Refunds that were entered twice are as much money as charges that were."""
+    rows = ((1, "a@x", "900"), (2, "a@x", "900"), (3, "b@x", "-900"), (4, "b@x", "-900"))
+    money = {"amount": "name", "currency": "EUR"}
+    world = World.at(tmp_path / "w", config={"datasets": {"customers": CUSTOMERS | {"money": money}}}, twins=ALONE)
+    world.do("DROP TABLE customers", "CREATE TABLE customers (id INTEGER PRIMARY KEY, email VARCHAR(60), name INTEGER)")
+    world.add(*rows)
+    world.rules["twins"] = ALONE | {"limits": {"share": "100%", "money": {"EUR": 1000}}}
+    world.run()
+
+    report = world.run()
+
+    assert (world.ids(), world.cleaning(report), report.refused) == ([1, 2, 3, 4], {"proposed": 2}, True)
+
+
+def world_at(folder: Path, *rows: tuple[Any, ...], **rules: Any) -> tuple[World, Project]:
+    world = World.at(folder / "w", *(rows or TWO), **rules)
+    world.write()
+    return world, Project(world.folder)
+
+
+def test_a_plan_counts_rows_once_and_says_which_the_limits_count(tmp_path: Path) -> None:
+    """The keeper takes a value in: its row changes, and limits leave it out."""
+    merge = {"clean": {"action": "merge", "fields": {"name": "longest"}, "surplus": "delete"}}
+    _, reconcile = world_at(tmp_path, (1, "a@x", "An"), (2, "a@x", "Anna"), twins=merge)
+    reconcile("run", "-q")
+
+    shown = reconcile("plan").out
+
+    assert "twins: 1 plan, 1 surplus, 1 row changes, and 1 keeper takes in values\n" in shown
+    assert "limits (the keeper's own row is not counted): 1 of 1,000 rows" in shown
+
+
+def test_a_plan_without_changes_of_a_keeper_counts_rows_alone(tmp_path: Path) -> None:
+    _, reconcile = world_at(tmp_path, twins=DELETE)
+    reconcile("run", "-q")
+
+    assert "twins: 1 plan, 1 surplus, 1 row changes\n" in reconcile("plan").out
+
+
+@pytest.mark.parametrize("how", [(), ("--dry-run",)])
+def test_a_first_run_that_asks_nobody_says_how_many_the_next_cleans_at_most(tmp_path: Path, how: tuple[str]) -> None:
+    world, reconcile = world_at(tmp_path, twins=DELETE | {"approval": "none"})
+
+    answer = reconcile("run", "-q", *how)
+
+    assert "twins: The next run cleans at most 1 finding by itself; this one" in answer.out
+    assert len(world.rows()) == 3
+
+
+@pytest.mark.parametrize("how", [(), ("--dry-run",)])
+def test_a_first_run_beyond_its_limits_says_that_the_next_asks_people(tmp_path: Path, how: tuple[str]) -> None:
+    rows = [(n, f"{n // 2}@x", "A") for n in range(10)]
+    tight = {"limits": {"records": 3, "share": "100%", "group": 100}}
+    _, reconcile = world_at(tmp_path, *rows, twins=DELETE | tight | {"approval": "none"})
+
+    answer = reconcile("run", "-q", *how)
+
+    assert (
+        "twins: The next run asks people about 5 findings, because they exceed the limit in rows; this one"
+        in answer.out
+    )
+
+
+def test_the_run_after_a_first_one_beyond_its_limits_asks_people_about_all(tmp_path: Path) -> None:
+    rows = [(n, f"{n // 2}@x", "A") for n in range(10)]
+    tight = {"limits": {"records": 3, "share": "100%", "group": 100}}
+    world, reconcile = world_at(tmp_path, *rows, twins=DELETE | tight | {"approval": "none"})
+    reconcile("run", "-q")
+
+    answer = reconcile("run", "-q")
+
+    assert answer.code == 4
+    assert "twins: 5 proposed" in answer.out
+    assert len(world.rows()) == 10
