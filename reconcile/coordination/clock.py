@@ -8,7 +8,7 @@ confirms the new time. Slots that come due after the jump run as usual.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from reconcile.audit import log
 from reconcile.coordination import lease
@@ -57,16 +57,15 @@ class ClockJump:
 def look(tx: Transaction, host: HostTime) -> ClockJump | None:
     """Compare the clocks and record them; return the unconfirmed jump, new or old. Call it at every tick."""
     last = stored.last(tx)
+    stored.keep(tx, tx.now, host.boot, host.ns)
     if last is None:
-        stored.keep(tx, Tick(tx.now, host.boot, host.ns))
         return None
     jump = _unconfirmed(last)
     if _jumped(tx.now - last.wall, host, last):
         jump = ClockJump(tx.now, min(last.wall, jump.before) if jump else last.wall)
         body = {"from": canonical_instant(last.wall), "to": canonical_instant(tx.now)}
+        stored.keep_jump(tx, jump.since, jump.before)
         log.append(tx, "reconcile", "clock.jumped", "clock", body)
-    held = (jump.since, jump.before) if jump else (None, None)
-    stored.keep(tx, Tick(tx.now, host.boot, host.ns, *held))
     return jump
 
 
@@ -77,10 +76,9 @@ def held(tx: Transaction) -> ClockJump | None:
 
 def confirm(tx: Transaction, actor: str) -> ClockJump | None:
     """Confirm the time; return the jump, or None without one."""
-    last = stored.last(tx)
-    jump = None if last is None else _unconfirmed(last)
-    if last is not None and jump is not None:
-        stored.keep(tx, replace(last, held_since=None, held_from=None))
+    jump = held(tx)
+    if jump is not None:
+        stored.keep_jump(tx, None, None)
         body = {"from": canonical_instant(jump.before), "to": canonical_instant(jump.since)}
         log.append(tx, actor, "clock.confirmed", "clock", body)
     return jump

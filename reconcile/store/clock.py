@@ -28,11 +28,16 @@ def last(tx: Transaction) -> Tick | None:
     return None if row is None else Tick(*row)
 
 
-def keep(tx: Transaction, tick: Tick) -> None:
-    """Replace the last tick, and the jump."""
-    values = vars(tick)
+def keep(tx: Transaction, wall: dt.datetime, boot: str, boot_ns: int) -> None:
+    """Replace the last tick. It leaves the jump alone, which a person may confirm at the same time."""
+    values = {"wall": wall, "boot": boot, "boot_ns": boot_ns}
     insert = insert_for(tx, clock).values(id=1, **values)
     tx.connection.execute(insert.on_conflict_do_update(index_elements=["id"], set_=values))
+
+
+def keep_jump(tx: Transaction, since: dt.datetime | None, before: dt.datetime | None) -> None:
+    """Replace the unconfirmed jump; None: there is none."""
+    tx.connection.execute(sa.update(clock).values(held_since=since, held_from=before))
 
 
 def make_due(tx: Transaction, after: dt.datetime) -> None:
