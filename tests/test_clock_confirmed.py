@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from cli_support import FILES, ORDERS, Project
 from store_support import FixedClock
 
@@ -218,3 +219,34 @@ def test_a_waiting_time_that_a_newer_one_replaces_is_counted_and_one_that_was_de
     assert "3 due times would be missed (hourly 3)" in asked.err
     assert (done.code, office.statuses()) == (0, {"missed": 3, "due": 1})
     assert (back.code, back.out) == (0, "clock resumed\n")
+
+
+@pytest.mark.server
+def test_a_confirmation_between_the_two_steps_of_a_tick_stays(postgres_url: str, tmp_path: Path) -> None:
+    now = FixedClock()
+    with (
+        Store.open(postgres_url, tmp_path, clock=now) as ticking,
+        Store.open(postgres_url, tmp_path, clock=now) as other,
+    ):
+
+        def tick(awake: dt.timedelta) -> None:
+            with ticking.begin() as tx:
+                clock.look(tx, clock.HostTime("boot-1", int(awake.total_seconds() * 1e9)))
+
+        confirmed = []
+
+        def confirm_once(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+            if "FROM clock" in statement and not confirmed:
+                with other.begin() as tx:
+                    confirmed.append(clock.confirm(tx, "anna"))
+
+        tick(MINUTE)
+        now.now += 5 * HOUR
+        tick(2 * MINUTE)
+        now.now += MINUTE
+        sa.event.listen(ticking._engine, "after_cursor_execute", confirm_once)
+        tick(3 * MINUTE)
+
+        assert confirmed[0] is not None
+        with other.read() as tx:
+            assert clock.held(tx) is None

@@ -23,6 +23,7 @@ KEYS = 1_000
 
 OPEN = f"""
 import time
+from effects_support import claim_due
 from reconcile.journal import breaker, limits as budgets, effects
 from reconcile.store import StoreError
 from reconcile.store.errors import StoreLocked

@@ -255,12 +255,6 @@ def in_state(tx: Transaction, ids: Collection[str], state: BundleState) -> set[s
     return set(tx.connection.execute(query).scalars())
 
 
-def findings_of(tx: Transaction, ids: Collection[str]) -> dict[str, str]:
-    """Return the finding of each of these plans."""
-    query = sa.select(bundles.c.id, bundles.c.finding).where(bundles.c.id.in_(list(ids)))
-    return dict(tx.connection.execute(query).all())
-
-
 def sharing_with(tx: Transaction, plan: Stored) -> list[str]:
     """Return other plans executed, before or after this one, on any of the same records."""
     records = sa.select(finding_members.c.record).where(finding_members.c.finding == plan.finding)
