@@ -65,7 +65,7 @@ INTERNAL = {
         "connectors.workbook.table.HeaderMissing",
         "connectors.workbook.table.HeaderOfErrors",
         "connectors.workbook.xls.Locked",
-        "connectors.workbook.xlsx.Indivisible",
+        "connectors.workbook.xlsx.CellsMissing",
     ),
     "the verifier reports it with an exit code of its own": (
         "reconcile.audit.verifier.Broken",

@@ -85,8 +85,7 @@ NAIVE: Mapping[str, tuple[str, ...]] = {
         "test_breaker::test_twenty_restarts_of_four_workers_send_one_probe_a_cool_down",
     ),
     "Retry-After ignored, negative, a date, 10⁹": (
-        "test_retry::test_a_retry_after_header_is_understood_or_ignored",
-        "test_retry::test_no_header_is_an_error_or_a_wait_beyond_an_hour",
+        "test_notifications_webhook::test_retry_after_is_seconds_or_a_date_and_bounded",
     ),
     "scheduler in two processes; cron in local time": (
         "test_scheduler::test_a_second_scheduler_adds_nothing_and_takes_over_when_the_first_stops",
