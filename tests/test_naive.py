@@ -6,9 +6,11 @@ the whole way from the configuration to the row are here.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import sqlite3
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -166,6 +168,8 @@ NAIVE: Mapping[str, tuple[str, ...]] = {
 }
 """What would be naive, and the tests (`module::test`) that would fail."""
 
+CODE = Path(__file__).resolve().parents[1]
+
 
 @cache
 def _tests_of(module: str) -> frozenset[str]:
@@ -209,6 +213,20 @@ def desk(places: Places, warm: Warm) -> Desk:
 
 
 # Keys
+
+
+def test_each_mutant_changes_a_text_that_the_code_has_once() -> None:
+    spec = importlib.util.spec_from_file_location("mutants_of_naive", CODE / "tests" / "mutants" / "naive.py")
+    assert spec is not None
+    assert spec.loader is not None
+    mutants = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = mutants
+    spec.loader.exec_module(mutants)
+
+    texts = [(CODE / file, text) for mutant in mutants.MUTANTS for file, text, _ in mutant.edits]
+
+    assert len(mutants.MUTANTS) >= 16
+    assert [(file.name, text) for file, text in texts if file.read_text("utf-8").count(text) != 1] == []
 
 
 def test_a_group_that_grows_never_repeats_the_effects_already_made(places: Places, warm: Warm) -> None:

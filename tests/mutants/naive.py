@@ -54,14 +54,14 @@ MUTANTS = (
         "a worker records the outcome of a plan that another one claimed meanwhile",
         (
             (
-                "reconcile/journal/effects/moving.py",
-                '_SAME = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))',
-                '_SAME = (bundles.c.fence >= sa.bindparam("the_fence") * 0, sa.bindparam("the_state") != "")',
+                "reconcile/store/plan_states.py",
+                'same = (bundles.c.fence == sa.bindparam("the_fence"), bundles.c.state == sa.bindparam("the_state"))',
+                'same = (bundles.c.fence >= sa.bindparam("the_fence") * 0, sa.bindparam("the_state") != "")',
             ),
             (
-                "reconcile/journal/effects/moving.py",
-                '{"id": plan.id, "fence": plan.fence, "state": plan.state.value} for plan in plans',
-                '{"id": plan.id} for plan in plans',
+                "reconcile/store/plan_states.py",
+                '{"id": name, "fence": plan.fence, "state": plan.state.value} for name, plan in plans',
+                '{"id": name} for name, _ in plans',
             ),
         ),
         (_at("test_effects_races", "test_a_stolen_plan_is_written_by_the_thief_alone"),),
@@ -84,8 +84,8 @@ MUTANTS = (
         (
             (
                 "reconcile/journal/effects/lives.py",
-                "number = row.generation + (BundleState(row.state) in _DONE)",
-                "number = row.generation",
+                "number = life.generation + (BundleState(life.state) in _DONE)",
+                "number = life.generation",
             ),
         ),
         (
