@@ -35,10 +35,10 @@ def test_an_edit_between_two_attempts_of_a_slot_checks_every_rule_again(tmp_path
         with after.store.read() as tx:
             row = stored.get(tx, second.run or "")
 
-    assert [rule.get("groups") for rule in first.rules] == [1, None]
+    assert [rule.get("groups") for rule in first.to_json()["rules"]] == [1, None]
     assert first.status == "failed"
     assert second.status == "succeeded"
-    assert {(f["rule"], f["keeper"][0], f["surplus"][0][0]) for f in second.findings} == {
+    assert {(f["rule"], f["keeper"][0], f["surplus"][0][0]) for f in second.to_json()["findings"]} == {
         ("twin", "1", "3"),
         ("lost", "1", "2"),
     }
