@@ -181,7 +181,7 @@ def test_the_key_is_no_part_of_the_release_and_its_name_is(tmp_path: Path) -> No
 DELETE = {"clean": {"action": "delete"}}
 
 
-TWO = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
+CUSTOMERS = ((1, "a@x", "Anna"), (2, "a@x", "Ann"), (3, "b@x", "Bob"))
 
 
 @dataclass
@@ -209,7 +209,7 @@ class Sealed:
 
 @pytest.fixture
 def sealed(tmp_path: Path) -> Sealed:
-    return Sealed(World.at(tmp_path / "w", *TWO, twins=DELETE))
+    return Sealed(World.at(tmp_path / "w", *CUSTOMERS, twins=DELETE))
 
 
 def test_a_plan_whose_key_is_gone_waits_for_it_and_keeps_nothing_else_from_running(sealed: Sealed) -> None:
