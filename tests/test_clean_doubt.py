@@ -1,4 +1,4 @@
-"""Plans that were damaged, or whose outcome nobody knows: others go on, and a person has a way out."""
+"""Plans that were damaged or have an unknown outcome: others go on, and a person has a way out."""
 
 from __future__ import annotations
 
