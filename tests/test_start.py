@@ -101,14 +101,23 @@ def test_a_workbook_is_being_read_before_what_compares_it_is_loaded(tmp_path: Pa
     assert answer(run, tmp_path) == "main() []"
 
 
-def test_pyarrow_finds_no_pandas_in_detection_and_others_find_it_as_ever(tmp_path: Path) -> None:
+def test_pyarrow_finds_no_pandas_whoever_loads_it_first_and_others_find_it_as_ever(tmp_path: Path) -> None:
     code = (
-        "import pyarrow as pa\nimport reconcile.detection.detect\n"
-        "pa.array([object][:0])\nunseen = 'pandas' not in sys.modules\n"
+        "from reconcile.detection.pandas_unseen import leave_pandas_alone\nleave_pandas_alone()\nleave_pandas_alone()\n"
+        "import pyarrow as pa\npa.array([object][:0])\nunseen = 'pandas' not in sys.modules\n"
         "import pandas\nprint(unseen, pa.array(pandas.Series([1])).to_pylist())"
     )
 
     assert answer(code, tmp_path) == "True [1]"
+
+
+def test_a_program_that_loads_pandas_after_a_run_still_has_its_frames(tmp_path: Path) -> None:
+    code = (
+        "import pyarrow as pa\nimport reconcile.detection.detect\npa.array([])\n"
+        "import pandas\nprint(pa.table(pandas.DataFrame({'a': [1]})).column_names)"
+    )
+
+    assert answer(code, tmp_path) == "['a']"
 
 
 def test_a_process_that_leaves_at_once_still_does_what_was_left_for_its_end(tmp_path: Path) -> None:

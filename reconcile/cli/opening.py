@@ -39,6 +39,9 @@ def load_for_state(path: str | Path) -> Application:
 
 @contextlib.contextmanager
 def _ready_to_load() -> Iterator[None]:
+    from reconcile.detection.pandas_unseen import leave_pandas_alone
+
+    leave_pandas_alone()
     gc.set_threshold(MANY)
     with nothing_to_collect():
         yield

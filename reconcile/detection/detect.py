@@ -20,7 +20,6 @@ import rules.engines.pushdown  # noqa: F401 - loaded here, while a source that b
 from connectors.base import DuckReadable, DuckScan, Forewarning, Problem, Queryable, Scan, Source
 from connectors.errors import ConnectorError, ValueDoesNotFit
 from reconcile.config.settings import DatasetConfig
-from reconcile.detection.pandas_unseen import leave_pandas_alone
 from reconcile.errors import Wrong
 from reconcile.findings.results import LeftOut
 from reconcile.plugins import kind_of
@@ -29,8 +28,6 @@ from rules.document.mistakes import listed, suggestion
 from rules.engines.base import Choice, Detection, Pushed, Readable, Records, Relation, Stop, Streamed
 from rules.kinds.base import DoesNotFit, Fitted, Rule
 from rules.values import Value, schema_from_arrow
-
-leave_pandas_alone()  # before anything is read
 
 A = TypeVar("A")
 T = TypeVar("T")

@@ -20,8 +20,10 @@ import reconcile.service.children
 import reconcile.telemetry.logs
 import rules.engines.embedded
 import rules.engines.pushdown
+from reconcile.detection.pandas_unseen import leave_pandas_alone
 
 __all__ = ("connectors", "notifications", "numpy", "reconcile", "rules")
 
+leave_pandas_alone()
 gc.freeze()  # modules are not garbage, and untouched pages stay shared with every run
 atexit.register(gc.unfreeze)  # otherwise DuckDB reports at exit that its own types leaked
