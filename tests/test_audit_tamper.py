@@ -318,7 +318,7 @@ def test_who_also_has_the_stores_key_is_named_by_the_anchor(name: str, seq: int,
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_who_also_rewrites_every_anchor_is_not_seen(name: str, root: Path) -> None:
-    """docs/audit.md: whoever has the database, the key and every anchor can rebuild all of it."""
+    """docs/audit.md: a person with the database, the key and every anchor can rebuild all of it."""
     carry_out(root, ATTACKS[name], 5_003, "anchor")
     explained(root)
 
@@ -431,7 +431,7 @@ def test_an_entry_appended_without_the_key_is_named(root: Path) -> None:
 
 
 def test_an_entry_appended_with_the_key_cannot_be_told_from_one_of_ours(root: Path) -> None:
-    """docs/audit.md: whoever has the key can add entries, and sign them."""
+    """docs/audit.md: a person with the key can add and sign entries."""
     forge(root, bytes.fromhex((root / f"{FILE}.key").read_text().strip()))
 
     assert proven(root).problem is None

@@ -98,7 +98,7 @@ def _obey(order: dict[str, Any]) -> dict[str, Any]:
     try:
         return _pure(order, path, sheet)
     except Impure:
-        pass
+        pass  # some column holds several kinds of cells: the reader of single cells takes it
     from connectors.workbook import xlsx  # noqa: PLC0415
 
     return _written(order, xlsx.by_cells(path, book, sheet))

@@ -84,7 +84,7 @@ def _project(row: ReleaseRow, path: Path, environ: Mapping[str, str]) -> Project
             try:
                 project = config.load_kept(texts, path, environ, label, sets_aside=True)
             except ConfigProblems:
-                continue
+                continue  # a variable of these texts is missing; the recorded configuration needs none
             return replace(project, release=row.release)
     return None
 

@@ -225,14 +225,14 @@ class RulePlans:
                 findings = stored_findings.some(tx, chunk)
             plans = list(planner.plans(findings))
             stored = self._stored([plan for _, plan in plans if isinstance(plan, Bundle)])
-            for finding, made in plans:
-                if isinstance(made, Bundle):
-                    plan, state = stored.get(finding.id, (made, None))
+            for finding, planned in plans:
+                if isinstance(planned, Bundle):
+                    plan, state = stored.get(finding.id, (planned, None))
                     self.sums.add(plan, finding, is_uncounted=self.terms.cannot_count(plan))
-                    yield PlanView(plan, finding, hidden, self.terms.asks(made), state)
+                    yield PlanView(plan, finding, hidden, self.terms.asks(planned), state)
                 else:
-                    self.sums.not_planned[str(made)] += 1
-                    yield NotPlanned(finding.id, self.rule.name, str(made))
+                    self.sums.not_planned[str(planned)] += 1
+                    yield NotPlanned(finding.id, self.rule.name, str(planned))
 
     def _names(self) -> list[str]:
         with self.application.memory.read() as tx:

@@ -57,7 +57,10 @@ def tried(mutant: Mutant, copy: Path) -> Outcome:
 
 
 def _passes(mutant: Mutant, copy: Path) -> tuple[bool, str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.tests]
+    # An editable installation has this checkout on the path, and forked children would run its code, not the copy's.
+    code = f"import sys; sys.path[:] = [path for path in sys.path if path != {str(CODE)!r}]; import pytest; "
+    run = f"{code}sys.exit(pytest.main(sys.argv[1:]))"
+    command = [sys.executable, "-c", run, "-q", "-x", "-p", "no:cacheprovider", *mutant.tests]
     environ = os.environ | {"PYTHONPATH": str(copy), "RECONCILE_SEED": "7"}
     done = subprocess.run(command, cwd=copy, env=environ, capture_output=True, text=True, check=False, timeout=900)
     failed = [one for one in done.stdout.splitlines() if one.startswith(("FAILED", "ERROR"))]
